@@ -1,0 +1,127 @@
+"""A case: one concrete benchmark, as source code plus labels.
+
+Everything a worker needs to run the benchmark is text in this object, so a case can be hashed,
+stored, sent to another interpreter or machine, and printed as a standalone script. Nothing here
+knows of clocks, processes or storage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Union
+
+Label = Union[str, int, float, bool, None]
+
+#: The parts of a training step a case may measure. `call` is a statement that is none of them.
+STAGES = ("forward", "backward", "forward_backward", "step", "call")
+
+#: How the timed statement is separated from what must happen, untimed, before it.
+#:   repeatable  the statement runs back to back in one loop; nothing happens between two calls
+#:   each        `before` runs untimed before every call; each call is timed on its own
+#:   prebuilt    `before` runs n times first, its assignments are kept, then n calls are timed
+#:   difference  the time of `minus` is taken off the time of the statement, block by block
+WAYS = ("repeatable", "each", "prebuilt", "difference")
+
+
+@dataclass(frozen=True)
+class UserModule:
+    """A file of the user's, imported in the child that runs the case, under its package name."""
+
+    module: str
+    #: Folder put on `sys.path` so that `module` and its relative imports resolve.
+    root: str
+    #: Hash over the content of the file and of every module it imports from its project.
+    digest: str
+
+
+@dataclass(frozen=True)
+class Case:
+    suite: str
+    name: str
+    stage: str
+    #: Timed source.
+    stmt: str
+    #: Untimed source run once per session, in the scope of the loop. It sees the integer `seed`.
+    setup: str = ""
+    #: Source run once at module level before `setup`: imports, functions, classes.
+    globals: str = ""
+    #: Untimed source before each call (see `WAYS`).
+    before: str = ""
+    way: str = "repeatable"
+    #: With way `difference`: the statement whose time is subtracted.
+    minus: str = ""
+    #: Untimed source that ends when the work of the statement has ended, on asynchronous devices.
+    sync: str = ""
+    #: The axes of the definition and their values at this point, in the order of the definition.
+    labels: tuple[tuple[str, Label], ...] = ()
+    #: Named expressions whose bytes a memory measurement reports one by one.
+    components: tuple[tuple[str, str], ...] = ()
+    language: str = "python"
+    framework: str = "python"
+    runtime: str = "eager"
+    device: str = "cpu"
+    dtype: str = ""
+    threads: int = 1
+    seed: int = 0
+    #: Modules the worker imports, and only imports, before it forks a child for this case.
+    preload: tuple[str, ...] = ()
+    module: UserModule | None = None
+    #: Why this point of the definition cannot run, when that is known before running it.
+    unsupported: str = ""
+
+    @cached_property
+    def id(self) -> str:
+        """A readable, stable name: `layers/linear[batch=16,mode=hooks]/forward_backward`."""
+        axes = ",".join(f"{axis}={label_text(value)}" for axis, value in self.labels)
+        return f"{self.suite}/{self.name}{f'[{axes}]' if axes else ''}/{self.stage}"
+
+    @cached_property
+    def hash(self) -> str:
+        """Twenty hex digits over everything that decides what is executed.
+
+        The folder of a user's file is left out, its content is not: the same project in two
+        places is the same case, and an edited helper module makes another one.
+        """
+        identity = self.to_dict()
+        if self.module is not None:
+            identity["module"] = {"module": self.module.module, "digest": self.module.digest}
+        text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    @cached_property
+    def axes(self) -> dict[str, Label]:
+        return dict(self.labels)
+
+    def with_labels(self, **labels: Label) -> Case:
+        return replace(self, labels=tuple({**dict(self.labels), **labels}.items()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types only; `Case.from_dict` is its inverse."""
+        data = asdict(self)
+        data["labels"] = [list(pair) for pair in self.labels]
+        data["components"] = [list(pair) for pair in self.components]
+        data["preload"] = list(self.preload)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Case:
+        known = {field.name for field in fields(cls)}
+        values = {key: value for key, value in data.items() if key in known}
+        values["labels"] = tuple((axis, value) for axis, value in values.get("labels", ()))
+        values["components"] = tuple((name, expr) for name, expr in values.get("components", ()))
+        values["preload"] = tuple(values.get("preload", ()))
+        if values.get("module"):
+            values["module"] = UserModule(**values["module"])
+        return cls(**values)
+
+
+def label_text(value: Label) -> str:
+    """A label as it stands in an id; floats that are whole keep their point, `None` is `none`."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,110 @@
+"""What was seen: samples of one metric of one case in one run, or what stood in their way.
+
+Raw samples are kept, a failure is a result with its reason, and warnings travel inside the
+result instead of being printed from the depths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+#: ok            samples were taken
+#: failed        the code under test raised, or called sys.exit
+#: crashed       its process died; `reason` names the signal
+#: timeout       it did not answer in time and was ended
+#: out_of_memory it asked for more than its limit, or the kernel ended it for memory
+#: unsupported   the framework cannot do this; `reason` says so in its own words
+#: mismatch      the output differs from the reference, so its time means nothing
+OUTCOMES = ("ok", "failed", "crashed", "timeout", "out_of_memory", "unsupported", "mismatch")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric describes itself, so that no table or page needs to know the list of them."""
+
+    name: str
+    unit: str  # "s", "bytes", "instructions", "count"
+    description: str
+    lower_is_better: bool = True
+    #: Sampled metrics are noisy and taken block by block; the others are near-deterministic.
+    sampled: bool = False
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One block of `n` calls, reduced to one value per call, with the noise seen beside it."""
+
+    value: float
+    #: Which worker start it came from: the unit of replication.
+    start: int = 0
+    #: Which child of that worker.
+    session: int = 0
+    #: Position in the run's interleaved order: neighbours can be paired.
+    order: int = 0
+    n: int = 1
+    wall_ns: int = 0
+    cpu_ns: int = 0
+    #: Involuntary context switches during the block.
+    switches: int = 0
+    contended: bool = False
+
+
+@dataclass(frozen=True)
+class Warning:
+    """Something a reader must know about a number, and what to do about it."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Result:
+    case_hash: str
+    metric: str
+    unit: str
+    outcome: str = "ok"
+    #: For an outcome other than ok: why, in one line, in the words of what raised it.
+    reason: str = ""
+    #: Best estimate of the value of one call, and its 95 % interval.
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    samples: tuple[Sample, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+    #: What else the metric has to say: components, functions, the way a stage was measured.
+    detail: dict[str, Any] = field(default_factory=dict)
+    #: Name of the environment (`current`, `mxnet`) and fingerprint of what was found in it.
+    environment: str = "current"
+    fingerprint: str = ""
+    #: The sampling policy in canonical text: results of different policies have different keys.
+    policy: str = ""
+    #: Results with the same group had their blocks interleaved with each other in one run.
+    group: str = ""
+    created: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == "ok"
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the interval, relative to the estimate: 0.02 reads as ±2 %."""
+        if self.estimate is None or self.low is None or self.high is None or not self.estimate:
+            return None
+        return (self.high - self.low) / 2 / abs(self.estimate)
+
+    @property
+    def outcome_text(self) -> str:
+        """`crashed SIGSEGV`, `unsupported: needs CUDA`, or plain `ok`."""
+        if self.ok or not self.reason:
+            return self.outcome
+        glue = " " if self.outcome == "crashed" else ": "
+        return f"{self.outcome}{glue}{self.reason}"
+
+    def key(self) -> tuple[str, str, str, str]:
+        """What makes a result unique within a run."""
+        return (self.case_hash, self.metric, self.fingerprint or self.environment, self.policy)
+
+    def with_warning(self, code: str, text: str) -> Result:
+        return replace(self, warnings=(*self.warnings, Warning(code, text)))
