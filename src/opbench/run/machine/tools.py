@@ -1,0 +1,72 @@
+"""Programs that measurements may call for, and the commit of the project that is measured.
+
+All of them are started together and then waited for, so that the slowest one sets the cost.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+QUESTIONS = {
+    "valgrind": ["valgrind", "--version"],
+    "g++": ["g++", "-dumpfullversion", "-dumpversion"],
+    "clang": ["clang", "--version"],
+}
+
+#: A network file system or a huge repository may be slow; a fact is not worth more waiting.
+PATIENCE_S = 2.0
+
+
+def tool_facts(project: Path | None = None) -> dict[str, Any]:
+    """`tools`: the version of each, or None; `git`: the commit of the project, or None."""
+    asked = {name: _start(command, None) for name, command in QUESTIONS.items()}
+    where = project or Path.cwd()
+    git = ["git", "--no-optional-locks"]
+    commit = _start([*git, "rev-parse", "HEAD"], where)
+    changes = _start([*git, "status", "--porcelain", "--untracked-files=no"], where)
+    tools = {name: _version(_answer(process)) for name, process in asked.items()}
+    head, changed = _answer(commit), _answer(changes)
+    return {
+        "tools": tools,
+        "git": None if not head else {"commit": head.strip(), "dirty": bool(changed)},
+    }
+
+
+def _start(command: list[str], where: Path | None) -> subprocess.Popen[str] | None:
+    program = shutil.which(command[0])
+    if program is None:
+        return None
+    try:
+        return subprocess.Popen(
+            [program, *command[1:]],
+            cwd=where,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+        )
+    except OSError:
+        return None
+
+
+def _answer(process: subprocess.Popen[str] | None) -> str | None:
+    """What it printed, None when it is absent, failed or took too long."""
+    if process is None:
+        return None
+    try:
+        output, _ = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return None
+    return output if process.returncode == 0 else None
+
+
+def _version(answer: str | None) -> str | None:
+    found = re.search(r"\d+(\.\d+)+", answer or "")
+    return found[0] if found else None
