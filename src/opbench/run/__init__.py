@@ -1,0 +1,1 @@
+"""Running cases: environments and their workers, the plan, the sampling, the progress."""

@@ -1,0 +1,130 @@
+"""The runner's handle on one child: ask it, time it out, stop and wake it, explain its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from opbench.case import Case
+from opbench.worker import protocol
+
+#: A child that was told to close has this long before it is killed.
+CLOSE_TIMEOUT = 1.0
+
+
+class SessionEnded(Exception):
+    """The code under test did not deliver: the outcome, why, and what it printed last."""
+
+    def __init__(self, outcome: str, reason: str, *, output: str = "", traceback: str = "") -> None:
+        super().__init__(f"{outcome}: {reason}")
+        self.outcome = outcome
+        self.reason = reason
+        self.output = output
+        self.traceback = traceback
+
+    @classmethod
+    def from_status(cls, status: int, output: str, *, oom: bool) -> SessionEnded:
+        """The outcome behind the wait status of a process nobody asked to end."""
+        if oom:
+            reason = "the kernel ended it because memory ran out"
+            return cls("out_of_memory", reason, output=output)
+        if os.WIFSIGNALED(status):
+            try:
+                name = signal.Signals(os.WTERMSIG(status)).name
+            except ValueError:
+                name = f"signal {os.WTERMSIG(status)}"
+            return cls("crashed", name, output=output)
+        code = os.WEXITSTATUS(status)
+        return cls("failed", f"its process exited with status {code}", output=output)
+
+
+class Session:
+    """One live child. Every request either returns an answer or raises SessionEnded."""
+
+    def __init__(
+        self,
+        channel: protocol.Channel,
+        pid: int,
+        start: int,
+        number: int,
+        how_it_ended: Callable[[int], SessionEnded],
+    ) -> None:
+        self.channel = channel
+        self.pid = pid
+        self.start = start
+        self.number = number
+        self.ended: SessionEnded | None = None
+        self._how_it_ended = how_it_ended
+        self._paused = False
+
+    def prepare(self, case: Case, seed: int, timeout: float) -> dict[str, Any]:
+        message = {"op": "prepare", "case": case.to_dict(), "seed": seed}
+        return self.request(message, timeout)
+
+    def warm_up(self, seconds: float, block_seconds: float, timeout: float) -> dict[str, Any]:
+        message = {"op": "warmup", "seconds": seconds, "block_seconds": block_seconds}
+        return self.request(message, timeout)
+
+    def block(self, metric: str, n: int, timeout: float) -> dict[str, Any]:
+        return self.request({"op": "block", "metric": metric, "n": n}, timeout)
+
+    def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
+        return self.request({"op": "measure", "metric": metric, "options": options}, timeout)
+
+    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+        if self.ended is not None:
+            raise self.ended
+        self.wake()
+        try:
+            self.channel.send(message)
+            answer = self.channel.receive(timeout)
+        except protocol.Silent:
+            self.kill()
+            self.ended = SessionEnded("timeout", f"no answer within {timeout:g} s")
+            raise self.ended from None
+        except protocol.Closed:
+            if self.ended is None:
+                self.ended = self._how_it_ended(self.number)
+            raise self.ended from None
+        except protocol.ProtocolError as error:
+            self.kill()
+            self.ended = SessionEnded("failed", f"it wrote into the harness's channel: {error}")
+            raise self.ended from None
+        if not answer.get("ok"):
+            error = answer.get("error") or {}
+            self.ended = SessionEnded(
+                str(error.get("outcome", "failed")),
+                str(error.get("reason", "it did not say why")),
+                traceback=str(error.get("traceback", "")),
+            )
+            raise self.ended
+        return answer
+
+    def pause(self) -> None:
+        """Stop the child: an idle sibling whose threads spin slows down the one that is timed."""
+        if not self._paused and self.ended is None:
+            self._paused = True
+            self._signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        if self._paused:
+            self._paused = False
+            self._signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """End the child politely; it leaves without running the framework's exit handlers."""
+        self.wake()
+        self.channel.close()
+
+    def kill(self) -> None:
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                kill(self.pid, signal.SIGKILL)
+        self.channel.close()
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)

@@ -1,0 +1,169 @@
+"""The runner's handle on one worker: start it, open sessions in it, hear how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from opbench.run.session import Session, SessionEnded
+from opbench.worker import protocol
+
+MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
+
+#: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
+START_TIMEOUT = 300.0
+
+
+class WorkerError(Exception):
+    """A worker could not be started; the message is one line for the user."""
+
+
+class Worker:
+    """One started interpreter that has imported its framework and forks a child per session."""
+
+    def __init__(
+        self,
+        python: str,
+        preload: Sequence[str],
+        *,
+        start: int = 0,
+        env: Mapping[str, str] | None = None,
+        cpus: Sequence[int] = (),
+        prefix: Sequence[str] = (),
+    ) -> None:
+        self.python = python
+        self.preload = tuple(preload)
+        #: Number of this worker start within the run: the unit of replication.
+        self.start = start
+        self.facts: dict = {}
+        self._sessions: dict[int, Session] = {}
+        self._next_session = 0
+        # Ended with its process; the file is there only to say why a start failed.
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        ours, theirs = protocol.control_pair()
+        self._control = ours
+        environment = {**os.environ, **(env or {})}
+        self._process = subprocess.Popen(
+            [*prefix, python, str(MAIN), str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env=environment,
+            # Out of the terminal's process group: Ctrl-C is ours to handle.
+            start_new_session=True,
+        )
+        theirs.close()
+        options = {"preload": list(self.preload), "cpus": list(cpus)}
+        self._control.send(protocol.encode(options))
+        self._ready = False
+
+    # -- life ------------------------------------------------------------------------------
+
+    def wait_ready(self, timeout: float = START_TIMEOUT) -> None:
+        """Block until the framework is imported. Workers started together import in parallel."""
+        if self._ready:
+            return
+        event = self._next_event(timeout)
+        if event is None or event.get("event") != "ready":
+            reason = (event or {}).get("reason") or self._last_words()
+            self.close()
+            raise WorkerError(
+                f"the worker for {', '.join(self.preload) or 'plain Python'} "
+                f"({self.python}) did not start: {reason}"
+            )
+        if event["version"] != protocol.VERSION:
+            self.close()
+            raise WorkerError(f"worker speaks protocol {event['version']}, not {protocol.VERSION}")
+        self.facts = event["facts"]
+        self._ready = True
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the worker and all its children; safe to call twice."""
+        for session in list(self._sessions.values()):
+            session.kill()
+        self._sessions.clear()
+        self._control.close()  # the worker ends when it hears this
+        try:
+            self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._log.close()
+
+    # -- sessions --------------------------------------------------------------------------
+
+    def open(self, *, memory_limit: int = 0) -> Session:
+        """Fork a child. It waits for `prepare`."""
+        self.wait_ready()
+        number = self._next_session
+        self._next_session += 1
+        ours, theirs = protocol.session_pair()
+        message = {"op": "open", "session": number, "memory_limit": memory_limit}
+        try:
+            socket.send_fds(self._control, [protocol.encode(message)], [theirs.fileno()])
+        except OSError:
+            raise WorkerError(f"the worker ended: {self._last_words()}") from None
+        finally:
+            theirs.close()
+        event = self._await("opened", number)
+        session = Session(protocol.Channel(ours), event["pid"], self.start, number, self._ended)
+        self._sessions[number] = session
+        return session
+
+    def _ended(self, number: int) -> SessionEnded:
+        """How a session whose channel closed came to its end."""
+        self._sessions.pop(number, None)
+        event = self._await("exited", number)
+        return SessionEnded.from_status(event["status"], event["output"], oom=event["oom"])
+
+    def _await(self, kind: str, number: int, timeout: float = 60.0) -> dict:
+        """The given event of the given session; ends of other sessions are noted on the way."""
+        deadline = time.monotonic() + timeout
+        while True:
+            event = self._next_event(deadline - time.monotonic())
+            if event is None:
+                raise WorkerError(f"the worker ended or hangs: {self._last_words()}")
+            if event["event"] == kind and event["session"] == number:
+                return event
+            if event["event"] == "exited":
+                other = self._sessions.pop(event["session"], None)
+                if other is not None:
+                    other.ended = SessionEnded.from_status(
+                        event["status"], event["output"], oom=event["oom"]
+                    )
+
+    def _next_event(self, timeout: float) -> dict | None:
+        if timeout <= 0 or not select.select([self._control], [], [], timeout)[0]:
+            return None
+        try:
+            data = self._control.recv(1 << 20)
+        except OSError:
+            return None
+        if not data:
+            return None
+        return protocol.validate(protocol.decode(data), protocol.EVENTS, "event")
+
+    def _last_words(self) -> str:
+        status = self._process.poll()
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        said = lines[-1] if lines else "it said nothing"
+        return said if status is None else f"{said} (exit status {status})"

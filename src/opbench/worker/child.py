@@ -1,0 +1,98 @@
+"""The child half of a worker: one process, one session, one case.
+
+A live session is *prepare → warm up → run a block of n → … → end*. Whatever the code under test
+does (print, exit, raise, crash, hang, eat memory) stays in this process.
+"""
+
+import faulthandler
+import os
+import resource
+import socket
+import traceback
+
+from . import protocol
+from .session import Session, Unsupported
+
+
+def main(session_fd, output_fd, memory_limit):
+    os.setsid()  # a process group of its own: its own children are ended with it
+    isolate(output_fd, memory_limit)
+    channel = protocol.Channel(socket.socket(fileno=session_fd))
+    serve(channel)
+    os._exit(0)  # skip the framework's exit handlers: they can hang and cost time
+
+
+def isolate(output_fd, memory_limit):
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(output_fd, 1)
+    os.dup2(output_fd, 2)
+    os.close(output_fd)
+    faulthandler.enable()  # a crash prints where the Python code was
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        # If memory runs out, the kernel should take this process, never the user's editor.
+        with open("/proc/self/oom_score_adj", "w") as score:
+            score.write("1000")
+    except OSError:
+        pass
+    if memory_limit > 0:
+        # RLIMIT_DATA counts private writable memory; RLIMIT_AS would also count the address space
+        # that CUDA and JAX reserve and never touch.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
+
+
+def serve(channel):
+    session = Session()
+    while True:
+        try:
+            message = channel.receive()
+        except protocol.Closed:
+            return
+        try:
+            protocol.validate(message, protocol.OPERATIONS, "op")
+            answer = session.answer(message)
+            answer["ok"] = True
+            line = protocol.encode(answer)
+        except BaseException as error:
+            line = protocol.encode({"ok": False, "error": describe(error, session)})
+        try:
+            channel.sock.sendall(line)
+        except OSError:
+            return
+
+
+def describe(error, session):
+    """An exception as data: which outcome it is, one line for people, the traceback."""
+    text = str(error).strip()
+    first = text.splitlines()[0] if text else ""
+    name = type(error).__name__
+    outcome = outcome_of(error, text)
+    if isinstance(error, SystemExit):
+        reason = "called sys.exit(%s)" % ("" if error.code is None else repr(error.code))
+    elif outcome == "unsupported" and first:
+        reason = first
+    else:
+        reason = "%s: %s" % (name, first) if first else name
+    place = session.place_of(error)
+    if place and outcome == "failed":
+        reason += " (%s)" % place
+    return {
+        "outcome": outcome,
+        "reason": reason[:500],
+        "traceback": "".join(
+            traceback.format_exception(type(error), error, error.__traceback__))[-6000:],
+    }
+
+
+def outcome_of(error, text):
+    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
+        return "out_of_memory"
+    # torch's CPU allocator raises a plain RuntimeError.
+    if "can't allocate memory" in text or "not enough memory" in text:
+        return "out_of_memory"
+    if isinstance(error, (Unsupported, NotImplementedError)):
+        return "unsupported"
+    if type(error).__name__ == "Unsupported" or "not implemented for '" in text:
+        return "unsupported"
+    return "failed"

@@ -1,0 +1,193 @@
+"""The parent half of a worker: imports the framework, forks a child per session, buries it.
+
+It runs no operator of the framework: after one, forked children of torch and JAX hang. It never
+waits for a child, so many sessions can live at once. When the runner goes away, everything that
+descends from this process is ended.
+"""
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+from . import child, facts, protocol
+
+#: The last bytes a child printed are kept for the message about its end.
+OUTPUT_KEPT = 4096
+PR_SET_PDEATHSIG = 1
+
+
+class Children:
+    """The live children of this worker and what they print."""
+
+    def __init__(self):
+        self.sessions = {}  # pid -> session number
+        self.outputs = {}  # pid -> (read end of its output pipe, kept bytes)
+
+    def add(self, pid, session, output):
+        self.sessions[pid] = session
+        self.outputs[pid] = (output, b"")
+
+    def readable(self):
+        return {pipe: pid for pid, (pipe, _kept) in self.outputs.items() if pipe is not None}
+
+    def drain(self, pid):
+        pipe, kept = self.outputs[pid]
+        if pipe is None:
+            return
+        try:
+            piece = os.read(pipe, 1 << 16)
+        except BlockingIOError:
+            return
+        if not piece:
+            os.close(pipe)
+            pipe = None
+        self.outputs[pid] = (pipe, (kept + piece)[-OUTPUT_KEPT:])
+
+    def bury(self, pid):
+        """Forget a dead child; returns its session and the end of what it printed."""
+        self.drain(pid)
+        pipe, kept = self.outputs.pop(pid)
+        if pipe is not None:
+            os.close(pipe)
+        return self.sessions.pop(pid), kept.decode("utf-8", "replace")
+
+    def kill_all(self):
+        for pid in list(self.sessions):
+            kill_group(pid)
+
+
+def kill_group(pid):
+    """End a child and whatever it started: it leads a process group of its own."""
+    for kill, target in ((os.killpg, pid), (os.kill, pid)):
+        try:
+            kill(target, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def die_with_parent(signal_number):
+    """Ask the kernel to signal this process when its parent dies (Linux)."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
+
+
+def oom_kills():
+    """How many processes the kernel has ended for memory since boot; None when it does not say."""
+    try:
+        with open("/proc/vmstat") as lines:
+            for line in lines:
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+    except OSError:
+        pass
+    return None
+
+
+def main(control_fd):
+    runner = os.getppid()
+    # While the framework is being imported nothing has been forked yet: plain death is enough.
+    die_with_parent(signal.SIGTERM)
+    if os.getppid() != runner:
+        return
+    control = socket.socket(fileno=control_fd)
+    control.setblocking(True)
+    options = json.loads(control.recv(1 << 20).decode())
+    try:
+        for name in options["preload"]:
+            importlib.import_module(name)
+    except BaseException as error:
+        reason = "%s: %s" % (type(error).__name__, error)
+        control.send(protocol.encode({"event": "broken", "reason": reason[:2000]}))
+        return
+    if options.get("cpus"):
+        os.sched_setaffinity(0, options["cpus"])
+    # Nothing that exists now is garbage: children need not walk it, nor copy its pages.
+    gc.collect()
+    gc.freeze()
+    control.send(protocol.encode({
+        "event": "ready", "version": protocol.VERSION, "pid": os.getpid(),
+        "facts": facts.interpreter_facts()}))
+    serve(control)
+
+
+def serve(control):
+    children = Children()
+
+    def end(_signal, _frame):
+        children.kill_all()
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end)
+    wake_read, wake_write = os.pipe()
+    for end_of_pipe in (wake_read, wake_write):
+        os.set_blocking(end_of_pipe, False)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
+    ooms = oom_kills()
+    while True:
+        pipes = children.readable()
+        ready = select.select([control, wake_read, *pipes], [], [])[0]
+        for pipe in ready:
+            if pipe in pipes:
+                children.drain(pipes[pipe])
+        if wake_read in ready:
+            os.read(wake_read, 4096)
+            ooms = bury_the_dead(control, children, ooms)
+        if control in ready:
+            data, fds, _flags, _address = socket.recv_fds(control, 1 << 16, 1)
+            if not data:
+                children.kill_all()
+                os._exit(0)
+            message = protocol.validate(protocol.decode(data), protocol.OPERATIONS, "op")
+            open_session(control, children, message, fds[0], wake_read, wake_write)
+
+
+def bury_the_dead(control, children, ooms):
+    while True:
+        try:
+            pid, status, _usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ooms
+        if pid == 0:
+            return ooms
+        if pid not in children.sessions:
+            continue
+        now = oom_kills()
+        by_kernel = ooms is not None and now is not None and now > ooms
+        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        kill_group(pid)  # what the dead child may have started
+        session, output = children.bury(pid)
+        control.send(protocol.encode({
+            "event": "exited", "session": session, "status": status, "output": output,
+            "oom": bool(killed and by_kernel)}))
+        ooms = now
+
+
+def open_session(control, children, message, session_fd, *private_fds):
+    read_end, write_end = os.pipe()
+    # A child copied from here must not flush our buffers a second time.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            die_with_parent(signal.SIGKILL)
+            control.close()
+            for fd in (read_end, *private_fds, *children.readable()):
+                os.close(fd)
+            child.main(session_fd, write_end, message["memory_limit"])
+        finally:
+            os._exit(70)
+    os.close(session_fd)
+    os.close(write_end)
+    os.set_blocking(read_end, False)
+    children.add(pid, message["session"], read_end)
+    control.send(protocol.encode({"event": "opened", "session": message["session"], "pid": pid}))

@@ -1,0 +1,128 @@
+"""Messages between the runner and a worker: versioned, validated JSON lines on a private socket.
+
+Two kinds of conversation exist. On the *control* socket the runner asks a worker to open sessions
+and hears how each of them ended. On a *session* socket it talks to one forked child. What the code
+under test prints goes elsewhere and never mixes with either.
+"""
+
+import json
+import math
+import select
+import socket
+import time
+
+#: Raised whenever a message changes its meaning; both sides say theirs in the first message.
+VERSION = 1
+
+#: Required fields and their types, for each operation asked for (`op`) and each event told.
+OPERATIONS = {
+    "open": {"session": int, "memory_limit": int},
+    "prepare": {"case": dict, "seed": int},
+    "warmup": {"seconds": (int, float), "block_seconds": (int, float)},
+    "block": {"metric": str, "n": int},
+    "measure": {"metric": str, "options": dict},
+    "facts": {},
+}
+EVENTS = {
+    "ready": {"version": int, "pid": int, "facts": dict},
+    "broken": {"reason": str},
+    "opened": {"session": int, "pid": int},
+    "exited": {"session": int, "status": int, "output": str, "oom": bool},
+}
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is not a message."""
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+class Silent(Exception):
+    """The other side did not answer in time."""
+
+
+def encode(message):
+    """One line of bytes. Refuses what JSON cannot carry exactly (NaN, infinities)."""
+    return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line):
+    """The message in a line of bytes, or ProtocolError. Never returns anything but a dict."""
+    try:
+        message = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError("not a JSON line: %s" % error) from None
+    if not isinstance(message, dict):
+        raise ProtocolError("a message is an object, not %s" % type(message).__name__)
+    return message
+
+
+def _refuse_constant(text):
+    raise ValueError("%s is not a JSON number" % text)
+
+
+def validate(message, vocabulary, key):
+    """Check that `message[key]` is known in `vocabulary` and its fields have the right types."""
+    kind = message.get(key)
+    if not isinstance(kind, str) or kind not in vocabulary:
+        raise ProtocolError("unknown %s %r" % (key, kind))
+    for field, types in vocabulary[kind].items():
+        value = message.get(field)
+        # bool is an int in Python, but never a count here.
+        wrong_bool = isinstance(value, bool) and types is not bool
+        if not isinstance(value, types) or wrong_bool:
+            raise ProtocolError("%s %r needs a valid %r, got %r" % (key, kind, field, value))
+    return message
+
+
+def finite(number):
+    """A float JSON can carry, or None."""
+    return number if isinstance(number, (int, float)) and math.isfinite(number) else None
+
+
+class Channel:
+    """JSON lines over a stream socket, with a deadline on reading."""
+
+    def __init__(self, sock):
+        self.sock = sock
+        self._pending = b""
+
+    def send(self, message):
+        try:
+            self.sock.sendall(encode(message))
+        except (BrokenPipeError, ConnectionResetError, OSError) as error:
+            raise Closed(str(error)) from None
+
+    def receive(self, timeout=None):
+        """The next message. Raises Closed at the end of the stream, Silent after `timeout` s."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while b"\n" not in self._pending:
+            if deadline is not None:
+                left = deadline - time.monotonic()
+                if left <= 0 or not select.select([self.sock], [], [], left)[0]:
+                    raise Silent()
+            try:
+                piece = self.sock.recv(1 << 16)
+            except InterruptedError:
+                continue
+            except (ConnectionResetError, OSError) as error:
+                raise Closed(str(error)) from None
+            if not piece:
+                raise Closed("end of stream")
+            self._pending += piece
+        line, self._pending = self._pending.split(b"\n", 1)
+        return decode(line)
+
+    def close(self):
+        self.sock.close()
+
+
+def control_pair():
+    """Two ends of a socket that keeps message boundaries and carries file descriptors."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+
+def session_pair():
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,0 +1,138 @@
+"""The state of one prepared case in a child, and the answers it can give."""
+
+import gc
+import importlib
+import itertools
+import os
+import resource
+import sys
+import time
+
+from . import source
+from .warmup import WarmUp
+
+
+class Unsupported(Exception):
+    """Raised by a metric, or a case's setup, for what this framework cannot do."""
+
+
+class Session:
+    def __init__(self):
+        self.case = None
+        self.module = None
+        self.loop = None
+        self._code = None
+        self._empty = {}  # n -> seconds of an empty block, measured once per size
+
+    def answer(self, message):
+        return getattr(self, "do_" + message["op"])(message)
+
+    # -- operations ------------------------------------------------------------------------
+
+    def do_prepare(self, message):
+        """Run globals and setup. A second prepare runs the setup anew, with another seed."""
+        began = time.perf_counter()
+        if self.loop is None:
+            self.case = message["case"]
+            self._load_user_module()
+            self.module, top, self._code = source.build(self.case)
+            self.module.__dict__["__builtins__"] = __builtins__
+            exec(top, self.module.__dict__)
+            exec(self._code, self.module.__dict__)
+        else:
+            self.loop.close()
+        generator = self.module.__dict__["_opbench_session"]
+        self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
+        next(self.loop)
+        return {"seconds": time.perf_counter() - began}
+
+    def do_warmup(self, message):
+        """Call until the time per call has settled; says what a call and a good block cost."""
+        plan = WarmUp(message["seconds"], message["block_seconds"])
+        while not plan.done:
+            plan.add(plan.n, self.timed("time", plan.n) / 1e9)
+        return {"n": plan.block_size, "per_call": plan.per_call, "first": plan.first,
+                "calls": plan.calls, "settled": plan.settled, "peak_bytes": peak_bytes()}
+
+    def do_block(self, message):
+        return self._metric(message["metric"]).block(self, message["n"])
+
+    def do_measure(self, message):
+        return self._metric(message["metric"]).measure(self, message["options"])
+
+    def do_facts(self, _message):
+        from . import facts
+
+        return {"facts": facts.interpreter_facts()}
+
+    # -- what metrics use ------------------------------------------------------------------
+
+    def timed(self, what, n):
+        """Nanoseconds of the clock around a loop of `n`, garbage collection off."""
+        gc.disable()
+        try:
+            return self.loop.send((what, n))
+        finally:
+            gc.enable()
+
+    def run(self, what, n=1):
+        """`before`, `stmt` or both (`calls`), untimed, in the frame of the case."""
+        self.loop.send((what, n))
+
+    def empty_ns(self, n):
+        """What the loop itself costs for `n` rounds: the least of a few, for noise only adds."""
+        if n not in self._empty:
+            self._empty[n] = min(self.timed("empty", n) for _ in range(5))
+        return self._empty[n]
+
+    def evaluate(self, expression):
+        """The value of an expression among the variables of the case's setup."""
+        names = dict(self.module.__dict__)
+        names.update(self.loop.gi_frame.f_locals)
+        return eval(expression, names)
+
+    def place_of(self, error):
+        """`setup line 3`-like position of an error within the sources of the case."""
+        frames = error.__traceback__
+        line = None
+        name = None if self.module is None else self.module.__file__
+        while frames is not None:
+            if frames.tb_frame.f_code.co_filename == name:
+                line = frames.tb_lineno
+            frames = frames.tb_next
+        if line is None:
+            return ""
+        import linecache
+
+        return "at `%s`" % linecache.getline(name, line).strip()[:120]
+
+    def _metric(self, name):
+        return importlib.import_module(__package__ + ".metrics." + name)
+
+    def _load_user_module(self):
+        user = self.case.get("module")
+        if not user:
+            return
+        from . import stub
+
+        stub.install()
+        if user["root"] not in sys.path:
+            sys.path.insert(0, user["root"])
+        importlib.import_module(user["module"])
+
+
+def peak_bytes():
+    """The most memory this child has held, shared pages of the parent included."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def involuntary_switches():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+
+
+def cpu_ns():
+    return time.process_time_ns()
+
+
+def page_size():
+    return os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,188 @@
+"""Turns the sources of a case into one generator whose locals are the variables of its setup.
+
+As in `timeit`, setup and statement share one function, so that the statement reads fast locals and
+the loop costs what `timeit`'s loop costs. As a generator the function keeps its state between
+blocks. The pieces are spliced as syntax trees, not pasted as text: a multi-line string in the
+user's code stays as it is, and every line number points into one readable listing of the case,
+which is what tracebacks and TorchScript see.
+"""
+
+import ast
+import linecache
+import sys
+import types
+
+#: How the loops look for each way of measuring (see `opbench.case.WAYS`). A bare name in upper
+#: case is replaced by the statements of that section. `_ob_repeat(None, n)` is timeit's cheapest
+#: counter. The first, untimed call of a block brings caches and branch predictors back.
+_TEMPLATE = """
+def _opbench_session(seed, _ob_clock, _ob_repeat):
+    SETUP
+    _ob_do, _ob_n = yield None
+    while True:
+        _ob_out = 0
+        if _ob_do == "time":
+            TIMED
+        elif _ob_do == "empty":
+            EMPTY
+        elif _ob_do == "minus":
+            SYNC
+            _ob_it = _ob_repeat(None, _ob_n)
+            _ob_t0 = _ob_clock()
+            for _ob_i in _ob_it:
+                MINUS
+            SYNC
+            _ob_out = _ob_clock() - _ob_t0
+        elif _ob_do == "before":
+            BEFORE
+        elif _ob_do == "stmt":
+            for _ob_i in _ob_repeat(None, _ob_n):
+                STMT
+            SYNC
+        elif _ob_do == "calls":
+            for _ob_i in _ob_repeat(None, _ob_n):
+                BEFORE
+                STMT
+            SYNC
+        _ob_do, _ob_n = yield _ob_out
+"""
+
+_LOOP = """
+SYNC
+_ob_it = _ob_repeat(None, _ob_n)
+_ob_t0 = _ob_clock()
+for _ob_i in _ob_it:
+    BODY
+SYNC
+_ob_out = _ob_clock() - _ob_t0
+"""
+
+_LOOP_EACH = """
+for _ob_i in _ob_repeat(None, _ob_n):
+    PREPARE
+    SYNC
+    _ob_t0 = _ob_clock()
+    BODY
+    SYNC
+    _ob_out += _ob_clock() - _ob_t0
+"""
+
+_LOOP_PREBUILT = """
+_ob_batch = []
+for _ob_i in _ob_repeat(None, _ob_n):
+    PREPARE
+    _ob_batch.append(NAMES)
+SYNC
+_ob_t0 = _ob_clock()
+for TARGETS in _ob_batch:
+    BODY
+SYNC
+_ob_out = _ob_clock() - _ob_t0
+_ob_batch = None
+"""
+
+
+class SourceError(Exception):
+    """A section of the case is not valid Python; the message names section and line."""
+
+
+def build(case):
+    """(module, generator function, listing) for a case given as a dict; runs nothing of it."""
+    filename = "<opbench %s>" % case.get("name", "case")
+    listing, sections = _listing(case, filename)
+    body = sections["BEFORE"]
+    way = case.get("way", "repeatable")
+    replacements = dict(sections, PASS=[ast.Pass()])
+    if way == "each":
+        loop, empty = _LOOP_EACH, _LOOP_EACH
+        timed = {"PREPARE": body, "BODY": sections["STMT"]}
+    elif way == "prebuilt":
+        names = sorted(_assigned(body))
+        if not names:
+            raise SourceError("way 'prebuilt' needs a `before` that assigns a name")
+        text = "(%s,)" % ", ".join(names)
+        loop = _LOOP_PREBUILT.replace("NAMES", text).replace("TARGETS", text)
+        empty = _LOOP
+        timed = {"PREPARE": body, "BODY": sections["STMT"]}
+    else:
+        loop, empty = _LOOP, _LOOP
+        timed = {"BODY": sections["STMT"]}
+    replacements["TIMED"] = _splice(ast.parse(loop).body, dict(sections, **timed))
+    nothing = {"PREPARE": [], "BODY": [ast.Pass()], "SYNC": []}
+    replacements["EMPTY"] = _splice(ast.parse(empty).body, nothing)
+
+    tree = ast.parse(_TEMPLATE)
+    tree.body = _splice(tree.body, replacements)
+    ast.fix_missing_locations(tree)
+    module = types.ModuleType("opbench_case")
+    module.__file__ = filename
+    sys.modules["opbench_case"] = module
+    linecache.cache[filename] = (len(listing), None, listing.splitlines(True), filename)
+    top = ast.Module(body=sections["GLOBALS"] or [ast.Pass()], type_ignores=[])
+    ast.fix_missing_locations(top)
+    try:
+        code = compile(tree, filename, "exec")
+    except SyntaxError as error:
+        # Legal at module level, not inside a function: `from x import *`.
+        raise SourceError("setup: %s (move it to the module-level part)" % error.msg) from None
+    return module, compile(top, filename, "exec"), code
+
+
+def _listing(case, filename):
+    """The readable text of the case, and its sections as statements numbered by that text."""
+    text = "# opbench case %s/%s %s\n" % (
+        case.get("suite", ""), case.get("name", ""), case.get("stage", ""))
+    sections = {}
+    for section, title in (("globals", "module level"), ("setup", "setup"), ("sync", "wait"),
+                           ("before", "before each call"), ("minus", "subtracted"),
+                           ("stmt", "statement")):
+        source = case.get(section) or ""
+        sections[section.upper()] = _parse(source, title, text.count("\n") + 1, filename)
+        if source.strip():
+            text += "# -- %s\n%s\n" % (title, source.rstrip("\n"))
+    return text, sections
+
+
+def _parse(source, title, offset, filename):
+    if not source.strip():
+        return []
+    try:
+        tree = ast.parse(source)
+        # Compiled alone as a module, so that `return`, `yield` and `break` are refused here
+        # instead of taking over the generator they will be spliced into.
+        compile(source, filename, "exec")
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        raise SourceError("%s, line %s: %s%s" % (
+            title, error.lineno, error.msg, ": " + line if line else "")) from None
+    ast.increment_lineno(tree, offset)
+    return tree.body
+
+
+def _assigned(statements):
+    names = set()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+    return names
+
+
+def _splice(statements, replacements):
+    """Copy `statements`, putting the given statements where a bare upper-case name stands."""
+    result = []
+    for statement in statements:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):
+            name = statement.value.id
+            if name in replacements:
+                result.extend(replacements[name])
+                continue
+        for field in ("body", "orelse"):
+            children = getattr(statement, field, None)
+            if isinstance(children, list) and children and isinstance(children[0], ast.stmt):
+                children = _splice(children, replacements)
+                if field == "body" and not children:
+                    children = [ast.Pass()]
+                setattr(statement, field, children)
+        result.append(statement)
+    return result
