@@ -1,0 +1,124 @@
+"""A definition: what a person writes, before anybody chose sizes, devices or clocks.
+
+A definition has axes, and for each point of their grid a `Program`; its stages say which parts
+of a training step are cases of their own. It knows nothing of processes, clocks or storage, and
+of frameworks only what `Spelling` asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from opbench.case import Case, Label
+from opbench.define.program import Program, Source
+
+Point = Mapping[str, Label]
+
+
+class DefineError(Exception):
+    """A mistake in what was asked for. Its text is one line, for the person who asked."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The values one axis takes by default, and those it would take when asked."""
+
+    values: tuple[Label, ...]
+    #: For a closed axis, every valid value; defaults to `values`.
+    choices: tuple[Label, ...] = ()
+    #: An open axis takes values nobody listed. Sizes are open, names and switches are not.
+    open: bool = False
+
+    @classmethod
+    def of(cls, values: Axis | tuple[Label, ...] | list[Label]) -> Axis:
+        if isinstance(values, Axis):
+            return values
+        numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+        return cls(tuple(values), open=numbers)
+
+    @property
+    def valid(self) -> tuple[Label, ...]:
+        return self.choices or self.values
+
+
+class Spelling(Protocol):
+    """What a definition asks of the framework it runs on; `opbench.frameworks` provides it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source: ...
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is the same for every point of one expansion."""
+
+    framework: Spelling
+    device: str = "cpu"
+    threads: int = 1
+    seed: int = 0
+    #: The stages asked for; empty for all that a definition has.
+    stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A named benchmark over a grid of axes.
+
+    `program` makes the source of one point. A definition that is more than one program per point
+    (another language, a captured call) is a subclass with its own `cases`.
+    """
+
+    suite: str
+    name: str
+    program: Callable[[Point, Context], Program]
+    axes: Mapping[str, Axis] = field(default_factory=dict)
+    #: Name of the framework; empty to take it from `modules`. An axis `framework` overrides it.
+    framework: str = ""
+    #: Framework modules that the benchmark is known to import.
+    modules: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ("forward",)
+    runtime: str = "eager"
+    #: Where it was written, for messages: `bench_gemm.py line 12`.
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        axes = {name: Axis.of(values) for name, values in self.axes.items()}
+        object.__setattr__(self, "axes", axes)
+
+    def cases(self, point: Point, context: Context) -> Iterator[Case]:
+        """One case per stage at this point; the labels are the point, in its order."""
+        program = self.program(point, context)
+        labels = tuple(point.items())
+        components = program.components or tuple((t.name, t.name) for t in program.inputs)
+        for stage in self.stages:
+            if context.stages and stage not in context.stages:
+                continue
+            source = context.framework.source(
+                stage, program, device=context.device, threads=context.threads
+            )
+            yield Case(
+                suite=self.suite,
+                name=self.name,
+                stage=stage,
+                stmt=source.stmt,
+                setup=source.setup,
+                globals=source.globals,
+                before=source.before,
+                way=source.way,
+                sync=source.sync,
+                labels=labels,
+                components=components,
+                framework=context.framework.name,
+                runtime=self.runtime,
+                device=context.device,
+                dtype=str(point.get("dtype") or ""),
+                threads=context.threads,
+                seed=context.seed,
+                preload=tuple(dict.fromkeys((*source.preload, *program.preload))),
+                module=program.user,
+                unsupported=program.unsupported or source.unsupported,
+            )

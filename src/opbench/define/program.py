@@ -1,0 +1,96 @@
+"""A program: the inputs, the set-up and the forward statement of one benchmark at one point.
+
+A definition says *what* is computed; a framework (see `opbench.frameworks`) says how its stages
+are spelled. `Program` is what passes from the first to the second, `Source` what comes back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbench.case import UserModule
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values a tensor is filled with. Values decide time: the square root of negative
+    numbers was seen to cost 60 times that of positive ones."""
+
+    kind: str = "normal"
+    low: float = 0.0
+    high: float = 1.0
+
+
+NORMAL = Domain("normal")
+ONES = Domain("ones")
+#: Well away from zero and from overflow: fit for logarithms, divisions and powers.
+POSITIVE = Domain("uniform", 0.5, 1.5)
+
+
+def uniform(low: float, high: float) -> Domain:
+    return Domain("uniform", low, high)
+
+
+def integers(low: int, high: int) -> Domain:
+    """Whole numbers from `low` up to, and without, `high`."""
+    return Domain("integers", low, high)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input: a name for it in the source, and how it is made."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    domain: Domain = NORMAL
+    #: Whether a stage that goes backward asks for its gradient.
+    grad: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """One computation. The names `seed`, `grad` and `opt` belong to the stages around it."""
+
+    #: The statement of the forward stage, assigning what `output` reads: `y = torch.mm(x, w)`.
+    forward: str
+    inputs: tuple[Tensor, ...] = ()
+    globals: str = ""
+    #: Run once, after the inputs are made.
+    setup: str = ""
+    #: An expression for the tensor from which a backward stage starts.
+    output: str = "y"
+    #: Whether that tensor is a single number, such as a loss, which needs no gradient from outside.
+    scalar: bool = False
+    #: Name of a module whose parameters take part in the backward stages.
+    module: str = ""
+    #: Name of a list of further tensors whose gradients a backward stage clears.
+    leaves: str = ""
+    #: For the stage `step`: an optimizer, with `{parameters}` where they belong.
+    optimizer: str = "torch.optim.SGD({parameters}, lr=1e-3)"
+    #: Untimed source before each call of a statement that cannot be repeated as it is.
+    before: str = ""
+    components: tuple[tuple[str, str], ...] = ()
+    preload: tuple[str, ...] = ()
+    user: UserModule | None = None
+    #: Why this point cannot run, when the definition knows that already.
+    unsupported: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one stage of one program: the fields of a `Case` that are executed."""
+
+    stmt: str
+    setup: str = ""
+    globals: str = ""
+    before: str = ""
+    way: str = "repeatable"
+    sync: str = ""
+    preload: tuple[str, ...] = ()
+    unsupported: str = ""
+
+
+def lines(*parts: str) -> str:
+    """Pieces of source one below the other, empty ones left out."""
+    return "\n".join(part.strip("\n") for part in parts if part.strip())

@@ -1,0 +1,88 @@
+"""How a framework spells things: make this tensor, use so many threads, go backward, wait.
+
+Everything is source text, put together into the stages of a case. A file beside this one
+subclasses `Framework` for what its framework does differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbench.define.program import Program, Source, Tensor, lines
+
+
+@dataclass(frozen=True)
+class Framework:
+    name: str
+    #: The module to import, and to preload before a worker forks; empty for plain Python.
+    module: str = ""
+    #: Code that imports two of our frameworks is written for the one of lower rank.
+    rank: int = 100
+    devices: tuple[str, ...] = ("cpu",)
+    #: Whether it differentiates, so that there are stages beside the forward one.
+    autograd: bool = False
+
+    def imports(self) -> str:
+        return f"import {self.module}" if self.module else ""
+
+    def seed(self) -> str:
+        """Seeds every generator that inputs are drawn from, with the integer `seed`."""
+        raise NotImplementedError
+
+    def set_threads(self, threads: int) -> str:
+        """Sets the number of threads from within; empty where only `thread_env` can."""
+        return ""
+
+    def thread_env(self, threads: int) -> dict[str, str]:
+        """Variables a worker needs in its environment before it imports the framework."""
+        return {}
+
+    def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
+        """An expression that makes the tensor, drawn from its domain."""
+        raise NotImplementedError
+
+    def sync(self, device: str) -> str:
+        """Ends when the work given to the device has ended; empty where calls wait anyway."""
+        return ""
+
+    def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
+        """The text of one stage. `forward` and `call` are the statement as it was written;
+        inputs ask for gradients only in the stages that go backward."""
+        reason = self.refusal(stage, program, device)
+        grad = not reason and stage not in ("forward", "call")
+        common = lines(
+            self.set_threads(threads),
+            self.seed(),
+            *(f"{t.name} = {self.tensor(t, device, grad and t.grad)}" for t in program.inputs),
+            program.setup,
+        )
+        if grad:
+            stmt, setup, before = self.training(stage, program)
+        else:
+            stmt, setup, before = program.forward, "", program.before
+        return Source(
+            stmt=stmt,
+            setup=lines(common, setup),
+            globals=lines(self.imports(), program.globals),
+            before=before,
+            way="each" if before else "repeatable",
+            sync=self.sync(device),
+            preload=(self.module,) if self.module else (),
+            unsupported=reason,
+        )
+
+    def refusal(self, stage: str, program: Program, device: str) -> str:
+        """Why this stage of this program cannot run on this device; empty when it can."""
+        if device.split(":")[0] not in self.devices:
+            return f"{self.name} has no device {device}"
+        if stage in ("forward", "call"):
+            return ""
+        if not self.autograd:
+            return f"{self.name} computes no gradients"
+        if not (program.module or program.leaves or any(t.grad for t in program.inputs)):
+            return "nothing in this benchmark takes a gradient"
+        return ""
+
+    def training(self, stage: str, program: Program) -> tuple[str, str, str]:
+        """Timed statement, additional set-up and untimed `before` of a stage that goes backward."""
+        raise NotImplementedError

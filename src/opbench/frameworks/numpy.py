@@ -1,0 +1,44 @@
+"""NumPy. Its threads are its BLAS library's, which reads the environment once, on import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbench.define.program import Tensor
+from opbench.frameworks.framework import Framework
+
+#: One for each BLAS that NumPy is built with, and for OpenMP below some of them.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+@dataclass(frozen=True)
+class NumPy(Framework):
+    def imports(self) -> str:
+        return "import numpy as np"
+
+    def seed(self) -> str:
+        # Code that still draws from the global generator is seeded too.
+        return "np.random.seed(seed)\nrng = np.random.default_rng(seed)"
+
+    def thread_env(self, threads: int) -> dict[str, str]:
+        return dict.fromkeys(THREAD_VARIABLES, str(threads))
+
+    def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
+        shape, domain, dtype = repr(tuple(tensor.shape)), tensor.domain, repr(tensor.dtype)
+        if domain.kind == "ones":
+            return f"np.ones({shape}, dtype={dtype})"
+        if domain.kind == "integers":
+            return f"rng.integers({int(domain.low)}, {int(domain.high)}, {shape}, dtype={dtype})"
+        if domain.kind == "uniform":
+            return f"rng.uniform({domain.low}, {domain.high}, {shape}).astype({dtype})"
+        return f"rng.standard_normal({shape}).astype({dtype})"
+
+
+# Every other framework imports NumPy as well, so it is the last guess but plain Python.
+FRAMEWORK = NumPy("numpy", module="numpy", rank=900)

@@ -1,0 +1,73 @@
+"""PyTorch, eager."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbench.define.program import Program, Tensor, lines
+from opbench.frameworks.framework import Framework
+
+
+@dataclass(frozen=True)
+class Torch(Framework):
+    def seed(self) -> str:
+        return "torch.manual_seed(seed)"
+
+    def set_threads(self, threads: int) -> str:
+        return f"torch.set_num_threads({threads})"
+
+    def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
+        shape, domain = repr(tuple(tensor.shape)), tensor.domain
+        # Spelled out even where it is the default: the source is read, and torch has a global one.
+        options = f"dtype=torch.{tensor.dtype}"
+        if device != "cpu":
+            options += f', device="{device}"'
+        whole = tensor.dtype.startswith(("int", "uint")) or tensor.dtype == "bool"
+        if domain.kind == "ones":
+            text = f"torch.ones({shape}, {options})"
+        elif domain.kind == "integers" or whole:
+            low, high = integer_range(tensor, domain.kind == "integers")
+            text = f"torch.randint({low}, {high}, {shape}, {options})"
+        elif domain.kind == "uniform":
+            text = f"torch.empty({shape}, {options}).uniform_({domain.low}, {domain.high})"
+        else:
+            text = f"torch.randn({shape}, {options})"
+        return f"{text}.requires_grad_()" if grad else text
+
+    def sync(self, device: str) -> str:
+        return "torch.cuda.synchronize()" if device.startswith("cuda") else ""
+
+    def training(self, stage: str, program: Program) -> tuple[str, str, str]:
+        clear = lines(
+            f"{program.module}.zero_grad(set_to_none=True)" if program.module else "",
+            *(f"{t.name}.grad = None" for t in program.inputs if t.grad),
+            f"for leaf in {program.leaves}:\n    leaf.grad = None" if program.leaves else "",
+        )
+        if program.scalar:
+            backward, gradient = f"{program.output}.backward()", ""
+        else:
+            backward = f"{program.output}.backward(grad)"
+            gradient = lines(program.forward, f"grad = torch.randn_like({program.output})")
+        if stage == "backward":
+            # A graph serves one backward pass: build a new one, untimed, before each call.
+            return backward, gradient, lines(clear, program.before, program.forward)
+        if stage == "forward_backward":
+            return lines(clear, program.forward, backward), gradient, program.before
+        optimizer = program.optimizer.format(parameters=parameters(program))
+        step = lines("opt.zero_grad(set_to_none=True)", program.forward, backward, "opt.step()")
+        return step, lines(gradient, f"opt = {optimizer}"), program.before
+
+
+def integer_range(tensor: Tensor, given: bool) -> tuple[int, int]:
+    if given:
+        return int(tensor.domain.low), int(tensor.domain.high)
+    return (0, 2) if tensor.dtype == "bool" else (0, 100)
+
+
+def parameters(program: Program) -> str:
+    if program.module:
+        return f"{program.module}.parameters()"
+    return program.leaves or f"[{', '.join(t.name for t in program.inputs if t.grad)}]"
+
+
+FRAMEWORK = Torch("torch", module="torch", rank=10, devices=("cpu", "cuda"), autograd=True)
