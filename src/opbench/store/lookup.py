@@ -1,0 +1,98 @@
+"""Finding runs and cases by what a person types: an id, a hash, a name, or a unique part of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, func, or_, select
+
+from opbench.store.errors import StoreError, first_of, nearest
+from opbench.store.tables import cases, runs
+
+#: A shorter prefix of a hash is more likely a word.
+SHORTEST_HASH_PREFIX = 4
+
+
+def find_run_id(connection: Connection, ref: str) -> str:
+    """`last`, `last~2`, an id, a name (the latest run of it), or a unique beginning of an id."""
+    newest = select(runs.c.id).order_by(runs.c.created.desc(), runs.c.id.desc())
+    back = re.fullmatch(r"last(?:~(\d+))?", ref)
+    if back:
+        return _run_back(connection, int(back[1] or 0))
+    exact = connection.scalar(select(runs.c.id).where(runs.c.id == ref))
+    if exact is None:
+        exact = connection.scalar(newest.where(runs.c.name == ref).limit(1)) if ref else None
+    if exact is not None:
+        return str(exact)
+    starting = newest.where(runs.c.id.startswith(ref, autoescape=True)).limit(50)
+    matches = list(connection.scalars(starting)) if ref else []
+    if len(matches) == 1:
+        return str(matches[0])
+    if matches:
+        raise StoreError(f"{ref!r} begins the ids of several runs: {first_of(matches)}")
+    recent = connection.execute(
+        select(runs.c.id, runs.c.name).order_by(runs.c.created.desc()).limit(1000)
+    ).all()
+    if not recent:
+        raise StoreError(f"no run {ref!r}: the store has no runs yet")
+    known = ["last", *(row.name for row in recent if row.name), *(row.id for row in recent)]
+    raise StoreError(f"no run {ref!r}{nearest(ref, known)}; `opbench runs` lists them")
+
+
+def _run_back(connection: Connection, steps: int) -> str:
+    newest = select(runs.c.id).order_by(runs.c.created.desc(), runs.c.id.desc())
+    found = connection.scalar(newest.offset(steps).limit(1))
+    if found is not None:
+        return str(found)
+    count = connection.scalar(select(func.count()).select_from(runs)) or 0
+    if not count:
+        raise StoreError("the store has no runs yet")
+    raise StoreError(f"no run last~{steps}: the store has {count} run{'s' if count != 1 else ''}")
+
+
+def find_case_hashes(connection: Connection, text: str) -> list[str]:
+    """The hashes of one case, newest first: an edited case keeps its id and gets a new hash.
+
+    An exact id or hash wins; then the beginning of a hash or of an id; then any part of an id.
+    Upper and lower case are the same unless the match is exact.
+    """
+    if not text:
+        raise StoreError("an empty text names no case")
+    found = connection.execute(
+        select(cases.c.hash, cases.c.id)
+        .where(or_(cases.c.id == text, cases.c.hash == text))
+        .order_by(cases.c.first_seen.desc(), cases.c.hash)
+    ).all()
+    if found:
+        return [row.hash for row in found]
+    lower = text.lower()
+    conditions = [
+        func.lower(cases.c.id).startswith(lower, autoescape=True),
+        func.lower(cases.c.id).contains(lower, autoescape=True),
+    ]
+    if len(text) >= SHORTEST_HASH_PREFIX:
+        conditions.insert(0, cases.c.hash.startswith(lower, autoescape=True))
+    for condition in conditions:
+        found = connection.execute(
+            select(cases.c.hash, cases.c.id)
+            .where(condition)
+            .order_by(cases.c.first_seen.desc(), cases.c.hash)
+        ).all()
+        ids = sorted({row.id for row in found})
+        if len(ids) == 1:
+            return [row.hash for row in found]
+        if ids:
+            raise StoreError(f"{text!r} matches {len(ids)} cases: {first_of(ids)}")
+    raise StoreError(_unknown_case(text, connection.scalars(select(cases.c.id).distinct())))
+
+
+def _unknown_case(text: str, known: Iterable[str]) -> str:
+    ids = list(known)
+    if not ids:
+        return f"no case {text!r}: the store has no results yet"
+    # A person remembers `linear`, not the whole id: names are offered when no id is near.
+    near = nearest(text, ids) or nearest(
+        text, {re.split(r"[\[/]", id.split("/", 1)[-1])[0] for id in ids}
+    )
+    return f"no case {text!r} in the store{near}"

@@ -1,0 +1,59 @@
+"""Reading results and cases back."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, select
+
+from opbench.case import Case
+from opbench.store import payload
+from opbench.store.errors import StoreError
+from opbench.store.records import StoredResult
+from opbench.store.rows import result_from_row
+from opbench.store.tables import cases, results, runs, samples
+
+
+def read_results(
+    connection: Connection, wanted: Sequence[ColumnElement[bool]], with_samples: bool
+) -> list[StoredResult]:
+    """Oldest run first, in a run by arrival."""
+    query: Select[Any] = select(results).join(runs, runs.c.id == results.c.run_id)
+    if with_samples:
+        query = query.add_columns(samples.c.payload).outerjoin(
+            samples, samples.c.result_id == results.c.id
+        )
+    query = query.where(*wanted).order_by(runs.c.created, runs.c.id, results.c.id)
+    # Each case once, not once per result: its source is the largest thing in a row.
+    by_hash = read_cases(
+        connection, cases.c.hash.in_(select(results.c.case_hash).where(*wanted).distinct())
+    )
+    found = []
+    for row in connection.execute(query).mappings():
+        packed = row["payload"] if with_samples else None
+        found.append(
+            StoredResult(
+                run_id=row["run_id"],
+                case=by_hash[row["case_hash"]],
+                result=result_from_row(row, _unpacked(packed, row["id"])),
+                n_samples=row["n_samples"],
+            )
+        )
+    return found
+
+
+def read_cases(connection: Connection, wanted: ColumnElement[bool]) -> dict[str, Case]:
+    """By the hash they are stored under."""
+    rows = connection.execute(select(cases.c.hash, cases.c.source).where(wanted))
+    return {row.hash: Case.from_dict(row.source) for row in rows}
+
+
+def _unpacked(packed: bytes | None, result_id: int) -> tuple[Any, ...]:
+    if packed is None:
+        return ()
+    try:
+        return payload.unpack(packed)
+    except (zlib.error, ValueError, TypeError) as error:
+        raise StoreError(f"the samples of result {result_id} are damaged ({error})") from None

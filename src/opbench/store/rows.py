@@ -1,0 +1,98 @@
+"""Between the records people use and the rows a database keeps."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sqlalchemy import RowMapping
+
+from opbench.case import Case
+from opbench.result import Result, Sample, Warning
+from opbench.store.records import RunRecord
+
+
+def run_row(run: RunRecord) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "name": run.name,
+        "created": run.created or time.time(),
+        "finished": run.finished,
+        "status": run.status,
+        "command": run.command,
+        "version": run.version,
+        "project_commit": run.commit,
+        "machine": run.machine,
+        "policy": run.policy,
+        "request": run.request,
+    }
+
+
+def run_from_row(row: RowMapping) -> RunRecord:
+    values: dict[str, Any] = {str(name): value for name, value in row.items()}
+    values["commit"] = values.pop("project_commit")
+    return RunRecord(**values)
+
+
+def case_row(case: Case) -> dict[str, Any]:
+    return {
+        "hash": case.hash,
+        "id": case.id,
+        "suite": case.suite,
+        "name": case.name,
+        "stage": case.stage,
+        "language": case.language,
+        "framework": case.framework,
+        "runtime": case.runtime,
+        "device": case.device,
+        "dtype": case.dtype,
+        "threads": case.threads,
+        "labels": [list(pair) for pair in case.labels],
+        "source": case.to_dict(),
+        "first_seen": time.time(),
+    }
+
+
+def result_row(run_id: str, result: Result) -> dict[str, Any]:
+    _, _, place, _ = result.key()
+    return {
+        "run_id": run_id,
+        "case_hash": result.case_hash,
+        "metric": result.metric,
+        "unit": result.unit,
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "estimate": result.estimate,
+        "low": result.low,
+        "high": result.high,
+        "n_samples": len(result.samples),
+        "warnings": [[warning.code, warning.text] for warning in result.warnings],
+        "detail": result.detail,
+        "environment": result.environment,
+        "fingerprint": result.fingerprint,
+        "place": place,
+        "policy": result.policy,
+        "group_name": result.group,
+        "created": result.created,
+    }
+
+
+def result_from_row(row: RowMapping, samples: tuple[Sample, ...] = ()) -> Result:
+    return Result(
+        case_hash=row["case_hash"],
+        metric=row["metric"],
+        unit=row["unit"],
+        outcome=row["outcome"],
+        reason=row["reason"],
+        estimate=row["estimate"],
+        low=row["low"],
+        high=row["high"],
+        samples=samples,
+        warnings=tuple(Warning(code, text) for code, text in row["warnings"]),
+        detail=row["detail"],
+        environment=row["environment"],
+        fingerprint=row["fingerprint"],
+        policy=row["policy"],
+        group=row["group_name"],
+        created=row["created"],
+    )

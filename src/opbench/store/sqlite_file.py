@@ -1,0 +1,159 @@
+"""The SQLite file as a file: looked at before it is opened, and born whole.
+
+Opening a file with SQLite can change it (its journal mode, a log beside it), so whether a file is
+ours is found out through an `immutable` connection, which takes no lock and writes nothing. What
+is not ours is refused as it was. A new store is built under another name and then linked into
+place: no one ever sees half a schema, and of two processes that create it at once, one wins and
+both use the winner's.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from opbench.store.errors import StoreError, first_of
+from opbench.store.tables import APPLICATION, SCHEMA_VERSION
+
+MAGIC = b"SQLite format 3\0"
+
+#: Files up to this size are checked page by page when opened (about 10 ms at most); larger ones
+#: are checked where they are read.
+QUICK_CHECK_BYTES = 4_000_000
+
+
+def inspect(path: Path) -> None:
+    """Raise unless `path` is a store this version can use. Nothing on disk changes."""
+    try:
+        if not path.is_file():
+            raise StoreError(f"{path} is not a file")
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise StoreError(f"cannot read the store {path}: {error.strerror}") from None
+    if not header:
+        raise StoreError(
+            f"{path} is an empty file, not an opbench store: remove it, or name another"
+        )
+    if not header.startswith(MAGIC):
+        raise StoreError(f"{path} is not an SQLite database; left untouched")
+    if len(header) < 100 or _truncated(path, header):
+        raise StoreError(f"{path} is cut short: the store is damaged; left untouched")
+    try:
+        with closing(connect(path, "immutable=1")) as connection:
+            _check_marker(connection, path)
+            _check_pages(connection, path)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path} is damaged ({error}); left untouched") from None
+
+
+def connect(path: Path, mode: str, timeout: float = 0.0) -> sqlite3.Connection:
+    """`mode` as in SQLite's URIs. Transactions are begun by us (`isolation_level=None`)."""
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?{mode}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def has_log(path: Path) -> bool:
+    """Whether a write-ahead log lies beside the file: someone has it open, or was killed."""
+    log = path.with_name(path.name + "-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _truncated(path: Path, header: bytes) -> bool:
+    # While a log is being written back, the header may run ahead of the file for a moment.
+    if has_log(path):
+        return False
+    size = int.from_bytes(header[16:18], "big")
+    page_bytes = 65536 if size == 1 else size
+    pages = int.from_bytes(header[28:32], "big")
+    return path.stat().st_size < pages * page_bytes
+
+
+def _check_marker(connection: sqlite3.Connection, path: Path) -> None:
+    tables = [
+        name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
+    ]
+    found: dict[str, str] = {}
+    if "meta" in tables:
+        try:
+            found = dict(connection.execute("SELECT key, value FROM meta"))
+        except sqlite3.OperationalError:
+            pass  # someone else's table of that name
+    if found.get("application") != APPLICATION:
+        holds = f"holds the tables {first_of(sorted(tables))}" if tables else "holds no tables"
+        raise StoreError(f"{path} is another program's database ({holds}); left untouched")
+    check_version(found.get("schema_version", ""), str(path))
+
+
+def check_version(found: str, place: str) -> None:
+    if not found.isdigit():
+        raise StoreError(f"{place} does not say which schema it has: the store is damaged")
+    if int(found) > SCHEMA_VERSION:
+        raise StoreError(
+            f"{place} was written by a newer opbench (schema {found}; this one knows "
+            f"{SCHEMA_VERSION}): upgrade opbench, or name another store"
+        )
+
+
+def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
+    before = path.stat()
+    if has_log(path) or before.st_size > QUICK_CHECK_BYTES:
+        return
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    # A writer that came in between changes pages under an immutable reader: no verdict then.
+    if verdict != "ok" and not has_log(path) and path.stat().st_mtime_ns == before.st_mtime_ns:
+        raise StoreError(f"{path} is damaged ({' '.join(verdict.split())}); left untouched")
+
+
+def create(path: Path, build: Callable[[Path], None]) -> None:
+    """Make a new store at `path`; `build` fills a new file with the schema.
+
+    Creates the folder of the file, but not the folder above it: a mistyped path must not leave a
+    tree of folders behind.
+    """
+    folder = path.parent
+    made_folder = False
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    try:
+        if not folder.exists():
+            try:
+                folder.mkdir()
+                made_folder = True
+            except FileExistsError:
+                pass  # another process was quicker
+        try:
+            draft.touch(exist_ok=False)
+            build(draft)
+            _put_in_place(draft, path)
+        finally:
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+    except (OSError, StoreError) as error:
+        if made_folder:
+            try:
+                folder.rmdir()
+            except OSError:
+                pass  # not empty any more: someone else uses it
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"cannot create the store {path}: {error.strerror}") from None
+
+
+def _put_in_place(draft: Path, path: Path) -> None:
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass  # another process created the store meanwhile: use that one
+    except OSError:
+        # No hard links on this file system.
+        if not path.exists():
+            draft.rename(path)

@@ -1,0 +1,243 @@
+"""The store: runs begin, results arrive one by one, questions are answered from them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from opbench.case import Case
+from opbench.result import Result
+from opbench.store import tables
+from opbench.store.database import Database
+from opbench.store.errors import StoreError
+from opbench.store.insertion import insert_case, insert_new, insert_result
+from opbench.store.lookup import find_case_hashes, find_run_id
+from opbench.store.queries import read_cases, read_results
+from opbench.store.records import RUN_STATUSES, RunRecord, StoredResult
+from opbench.store.rows import run_from_row, run_row
+
+Key = tuple[str, str, str, str]
+
+
+class Store:
+    """Open with `Store.open`. Every method is one transaction; many processes may share a store."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        #: Hashes known to be stored, so that a case's source is sent once and not per result.
+        self._known_cases: set[str] = set()
+
+    @classmethod
+    def open(cls, where: str | Path | None = None, create: bool = True) -> Store:
+        """A path ending in .db, `sqlite:///…`, `postgresql://…`, or the default.
+
+        `create` says that results will be written: a missing store is made, and a read-only one
+        refused.
+        """
+        return cls(Database.open(where, create))
+
+    @property
+    def url(self) -> str:
+        """Safe to show: without the password."""
+        return self._database.address.shown
+
+    @property
+    def path(self) -> Path | None:
+        """The file of an SQLite store."""
+        return self._database.address.path
+
+    def __repr__(self) -> str:
+        return f"Store({self._database.address.place})"
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------ runs
+
+    def begin_run(self, run: RunRecord) -> None:
+        try:
+            with self._database.writing() as connection:
+                connection.execute(insert(tables.runs), run_row(run))
+        except StoreError as error:
+            if _broke(error, "unique"):
+                raise StoreError(f"the store already has a run {run.id}") from None
+            raise
+
+    def finish_run(self, run_id: str, status: str = "finished") -> None:
+        self._set_status(run_id, status, None if status == "running" else time.time())
+
+    def resume_run(self, run_id: str) -> None:
+        """Back to `running`, for `--cont`."""
+        self._set_status(run_id, "running", None)
+
+    def _set_status(self, run_id: str, status: str, finished: float | None) -> None:
+        if status not in RUN_STATUSES:
+            raise ValueError(f"unknown status {status!r}: one of {', '.join(RUN_STATUSES)}")
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                update(tables.runs)
+                .where(tables.runs.c.id == run_id)
+                .values(status=status, finished=finished)
+            )
+            if not changed.rowcount:
+                raise StoreError(f"the store has no run {run_id}")
+
+    def runs(self, limit: int | None = None) -> list[RunRecord]:
+        """Newest first."""
+        order = (tables.runs.c.created.desc(), tables.runs.c.id.desc())
+        with self._database.reading() as connection:
+            rows = connection.execute(select(tables.runs).order_by(*order).limit(limit))
+            return [run_from_row(row) for row in rows.mappings()]
+
+    def find_run(self, ref: str) -> RunRecord:
+        """`last`, `last~1`, an id, a unique beginning of one, or a name (its latest run)."""
+        with self._database.reading() as connection:
+            run_id = find_run_id(connection, ref)
+            row = connection.execute(select(tables.runs).where(tables.runs.c.id == run_id))
+            return run_from_row(row.mappings().one())
+
+    def tally(self, run: str | RunRecord | None = None) -> dict[str, dict[str, int]]:
+        """How many results of each outcome, by run id."""
+        columns = (tables.results.c.run_id, tables.results.c.outcome)
+        query = select(*columns, func.count()).group_by(*columns)
+        if run is not None:
+            query = query.where(tables.results.c.run_id == _run_id(run))
+        counts: dict[str, dict[str, int]] = {}
+        with self._database.reading() as connection:
+            for run_id, outcome, count in connection.execute(query):
+                counts.setdefault(run_id, {})[outcome] = count
+        return counts
+
+    # ---------------------------------------------------------- environments
+
+    def add_environment(self, fingerprint: str, facts: dict[str, Any]) -> None:
+        with self._database.writing() as connection:
+            row = {"fingerprint": fingerprint, "facts": facts}
+            connection.execute(insert_new(connection, tables.environments), row)
+
+    def environment(self, fingerprint: str) -> dict[str, Any] | None:
+        column = tables.environments.c.fingerprint
+        with self._database.reading() as connection:
+            facts: dict[str, Any] | None = connection.scalar(
+                select(tables.environments.c.facts).where(column == fingerprint)
+            )
+            return facts
+
+    # --------------------------------------------------------------- results
+
+    def add_result(self, run_id: str, case: Case, result: Result, replace: bool = False) -> bool:
+        """Committed when this returns. Of two results with one key the first stays, unless
+        `replace`; the answer says whether this one was stored."""
+        return self.add_results(run_id, [(case, result)], replace) == 1
+
+    def add_results(
+        self, run_id: str, pairs: Iterable[tuple[Case, Result]], replace: bool = False
+    ) -> int:
+        """All or none, in one transaction; how many were new."""
+        # In order of the key: writers that meet in PostgreSQL then wait for each other, never both.
+        batch = sorted(pairs, key=lambda pair: pair[1].key())
+        sent: set[str] = set()
+        stored = 0
+        try:
+            with self._database.writing() as connection:
+                for case, result in batch:
+                    if result.case_hash != case.hash:
+                        raise ValueError(
+                            f"result of {result.case_hash} given with case {case.hash}"
+                        )
+                    if case.hash not in self._known_cases and case.hash not in sent:
+                        insert_case(connection, case)
+                        sent.add(case.hash)
+                    stored += insert_result(connection, run_id, result, replace)
+        except StoreError as error:
+            if _broke(error, "foreign key"):
+                raise StoreError(f"the store has no run {run_id}: begin it first") from error
+            raise
+        self._known_cases |= sent
+        return stored
+
+    def done_keys(self, run_id: str, outcome: str | None = None) -> set[Key]:
+        """`Result.key()` of what the run has: of every outcome, or of one (`"ok"`)."""
+        table = tables.results.c
+        query = select(table.case_hash, table.metric, table.place, table.policy)
+        query = query.where(table.run_id == run_id)
+        if outcome is not None:
+            query = query.where(table.outcome == outcome)
+        with self._database.reading() as connection:
+            return {(row[0], row[1], row[2], row[3]) for row in connection.execute(query)}
+
+    def results(
+        self,
+        run: str | RunRecord | None = None,
+        case_id: str | None = None,
+        case_hash: str | None = None,
+        metric: str | None = None,
+        outcome: str | None = None,
+        environment: str | None = None,
+        samples: bool = False,
+    ) -> list[StoredResult]:
+        """Oldest run first, in a run by arrival. Raw samples only when asked for: they are the
+        bulk of a store."""
+        table = tables.results.c
+        wanted: list[ColumnElement[bool]] = []
+        if case_id is not None:
+            hashes = select(tables.cases.c.hash).where(tables.cases.c.id == case_id)
+            wanted.append(table.case_hash.in_(hashes))
+        for column, value in (
+            (table.run_id, None if run is None else _run_id(run)),
+            (table.case_hash, case_hash),
+            (table.metric, metric),
+            (table.outcome, outcome),
+            (table.environment, environment),
+        ):
+            if value is not None:
+                wanted.append(column == value)
+        with self._database.reading() as connection:
+            return read_results(connection, wanted, samples)
+
+    # ----------------------------------------------------------------- cases
+
+    def cases(self, run: str | RunRecord | None = None) -> list[Case]:
+        """By id; of the whole store, or those with a result in one run."""
+        query = select(tables.cases.c.source).order_by(tables.cases.c.id, tables.cases.c.first_seen)
+        if run is not None:
+            in_run = select(tables.results.c.case_hash).where(
+                tables.results.c.run_id == _run_id(run)
+            )
+            query = query.where(tables.cases.c.hash.in_(in_run))
+        with self._database.reading() as connection:
+            return [Case.from_dict(source) for source in connection.scalars(query)]
+
+    def find_cases(self, text: str) -> list[Case]:
+        """The one case that `text` names (id, hash, or a unique part), newest version first."""
+        with self._database.reading() as connection:
+            hashes = find_case_hashes(connection, text)
+            found = read_cases(connection, tables.cases.c.hash.in_(hashes))
+            return [found[case_hash] for case_hash in hashes]
+
+
+def _run_id(run: str | RunRecord) -> str:
+    return run.id if isinstance(run, RunRecord) else run
+
+
+def _broke(error: StoreError, constraint: str) -> bool:
+    """Whether the database refused a row for a constraint of this kind (both name it so)."""
+    cause = error.__cause__
+    return isinstance(cause, IntegrityError) and constraint in str(cause.orig).lower()
