@@ -2,7 +2,7 @@
 
 import time
 
-from ..session import cpu_ns, involuntary_switches
+from ..session import cpu_ns, involuntary_switches, peak_bytes
 
 DESCRIBE = {
     "name": "time",
@@ -26,4 +26,4 @@ def block(session, n):
     else:
         value = spent - session.empty_ns(n)
     return {"value": value / n / 1e9, "n": n, "wall_ns": wall, "cpu_ns": cpu,
-            "switches": switches}
+            "switches": switches, "peak_bytes": peak_bytes()}

@@ -1,0 +1,91 @@
+"""A lane: one case in one child of one worker start, and the samples it has given so far."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opbench.case import Case
+from opbench.result import Sample
+from opbench.run.policy import Policy
+from opbench.run.session import Session
+from opbench.run.worker_process import Worker
+from opbench.stats.contention import BlockNoise, contended
+
+#: A block may take this many times longer than foreseen before the child counts as hung.
+SLOWEST_BLOCK = 50.0
+
+
+@dataclass
+class Lane:
+    case: Case
+    session: Session
+    policy: Policy
+    start: int
+    n: int = 1
+    per_call: float = 0.0
+    #: Memory this child holds beyond what it shares with its worker.
+    own_bytes: int = 0
+    #: Seconds the runner has spent on this lane, set-up included.
+    spent: float = 0.0
+    warmup: dict[str, Any] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int) -> Lane:
+        """Fork, set up. The lane is paused until its turn comes."""
+        began = time.monotonic()
+        session = worker.open(memory_limit=memory_limit)
+        lane = cls(case, session, policy, worker.start)
+        session.prepare(case, seed, policy.timeout)
+        session.pause()
+        lane.spent = time.monotonic() - began
+        return lane
+
+    def warm_up(self, seconds: float) -> None:
+        began = time.monotonic()
+        answer = self.session.warm_up(seconds, self.policy.block_seconds, self.policy.timeout)
+        self.session.pause()
+        self.warmup = {key: answer[key] for key in ("first", "calls", "settled")}
+        self.n = answer["n"]
+        self.per_call = answer["per_call"] or 0.0
+        self.own_bytes = answer["peak_bytes"]
+        self.spent += time.monotonic() - began
+
+    def prepare_again(self, seed: int) -> None:
+        """A fresh layer, fresh inputs: the next run of a fixed design."""
+        began = time.monotonic()
+        self.session.prepare(self.case, seed, self.policy.timeout)
+        self.spent += time.monotonic() - began
+
+    def block(self, metric: str, order: int, n: int | None = None) -> Sample:
+        """Its turn: wake, measure one block, pause again."""
+        began = time.monotonic()
+        n = n or self.n
+        timeout = self.policy.timeout + SLOWEST_BLOCK * n * self.per_call
+        answer = self.session.block(metric, n, timeout)
+        self.session.pause()
+        sample = Sample(
+            value=answer["value"],
+            start=self.start,
+            session=self.session.number,
+            order=order,
+            n=answer["n"],
+            wall_ns=answer["wall_ns"],
+            cpu_ns=answer["cpu_ns"],
+            switches=answer["switches"],
+        )
+        self.samples.append(sample)
+        self.own_bytes = max(self.own_bytes, answer["peak_bytes"])
+        self.spent += time.monotonic() - began
+        return sample
+
+    def marked_samples(self) -> list[Sample]:
+        """The samples, those marked that were taken while other programs interfered."""
+        noise = [BlockNoise(s.wall_ns, s.cpu_ns, s.switches) for s in self.samples]
+        marks = contended(noise)
+        return [
+            replace(sample, contended=True) if mark else sample
+            for sample, mark in zip(self.samples, marks, strict=True)
+        ]

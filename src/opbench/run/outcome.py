@@ -1,0 +1,133 @@
+"""From what a group gave to results: estimate, interval, warnings, or the outcome in its way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from opbench.case import Case
+from opbench.result import Metric, Result, Sample
+from opbench.run.policy import Adaptive, Policy
+from opbench.run.sampling import Group, Member, detail_of, estimate_of
+from opbench.run.session import SessionEnded
+
+#: Above this share of disturbed blocks the number says more about the machine than about the case.
+CONTENDED_SHARE = 0.25
+
+
+def sampled_result(member: Member, group: Group, metric: Metric, place: Mapping[str, Any]) -> Result:
+    """The result of a sampled metric for one member of a finished group."""
+    if member.ended is not None:
+        return failure(member.case, metric, member.ended, place)
+    return from_samples(
+        member.case, metric, tuple(member.samples()), detail_of(member, group), group.policy, place
+    )
+
+
+def from_samples(
+    case: Case,
+    metric: Metric,
+    samples: tuple[Sample, ...],
+    detail: dict[str, Any],
+    policy: Policy,
+    place: Mapping[str, Any],
+) -> Result:
+    found = estimate_of(samples)
+    assert found is not None, "a member that did not end has samples"
+    result = Result(
+        case_hash=case.hash,
+        metric=metric.name,
+        unit=metric.unit,
+        estimate=found.value,
+        low=found.low,
+        high=found.high,
+        samples=samples,
+        detail={**detail, "within": found.within, "between": found.between},
+        created=time.time(),
+        **place,
+    )
+    for code, text in _reservations(result, found.starts, samples, detail, policy):
+        result = result.with_warning(code, text)
+    return result
+
+
+def _reservations(
+    result: Result, starts: int, samples: tuple[Sample, ...], detail: dict, policy: Policy
+) -> list[tuple[str, str]]:
+    found = []
+    disturbed = sum(sample.contended for sample in samples) / len(samples)
+    if disturbed > CONTENDED_SHARE:
+        found.append((
+            "contended",
+            f"{disturbed:.0%} of the blocks were disturbed by other programs; "
+            "close them and measure again with --cont after removing this result, or a new run",
+        ))
+    if not detail.get("settled", True):
+        found.append((
+            "unsettled",
+            "the time per call had not settled when the warm-up ended; "
+            "raise --max-time-per-case for a longer one",
+        ))
+    wide = result.half_width
+    if isinstance(policy, Adaptive) and wide is not None and wide > policy.precision:
+        found.append((
+            "imprecise",
+            f"±{wide:.1%} where ±{policy.precision:.1%} was asked: the time for this case was "
+            "spent; raise --max-time-per-case, or quiet the machine (opbench doctor)",
+        ))
+    if starts < 3:
+        found.append((
+            "few-starts",
+            f"rests on {starts} worker start{'s' if starts > 1 else ''}, because one call takes "
+            "long; the interval is widened for what address layout does between starts",
+        ))
+    return found
+
+
+def exact_results(
+    case: Case, answer: dict[str, Any], described: Metric, place: Mapping[str, Any]
+) -> list[Result]:
+    """Results of a metric that is measured at once; one measurement may yield several."""
+    results = []
+    for name, found in answer["results"].items():
+        values = [float(value) for value in found["samples"]]
+        results.append(
+            Result(
+                case_hash=case.hash,
+                metric=name,
+                unit=found.get("unit", described.unit),
+                estimate=max(values),
+                low=min(values),
+                high=max(values),
+                samples=tuple(Sample(value, order=i) for i, value in enumerate(values)),
+                detail=found.get("detail", {}),
+                created=time.time(),
+                **place,
+            )
+        )
+    return results
+
+
+def failure(case: Case, metric: Metric, ended: SessionEnded, place: Mapping[str, Any]) -> Result:
+    detail = {}
+    if ended.traceback:
+        detail["traceback"] = ended.traceback
+    if ended.output:
+        detail["output"] = ended.output
+    return Result(
+        case_hash=case.hash,
+        metric=metric.name,
+        unit=metric.unit,
+        outcome=ended.outcome,
+        reason=ended.reason,
+        detail=detail,
+        created=time.time(),
+        **place,
+    )
+
+
+def unsupported(case: Case, metric: Metric, reason: str, place: Mapping[str, Any]) -> Result:
+    return failure(case, metric, SessionEnded("unsupported", reason), place)
+
+

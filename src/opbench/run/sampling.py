@@ -1,0 +1,326 @@
+"""Samples one group of cases: all of its lanes alive at once, their blocks interleaved at random.
+
+A group is a set of cases that will be compared with each other, often a single case. Each case
+gets a lane in each of several worker starts. Only the lane whose turn it is runs; the others are
+stopped. A case leaves the dance when its interval is narrow enough or its time is spent.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opbench.case import Case
+from opbench.result import Sample
+from opbench.run.lane import Lane
+from opbench.run.policy import Adaptive, Fixed, Policy
+from opbench.run.session import SessionEnded
+from opbench.run.worker_process import Worker
+from opbench.stats.estimate import Estimate, estimate, starts_for
+
+#: Lanes live together only while what they hold fits in this share of the free memory.
+MEMORY_SHARE = 0.5
+
+#: Blocks of one start need not be averaged further than this share of the asked precision: below
+#: it the starts decide.
+WITHIN_SHARE = 0.2
+
+
+@dataclass
+class Member:
+    """One case of a group while it is being sampled."""
+
+    case: Case
+    lanes: list[Lane] = field(default_factory=list)
+    closed: list[Lane] = field(default_factory=list)
+    ended: SessionEnded | None = None
+    done: bool = False
+    #: Why sampling stopped: `precise`, `time`, `runs`.
+    stopped: str = ""
+    #: Seconds given to this case in this call.
+    spent_before: float = 0.0
+
+    @property
+    def all_lanes(self) -> list[Lane]:
+        return self.closed + self.lanes
+
+    @property
+    def spent(self) -> float:
+        return self.spent_before + sum(lane.spent for lane in self.all_lanes)
+
+    def samples(self) -> list[Sample]:
+        return [sample for lane in self.all_lanes for sample in lane.marked_samples()]
+
+    def estimate(self) -> Estimate | None:
+        return estimate_of(self.samples())
+
+    def close(self) -> None:
+        for lane in self.lanes:
+            lane.session.close()
+        self.closed += self.lanes
+        self.lanes = []
+
+
+def estimate_of(samples: Sequence[Sample]) -> Estimate | None:
+    """Contended blocks are left out while enough calm ones remain."""
+    calm = [sample for sample in samples if not sample.contended]
+    chosen = calm if 2 * len(calm) >= len(samples) else samples
+    return estimate((sample.start, sample.session, sample.value) for sample in chosen)
+
+
+@dataclass
+class Group:
+    """Samples the given cases; afterwards each member holds its samples or how it ended."""
+
+    cases: Sequence[Case]
+    policy: Policy
+    #: Live workers for the given start numbers.
+    workers: Callable[[Sequence[int]], list[Worker]]
+    metric: str = "time"
+    seed: int = 0
+    memory_limit: int = 0
+    memory_free: int = 0
+    #: Seconds for the whole group, when a budget of the run leaves less than the policy allows.
+    allowance: float | None = None
+    first_start: int = 0
+    on_estimate: Callable[[Case, Estimate, float], None] | None = None
+    rng: random.Random = field(default_factory=random.Random)
+
+    paired: bool = True
+    order: int = 0
+    members: list[Member] = field(default_factory=list)
+
+    def sample(self) -> list[Member]:
+        self.members = [Member(case) for case in self.cases]
+        try:
+            if isinstance(self.policy, Fixed):
+                self._fixed(self.policy)
+            elif isinstance(self.policy, Adaptive):
+                self._adaptive(self.policy)
+        except BaseException:
+            self.close()
+            raise
+        return self.members
+
+    def close(self) -> None:
+        for member in self.members:
+            member.close()
+
+    @property
+    def max_time(self) -> float:
+        if self.allowance is None:
+            return self.policy.max_time
+        return min(self.policy.max_time, self.allowance / max(1, len(self.cases)))
+
+    # -- opening lanes ---------------------------------------------------------------------
+
+    def _open(self, member: Member, worker: Worker, run: int | None = None) -> Lane | None:
+        """A new lane for the member: warmed up, or set up with the seed of a numbered run."""
+        if member.ended is not None:
+            return None
+        seed = self.seed + member.case.seed + (run or 0)
+        try:
+            lane = Lane.open(worker, member.case, self.policy, seed, self.memory_limit)
+            member.lanes.append(lane)
+            if run is None:
+                lane.warm_up(min(self.policy.warmup_seconds, self.max_time / 10))
+        except SessionEnded as ended:
+            self._end(member, ended)
+            return None
+        return lane
+
+    def _end(self, member: Member, ended: SessionEnded) -> None:
+        """One failing child decides: a case that fails sometimes is a case that fails."""
+        member.ended = ended
+        member.done = True
+        member.close()
+
+    def _shuffled(self) -> list[Member]:
+        members = [member for member in self.members if not member.done]
+        self.rng.shuffle(members)  # who is forked first must not always be the same
+        return members
+
+    def _fits(self, starts: int) -> bool:
+        """Whether `starts` lanes of every member can live side by side."""
+        held = sum(lane.own_bytes for member in self.members for lane in member.lanes[:1])
+        return not self.memory_free or held * starts <= self.memory_free * MEMORY_SHARE
+
+    # -- the adaptive design ---------------------------------------------------------------
+
+    def _adaptive(self, policy: Adaptive) -> None:
+        wanted = max(policy.starts, starts_for(policy.precision, most=policy.max_starts))
+        for member in self._shuffled():
+            self._open(member, self.workers([self.first_start])[0])
+        if not self._fits(1):
+            self._one_by_one(policy, wanted)
+            return
+        affordable = self._affordable(wanted)
+        if not self._fits(affordable):
+            self._in_turns(policy, affordable)
+            return
+        for worker in self._more_workers(1, affordable):
+            for member in self._shuffled():
+                self._open(member, worker)
+        self._rounds(policy)
+        opened = affordable
+        while opened < policy.max_starts and self._worth_more_starts(policy):
+            for worker in self._more_workers(opened, opened + 1):
+                for member in self._shuffled():
+                    self._open(member, worker)
+            opened += 1
+            self._rounds(policy)
+
+    def _affordable(self, wanted: int) -> int:
+        """How many starts fit the time of the slowest member, judged by its first lane."""
+        costs = [member.spent + member.lanes[0].per_call for member in self.members if member.lanes]
+        if not costs:
+            return 1
+        return max(1, min(wanted, int(self.max_time / max(costs))))
+
+    def _more_workers(self, begin: int, end: int) -> list[Worker]:
+        return self.workers(range(self.first_start + begin, self.first_start + end))
+
+    def _in_turns(self, policy: Adaptive, starts: int) -> None:
+        """The lanes of one start live together, but one start after the other."""
+        for index in range(starts):
+            if index:
+                for worker in self._more_workers(index, index + 1):
+                    for member in self._shuffled():
+                        self._open(member, worker)
+            self._rounds(policy, share=(index + 1) / starts)
+            for member in self.members:
+                member.close()
+                if member.ended is None and index + 1 < starts:
+                    member.done = False
+
+    def _one_by_one(self, policy: Adaptive, starts: int) -> None:
+        """Too large to live together: each case alone, and the result says unpaired."""
+        self.paired = len(self.cases) == 1
+        members = self.members
+        for member in members:
+            member.close()
+        for member in members:
+            if member.ended is not None:
+                continue
+            self.members = [member]
+            for index in range(starts):
+                if member.spent + (member.spent / index if index else 0) > self.max_time and index:
+                    break
+                member.done = False
+                for worker in self._more_workers(index, index + 1):
+                    self._open(member, worker)
+                self._rounds(policy, share=(index + 1) / starts)
+                member.close()
+        self.members = members
+
+    def _rounds(self, policy: Adaptive, share: float = 1.0) -> None:
+        """Blocks in random order, round after round, until every member is done."""
+        rounds = 0
+        while True:
+            active = [m for m in self.members if m.ended is None and not m.done and m.lanes]
+            if not active:
+                return
+            lanes = [(member, lane) for member in active for lane in member.lanes]
+            self.rng.shuffle(lanes)
+            for member, lane in lanes:
+                if member.ended is None:
+                    self._block(member, lane)
+            rounds += 1
+            for member in active:
+                if member.ended is None:
+                    self._consider(member, policy, rounds, share)
+
+    def _block(self, member: Member, lane: Lane, n: int | None = None) -> None:
+        self.order += 1
+        try:
+            lane.block(self.metric, self.order, n)
+        except SessionEnded as ended:
+            self._end(member, ended)
+
+    def _consider(self, member: Member, policy: Adaptive, rounds: int, share: float) -> None:
+        late = member.spent >= self.max_time * share
+        if rounds < policy.min_rounds and not late:
+            return
+        now = member.estimate()
+        if now is None:
+            return
+        if self.on_estimate is not None:
+            self.on_estimate(member.case, now, member.spent)
+        if now.half_width <= policy.precision:
+            member.done, member.stopped = True, "precise"
+        elif late:
+            member.done, member.stopped = True, "time"
+        elif now.within <= policy.precision * WITHIN_SHARE and rounds >= policy.min_rounds:
+            # More blocks of these starts would not help; more starts might.
+            member.done, member.stopped = True, "starts"
+
+    def _worth_more_starts(self, policy: Adaptive) -> bool:
+        again = False
+        for member in self.members:
+            if member.ended is None and member.stopped == "starts":
+                each = member.spent / max(1, len(member.all_lanes))
+                if member.spent + each <= self.max_time:
+                    member.done = False
+                    again = True
+                else:
+                    member.stopped = "time"
+        return again
+
+    # -- the fixed design ------------------------------------------------------------------
+
+    def _fixed(self, policy: Fixed) -> None:
+        starts = min(policy.starts, policy.num_runs)
+        workers = self._more_workers(0, starts)
+        keep = True
+        for run in range(policy.num_runs):
+            for member in self._shuffled():
+                lane = self._lane_for_run(member, workers[run % starts], run)
+                if lane is not None:
+                    self._block(member, lane, policy.num_repeats)
+                if not keep:
+                    member.close()
+                self._show(member, every=5, run=run)
+            if run == 0 and not self._fits(starts):
+                # What one run holds does not fit beside the others: a fresh child for each run.
+                keep = self.paired = False
+                for member in self.members:
+                    member.close()
+        for member in self.members:
+            member.done, member.stopped = True, member.stopped or "runs"
+
+    def _lane_for_run(self, member: Member, worker: Worker, run: int) -> Lane | None:
+        for lane in member.lanes:
+            if lane.start == worker.start:
+                try:
+                    lane.prepare_again(self.seed + member.case.seed + run)
+                except SessionEnded as ended:
+                    self._end(member, ended)
+                    return None
+                return lane
+        return self._open(member, worker, run)
+
+    def _show(self, member: Member, every: int, run: int) -> None:
+        if self.on_estimate is not None and run % every == every - 1:
+            now = member.estimate()
+            if now is not None:
+                self.on_estimate(member.case, now, member.spent)
+
+
+def detail_of(member: Member, group: Group) -> dict[str, Any]:
+    """What a reader may want to know about how the samples came about."""
+    lanes = member.all_lanes
+    starts = sorted({lane.start for lane in lanes})
+    return {
+        "way": member.case.way,
+        "stopped": member.stopped,
+        "starts": len(starts),
+        "sessions": len(lanes),
+        "paired": group.paired and len(group.cases) > 1,
+        "calls_per_block": [lane.n for lane in lanes],
+        "first_call": [lane.warmup.get("first") for lane in lanes],
+        "settled": all(lane.warmup.get("settled", True) for lane in lanes),
+        "seconds": round(member.spent, 3),
+    }
+
