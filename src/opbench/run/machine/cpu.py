@@ -106,7 +106,7 @@ def steal_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None
         return None
     before = before or CpuTimes(0, 0, 0)
     wanted = (after.total - after.idle) - (before.total - before.idle)
-    if wanted < 50:  # half a second of work: below that, one tick of steal reads as percents
+    if wanted < 200:  # two seconds of work: below that, one tick of steal reads as percents
         return None
     return round(max(0, after.steal - before.steal) / wanted, 5)
 

@@ -27,6 +27,9 @@ VENDORS = {
     "Parallels": "parallels",
 }
 
+#: The bit of a process's personality that `setarch -R` and debuggers set.
+ADDR_NO_RANDOMIZE = 0x0040000
+
 
 def memory_facts(root: Path = ROOT) -> dict[str, Any]:
     """Bytes, except for the setting of transparent huge pages."""
@@ -68,16 +71,23 @@ def memory_limit(root: Path, total: int | None) -> int | None:
 def system_facts(root: Path = ROOT) -> dict[str, Any]:
     release = read(root, "etc/os-release") or ""
     pretty = re.search(r'^PRETTY_NAME="?([^"\n]*)', release, re.MULTILINE)
-    aslr = read_int(root, "proc/sys/kernel/randomize_va_space")
     return {
         "machine_id": machine_id(root),
         "os": pretty[1] if pretty else platform.system(),
         "kernel": platform.release(),
-        "aslr": aslr,
+        "aslr": address_randomisation(root),
         "hypervisor": hypervisor(root),
         "container": container(root),
         "on_battery": on_battery(root),
     }
+
+
+def address_randomisation(root: Path = ROOT) -> int | None:
+    """The kernel's setting (0 off, 1 partly, 2 fully), 0 when switched off for this process."""
+    personality = read(root, "proc/self/personality") or ""
+    if re.fullmatch(r"[0-9a-f]+", personality) and int(personality, 16) & ADDR_NO_RANDOMIZE:
+        return 0
+    return read_int(root, "proc/sys/kernel/randomize_va_space")
 
 
 def machine_id(root: Path = ROOT) -> str:
