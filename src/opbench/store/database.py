@@ -92,10 +92,14 @@ def _open_file(address: Address, path: Path, create: bool) -> Database:
             )
         sqlite_file.create(path, _build_file)
     sqlite_file.inspect(path)
-    writable = os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
+    writable = _may_write(path) and _may_write(path.absolute().parent)
     if create and not writable:
         raise StoreError(f"{path} is read-only: no results could be written to it")
     return Database(address, _file_engine(address, path, writable), readonly=not writable)
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _file_engine(address: Address, path: Path, writable: bool) -> Engine:
@@ -133,6 +137,7 @@ def _build_file(path: Path) -> None:
     try:
         with engine.begin() as connection:
             _build(connection)
+            sqlite_file.mark(connection)
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
     except SQLAlchemyError as error:
@@ -192,5 +197,5 @@ def _has_schema(database: Database) -> bool:
         raise StoreError(
             f"{place} has tables of another program ({', '.join(clash)}); left untouched"
         )
-    sqlite_file.check_version(found.get("schema_version", ""), place)
+    sqlite_file.check_version(int(found["schema_version"]), place)
     return True

@@ -1,10 +1,11 @@
 """The SQLite file as a file: looked at before it is opened, and born whole.
 
 Opening a file with SQLite can change it (its journal mode, a log beside it), so whether a file is
-ours is found out through an `immutable` connection, which takes no lock and writes nothing. What
-is not ours is refused as it was. A new store is built under another name and then linked into
-place: no one ever sees half a schema, and of two processes that create it at once, one wins and
-both use the winner's.
+ours is read from the application id in its header, and the rest is seen through an `immutable`
+connection, which takes no lock and writes nothing. What is not ours is refused as it was.
+
+A new store is built under another name and then linked into place: no one ever sees half a schema,
+and of two processes that create it at once, one wins and both use the winner's.
 """
 
 from __future__ import annotations
@@ -16,10 +17,17 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from sqlalchemy import Connection
+
 from opbench.store.errors import StoreError, first_of
-from opbench.store.tables import APPLICATION, SCHEMA_VERSION
+from opbench.store.tables import SCHEMA_VERSION
 
 MAGIC = b"SQLite format 3\0"
+
+#: "opbn", in the four bytes where SQLite's header says whose file it is. The `meta` table says the
+#: same in both kinds of database, but only the header can be read whatever state the log is in: a
+#: disk that fills up during a checkpoint leaves half of the pages behind.
+APPLICATION_ID = 0x6F70626E
 
 #: Files up to this size are checked page by page when opened (about 10 ms at most); larger ones
 #: are checked where they are read.
@@ -41,14 +49,12 @@ def inspect(path: Path) -> None:
         )
     if not header.startswith(MAGIC):
         raise StoreError(f"{path} is not an SQLite database; left untouched")
-    if len(header) < 100 or _truncated(path, header):
+    if len(header) < 100:
         raise StoreError(f"{path} is cut short: the store is damaged; left untouched")
-    try:
-        with closing(connect(path, "immutable=1")) as connection:
-            _check_marker(connection, path)
-            _check_pages(connection, path)
-    except sqlite3.Error as error:
-        raise StoreError(f"{path} is damaged ({error}); left untouched") from None
+    if _number(header, 68) != APPLICATION_ID:
+        raise StoreError(f"{path} is another program's database{_holding(path)}; left untouched")
+    check_version(_number(header, 60), str(path))
+    _check_pages(path, header)
 
 
 def connect(path: Path, mode: str, timeout: float = 0.0) -> sqlite3.Connection:
@@ -68,50 +74,60 @@ def has_log(path: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def _truncated(path: Path, header: bytes) -> bool:
-    # While a log is being written back, the header may run ahead of the file for a moment.
-    if has_log(path):
-        return False
-    size = int.from_bytes(header[16:18], "big")
-    page_bytes = 65536 if size == 1 else size
-    pages = int.from_bytes(header[28:32], "big")
-    return path.stat().st_size < pages * page_bytes
-
-
-def _check_marker(connection: sqlite3.Connection, path: Path) -> None:
-    tables = [
-        name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
-    ]
-    found: dict[str, str] = {}
-    if "meta" in tables:
-        try:
-            found = dict(connection.execute("SELECT key, value FROM meta"))
-        except sqlite3.OperationalError:
-            pass  # someone else's table of that name
-    if found.get("application") != APPLICATION:
-        holds = f"holds the tables {first_of(sorted(tables))}" if tables else "holds no tables"
-        raise StoreError(f"{path} is another program's database ({holds}); left untouched")
-    check_version(found.get("schema_version", ""), str(path))
-
-
-def check_version(found: str, place: str) -> None:
-    if not found.isdigit():
-        raise StoreError(f"{place} does not say which schema it has: the store is damaged")
-    if int(found) > SCHEMA_VERSION:
+def check_version(found: int, place: str) -> None:
+    if found > SCHEMA_VERSION:
         raise StoreError(
             f"{place} was written by a newer opbench (schema {found}; this one knows "
             f"{SCHEMA_VERSION}): upgrade opbench, or name another store"
         )
 
 
-def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
+def mark(connection: Connection) -> None:
+    """Write into the header what `inspect` looks for."""
+    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _number(header: bytes, offset: int) -> int:
+    return int.from_bytes(header[offset : offset + 4], "big")
+
+
+def _holding(path: Path) -> str:
+    try:
+        with closing(connect(path, "immutable=1")) as connection:
+            rows = connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
+            tables = sorted(name for (name,) in rows)
+    except sqlite3.Error:
+        return ""
+    return f" (its tables: {first_of(tables)})" if tables else " (without tables)"
+
+
+def _check_pages(path: Path, header: bytes) -> None:
+    """Look for damage, unless a log is there: then the file alone need not make sense."""
     before = path.stat()
-    if has_log(path) or before.st_size > QUICK_CHECK_BYTES:
+    if has_log(path):
         return
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    size = int.from_bytes(header[16:18], "big")
+    page_bytes = 65536 if size == 1 else size
+    if before.st_size < _number(header, 28) * page_bytes:
+        damage = "the file is cut short"
+    elif before.st_size <= QUICK_CHECK_BYTES:
+        damage = _quick_check(path)
+    else:
+        return
     # A writer that came in between changes pages under an immutable reader: no verdict then.
-    if verdict != "ok" and not has_log(path) and path.stat().st_mtime_ns == before.st_mtime_ns:
-        raise StoreError(f"{path} is damaged ({' '.join(verdict.split())}); left untouched")
+    if damage and not has_log(path) and path.stat().st_mtime_ns == before.st_mtime_ns:
+        raise StoreError(f"{path} is damaged ({damage}); left untouched")
+
+
+def _quick_check(path: Path) -> str:
+    """What is wrong, or nothing."""
+    try:
+        with closing(connect(path, "immutable=1")) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        return str(error)
+    return "" if verdict == "ok" else " ".join(verdict.split())
 
 
 def create(path: Path, build: Callable[[Path], None]) -> None:
