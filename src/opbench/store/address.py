@@ -25,8 +25,10 @@ class Address:
 
     @property
     def shown(self) -> str:
-        """For people and records: a password never appears."""
-        return self.url.render_as_string(hide_password=True)
+        """For people and records: a password never appears, wherever in the URL it was given."""
+        query = {key: value for key, value in self.url.query.items() if "password" not in key}
+        url = self.url.set(drivername=self.url.get_backend_name(), query=query)
+        return url.render_as_string(hide_password=True)
 
     @property
     def place(self) -> str:

@@ -1,0 +1,1 @@
+"""What people and programs read: tables, pages and files made from stored results."""

@@ -1,0 +1,54 @@
+"""Exporting results to a file: one format per `export_*.py` beside this file.
+
+A format is a module `export_<name>.py` with a function `write(results, runs, stream)`; its name on
+the command line is what follows `export_`, its description the first line of its docstring. Adding
+a format is adding that file.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import TextIO
+
+import opbench.report
+from opbench.store.errors import nearest
+from opbench.store.records import RunRecord, StoredResult
+
+PREFIX = "export_"
+
+
+class UnknownFormat(ValueError):
+    """One line with the formats there are."""
+
+
+def formats() -> list[str]:
+    """Names of all formats, without importing any of them."""
+    names = (module.name for module in pkgutil.iter_modules(opbench.report.__path__))
+    return sorted(name[len(PREFIX) :] for name in names if name.startswith(PREFIX))
+
+
+def describe(name: str) -> str:
+    return (_module(name).__doc__ or "").strip().splitlines()[0]
+
+
+def needs_samples(name: str) -> bool:
+    """Whether the format shows raw samples, so that a caller knows whether to load them."""
+    return bool(getattr(_module(name), "NEEDS_SAMPLES", False))
+
+
+def export(
+    name: str, results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+) -> None:
+    """Write `results` to `stream` in the format `name`; `runs` describe the runs they are from."""
+    _module(name).write(results, runs, stream)
+
+
+def _module(name: str) -> ModuleType:
+    known = formats()
+    if name not in known:
+        near = nearest(name, known)
+        raise UnknownFormat(f"unknown format {name!r}{near}; formats: {', '.join(known)}")
+    return import_module(f"opbench.report.{PREFIX}{name}")
