@@ -93,7 +93,8 @@ class Definition:
         """One case per stage at this point; the labels are the point, in its order."""
         program = self.program(point, context)
         labels = tuple(point.items())
-        components = program.components or tuple((t.name, t.name) for t in program.inputs)
+        made = (*(tensor.name for tensor in program.inputs), program.module)
+        components = program.components or tuple((name, name) for name in made if name)
         for stage in self.stages:
             if context.stages and stage not in context.stages:
                 continue

@@ -1,0 +1,122 @@
+"""What single values of a run file may look like. Each function gives back the value in its
+final form, or raises a ValueError that says what was expected and what was found."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import keyword
+import math
+import re
+from typing import Any
+
+from opbench.case import STAGES
+
+UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
+
+
+def axis_values(value: Any) -> list[Any]:
+    values = value if isinstance(value, list) else [value]
+    if not values:
+        raise ValueError("expected at least one value, found an empty list")
+    for one in values:
+        if type(one) not in (str, int, float, bool, type(None)) or (
+            isinstance(one, float) and not math.isfinite(one)
+        ):
+            raise ValueError(f"expected text, finite numbers or true/false, found {one!r}")
+    if len({(type(one), one) for one in values}) < len(values):
+        raise ValueError(f"expected each value once, found {value!r}")
+    return values
+
+
+def axis_name(name: Any) -> str:
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError(f"expected the name of a variable, found {name!r}")
+    if name in ("seed", "stage"):
+        raise ValueError(f"'{name}' has a meaning of its own and cannot be an axis")
+    return name
+
+
+def benchmark_name(name: Any) -> str:
+    if not isinstance(name, str) or not name or set(name) & set("[]/,= \t\n"):
+        raise ValueError(f"expected a name without spaces or any of [ ] / , =, found {name!r}")
+    return name
+
+
+def name_list(value: Any) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"expected a list of names, found {value!r}")
+    return names
+
+
+def stage_list(value: Any) -> list[str]:
+    stages = name_list(value)
+    for stage in stages:
+        if stage not in STAGES:
+            near = difflib.get_close_matches(stage, STAGES, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(STAGES)}"
+            raise ValueError(f"there is no stage '{stage}'; {hint}")
+    if len(set(stages)) < len(stages):
+        raise ValueError(f"expected each stage once, found {value!r}")
+    return stages
+
+
+def python_source(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected Python source as text, found {value!r}")
+    try:
+        ast.parse(value)
+    except SyntaxError as error:
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise ValueError(f"not valid Python{line}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError):
+        raise ValueError("not valid Python") from None
+    return value
+
+
+def fraction(value: Any) -> float:
+    """`0.01` or `"1%"`."""
+    number: Any = value
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(%?)\s*", value)
+        number = as_float(match.group(1)) if match else None
+        if match and number is not None and match.group(2):
+            number /= 100
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < 1:
+        raise ValueError(f"expected a precision such as '1%' or 0.01, found {value!r}")
+    return float(number)
+
+
+def seconds(value: Any) -> float:
+    """`60`, `"60s"`, `"500ms"`, `"2min"`."""
+    number: Any = value
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*([a-z]*)\s*", value)
+        unit = UNITS.get(match.group(2) or "s") if match else None
+        number = as_float(match.group(1)) if match else None
+        number = number * unit if number is not None and unit is not None else None
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise ValueError(f"expected a time such as '60s' or '2min', found {value!r}")
+    if not 0 < number < math.inf:
+        raise ValueError(f"expected a time above zero, found {value!r}")
+    return float(number)
+
+
+def as_float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def imported(*sources: str) -> tuple[str, ...]:
+    """Top-level names of the modules that these sources import."""
+    names: dict[str, None] = {}
+    for source in sources:
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                names.update((alias.name.split(".")[0], None) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names[node.module.split(".")[0]] = None
+    return tuple(names)

@@ -1,0 +1,237 @@
+"""Users' own files: the benchmarks that `@ob.bench` registers become Definitions.
+
+The file is imported in a short-lived process, never in ours, by the interpreter whose framework
+it uses: it may print, hang, exit or crash, and costs one clear line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from opbench.case import Label, UserModule
+from opbench.define.definition import Axis, Context, DefineError, Definition, Point
+from opbench.define.program import Program, lines
+
+COLLECT = Path(__file__).parent.parent / "worker" / "collect.py"
+BACKWARD = {"backward", "forward_backward"}
+#: Names that the source around a user's function uses itself.
+TAKEN = {"args", "kwargs", "net", "leaves", "leaf", "call", "y", "grad", "opt", "seed"}
+TAKEN |= {"importlib", "torch", "np", "random", "rng"}
+
+
+class UserFileError(DefineError):
+    """A user's file that could not be read. `traceback` is the file's own, for those who ask."""
+
+    def __init__(self, message: str, traceback: str = "") -> None:
+        super().__init__(message)
+        self.traceback = traceback
+
+
+def definitions_from(
+    path: str | Path, python: str = sys.executable, timeout: float = 120.0
+) -> list[Definition]:
+    """The benchmarks that a file registers, in its order."""
+    path = Path(path)
+    if not path.is_file():
+        raise UserFileError(f"there is no file {path}")
+    found = collected(path, python, timeout)
+    if "error" in found:
+        error = found["error"]
+        line = f" line {error['line']}" if error["line"] else ""
+        # Our own refusals are sentences; Python's errors need their names.
+        kind = "" if error["type"] in ("BenchError", "SystemExit") else f"{error['type']}: "
+        raise UserFileError(f"{path}{line}: {kind}{error['message']}", error["traceback"])
+    if not found["benchmarks"]:
+        raise UserFileError(f"{path} defines no benchmark; decorate a function with @ob.bench")
+    user = UserModule(found["module"], found["root"], found["digest"])
+    return [
+        definition_of(entry, path, user, tuple(found["modules"])) for entry in found["benchmarks"]
+    ]
+
+
+def definition_of(
+    entry: dict[str, Any], path: Path, user: UserModule, modules: tuple[str, ...]
+) -> Definition:
+    return Definition(
+        suite=path.stem,
+        name=entry["name"],
+        program=partial(program, entry, user, modules),
+        axes={name: Axis.of(values) for name, values in entry["axes"]},
+        modules=modules,
+        stages=tuple(entry["stages"]),
+        origin=f"{path} line {entry['line']}",
+    )
+
+
+def program(
+    entry: dict[str, Any],
+    user: UserModule,
+    modules: tuple[str, ...],
+    point: Point,
+    context: Context,
+) -> Program:
+    """The source that imports the benchmark, makes its inputs and calls it, at one point."""
+    inputs = entry["inputs"]
+    backward = bool(BACKWARD & set(entry["stages"]))
+    values = {**point, "device": context.device}
+    function = alias(entry["function"])
+    setup: list[str] = []
+    arguments = call_with = ""
+    imports = [import_of(entry["module"], entry["function"], function)]
+    if inputs is not None:
+        make = alias(inputs["name"])
+        make = make if make != function else f"{make}_inputs"
+        imports.append(import_of(inputs["module"], inputs["name"], make))
+        setup.append(f"args = {make}({keywords(inputs['takes'], values)})")
+        normal, call_with, arguments = unpacked(inputs["kind"])
+        setup.append(normal)
+    if entry["kind"] == "module":
+        move = "" if context.device == "cpu" else f'.to("{context.device}")'
+        setup.append(f"net = {function}({keywords(entry['takes'], values)}){move}")
+        forward = f"y = net({call_with})"
+    elif entry["kind"] == "generator":
+        setup.append(f"_gen = {function}({keywords(entry['takes'], values)})\ncall = next(_gen)")
+        forward = "call()"
+    elif inputs is not None:
+        forward = f"{'y = ' if backward else ''}{function}({call_with})"
+    else:
+        forward = f"{function}({keywords(entry['takes'], values)})"
+    if backward:
+        parameters = "*net.parameters(), " if entry["kind"] == "module" else ""
+        setup.append(
+            f"leaves = [{parameters}*(a for a in {arguments} "
+            'if getattr(a, "requires_grad", False))]'
+        )
+    return Program(
+        forward=forward,
+        globals=lines(*imports),
+        setup=lines(*setup),
+        output=entry["output"],
+        leaves="leaves" if backward else "",
+        components=components(entry),
+        preload=modules,
+        user=user,
+        unsupported=immovable(entry, context.device),
+    )
+
+
+def alias(name: str) -> str:
+    return f"{name}_" if name in TAKEN else name
+
+
+def import_of(module: str, name: str, known_as: str) -> str:
+    if not all(part.isidentifier() for part in module.split(".")):  # bench-gemm.py
+        return f'import importlib\n{known_as} = importlib.import_module("{module}").{name}'
+    return f"from {module} import {name}" + ("" if known_as == name else f" as {known_as}")
+
+
+def keywords(takes: list[str], values: Mapping[str, Label]) -> str:
+    """Arguments by name, as literals: `n=64, mode='hooks'`."""
+    return ", ".join(f"{name}={values[name]!r}" for name in takes)
+
+
+def unpacked(kind: str) -> tuple[str, str, str]:
+    """For what an inputs function returns: further set-up, the call's arguments, all of them."""
+    if kind == "dict":
+        return "", "**args", "args.values()"
+    if kind == "tuple":
+        return "", "*args", "args"
+    sort_out = (
+        "kwargs = args if isinstance(args, dict) else {}\n"
+        "args = () if kwargs else args if isinstance(args, (tuple, list)) else (args,)"
+    )
+    return sort_out, "*args, **kwargs", "(*args, *kwargs.values())"
+
+
+def components(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    named = [("inputs", unpacked(entry["inputs"]["kind"])[2])] if entry["inputs"] else []
+    return tuple(named + ([("module", "net")] if entry["kind"] == "module" else []))
+
+
+def immovable(entry: dict[str, Any], device: str) -> str:
+    """Why a benchmark cannot run on this device: nothing in it asks where to make its tensors."""
+    maker = entry["inputs"]["name"] if entry["inputs"] else entry["function"]
+    takes = entry["inputs"]["takes"] if entry["inputs"] else entry["takes"]
+    if device == "cpu" or "device" in takes:
+        return ""
+    return f"{maker} has no parameter `device`, so it cannot be told to use {device}"
+
+
+def collected(path: Path, python: str, timeout: float) -> dict[str, Any]:
+    """Run `collect.py` on the file and read its one line from a private pipe."""
+    read_end, write_end = os.pipe()
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                [python, str(COLLECT), str(path), str(write_end)],
+                pass_fds=(write_end,),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(read_end)
+            raise UserFileError(f"cannot start {python}: {error.strerror}") from None
+        finally:
+            os.close(write_end)
+        deadline = time.monotonic() + timeout
+        try:
+            answer = read_line(read_end, deadline)
+            late = time.monotonic() >= deadline
+        finally:
+            os.close(read_end)
+            end_group(process)
+        if answer.endswith(b"\n"):
+            found: dict[str, Any] = json.loads(answer)
+            return found
+        output.seek(0)
+        printed = output.read().decode(errors="replace").strip()
+    how = f"did not end within {timeout:g} s" if late else how_it_ended(process.returncode)
+    said = f": {printed.splitlines()[-1][:200]}" if printed else ""
+    raise UserFileError(f"{path}: importing it {how}{said}", printed)
+
+
+def read_line(fd: int, deadline: float) -> bytes:
+    """Up to the first newline: the end of file may never come if the user's code forked."""
+    data = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(fd, selectors.EVENT_READ)
+        while not data.endswith(b"\n"):
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                return data
+            piece = os.read(fd, 1 << 16)
+            if not piece:
+                return data
+            data += piece
+    return data
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End the process and whatever it started; one that closed the pipe ends by itself first."""
+    try:
+        process.wait(0.2)
+    except subprocess.TimeoutExpired:
+        pass
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def how_it_ended(code: int) -> str:
+    if code < 0:
+        return f"crashed Python ({signal.Signals(-code).name})"
+    return f"ended Python (exit code {code})"

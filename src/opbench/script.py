@@ -1,0 +1,256 @@
+"""A case as a standalone script: the framework and the standard library are all it needs.
+
+The sources of the case are pasted as they are, into the same shape of loop that a worker runs,
+so that a number can be reproduced, profiled or sent to somebody who has never heard of opbench.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+from opbench import frameworks
+from opbench.case import Case
+
+_LOOPS = {
+    "repeatable": """\
+_it = _itertools.repeat(None, _n)
+{sync}
+_start = _clock()
+for _ in _it:
+    {stmt}
+{sync}
+_elapsed = _clock() - _start
+""",
+    "each": """\
+_elapsed = 0
+for _ in _itertools.repeat(None, _n):
+    {before}
+    {sync}
+    _start = _clock()
+    {stmt}
+    {sync}
+    _elapsed += _clock() - _start
+""",
+    "prebuilt": """\
+_batch = []
+for _ in _itertools.repeat(None, _n):
+    {before}
+    _batch.append({names})
+{sync}
+_start = _clock()
+for {names} in _batch:
+    {stmt}
+{sync}
+_elapsed = _clock() - _start
+_batch = None
+""",
+    "difference": """\
+_it, _it_minus = _itertools.repeat(None, _n), _itertools.repeat(None, _n)
+{sync}
+_start = _clock()
+for _ in _it:
+    {stmt}
+{sync}
+_middle = _clock()
+for _ in _it_minus:
+    {minus}
+{sync}
+_elapsed = (_middle - _start) - (_clock() - _middle)
+""",
+}
+
+_ABOUT = {
+    "repeatable": "calls back to back in one loop",
+    "each": "each call timed on its own, after untimed preparation",
+    "prebuilt": "preparation for a whole block first, then its calls timed together",
+    "difference": "the time of a second statement is subtracted, block by block",
+}
+
+_SESSION = '''
+
+def {name}(seed, _clock=_time.perf_counter_ns):
+    """{doc}"""
+    {setup}
+    _n = yield
+    while True:
+        {first}
+        {loop}
+        _n = yield _elapsed
+'''
+
+_MAIN = '''
+
+def _timed(block, n):
+    """Nanoseconds of one block of n calls, garbage collection off."""
+    _gc.disable()
+    try:
+        return block.send(n)
+    finally:
+        _gc.enable()
+
+
+def _main():
+    block, empty = _session(SEED), _empty(SEED)
+    next(block), next(empty)
+    n, took = 1, _timed(block, 1)
+    while took < BLOCK_NS and n < 1 << 24:  # double until the clock's own cost is negligible
+        n *= 2
+        took = _timed(block, n)
+    end = _time.monotonic() + WARM_UP_S
+    while _time.monotonic() < end:
+        _timed(block, n)
+    loop = min(_timed(empty, n) for _ in range(5))
+    samples = []
+    end = _time.monotonic() + MEASURE_S
+    while len(samples) < 7 or (_time.monotonic() < end and len(samples) < 200):
+        samples.append((_timed(block, n) - loop) / n * 1e-9)
+    low, median, high = _statistics.quantiles(samples, n=4, method="inclusive")
+    unit, scale = next(u for u in UNITS if abs(median) * u[1] >= 1 or u is UNITS[-1])
+    print(
+        f"median {median * scale:.4g} {unit} per call, quartiles {low * scale:.4g} to "
+        f"{high * scale:.4g} {unit}, {len(samples)} blocks of {n} calls"
+    )
+    print(f"median_seconds {median:.6e}")
+
+
+if __name__ == "__main__":
+    _main()
+'''
+
+
+def script(case: Case) -> str:
+    """Python source that measures the case by itself and prints the median time of one call."""
+    if case.language != "python":
+        raise ValueError(f"{case.id} is written in {case.language}, not Python")
+    future, globals_ = without_future(case.globals)
+    text = header(case) + future
+    text += (
+        "\nimport gc as _gc\nimport itertools as _itertools\nimport statistics as _statistics\n"
+        "import time as _time\n"
+    )
+    text += environment(case) + user_module(case)
+    if globals_.strip():
+        text += f"\n# module level\n{globals_.strip()}\n"
+    text += (
+        f"\nSEED = {case.seed}\n"
+        "BLOCK_NS, WARM_UP_S, MEASURE_S = 5_000_000, 0.3, 2.0\n"
+        'UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))\n'
+    )
+    loop = _LOOPS[case.way]
+    names = f"({', '.join(assigned(case.before))},)" if case.way == "prebuilt" else ""
+    parts = {"before": case.before, "stmt": case.stmt, "minus": case.minus, "sync": case.sync}
+    # An untimed call first brings caches and branch predictors back.
+    first = fill("{before}\n{stmt}\n{minus}", parts)
+    text += fill(
+        _SESSION,
+        {
+            "name": "_session",
+            "doc": f"Block by block: {_ABOUT[case.way]}.",
+            "setup": case.setup,
+            "first": first,
+            "loop": fill(loop.replace("{names}", names), parts),
+        },
+    )
+    # What the loop and its clock cost. In a difference they cancel out by themselves.
+    shape = "each" if case.way == "each" else "repeatable"
+    nothing = {"before": "", "stmt": "pass", "sync": ""}
+    cancelled = "_elapsed = 0" if case.way == "difference" else fill(_LOOPS[shape], nothing)
+    doc = "The same loop around nothing: its cost is subtracted."
+    text += fill(
+        _SESSION,
+        {"name": "_empty", "doc": doc, "setup": "", "first": "", "loop": cancelled},
+    )
+    return text + _MAIN
+
+
+def header(case: Case) -> str:
+    lines = [
+        case.id,
+        f"case {case.hash}: {case.framework} ({case.runtime}), {case.device}, "
+        f"threads {case.threads}, seed {case.seed}",
+        "Written by `opbench show --script`; needs the standard library"
+        + (f" and {', '.join(case.preload)}" if case.preload else "")
+        + " only.",
+    ]
+    if case.unsupported:
+        lines.append(f"opbench does not run this case: {case.unsupported}")
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def environment(case: Case) -> str:
+    """Thread settings that a framework reads when it is imported."""
+    try:
+        variables = frameworks.get(case.framework).thread_env(case.threads)
+    except LookupError:
+        variables = {}
+    if not variables:
+        return ""
+    settings = "".join(f'os.environ["{k}"] = "{v}"\n' for k, v in variables.items())
+    return f"\n# read once, when {case.framework} is imported\nimport os\n\n{settings}"
+
+
+def user_module(case: Case) -> str:
+    if case.module is None:
+        return ""
+    return (
+        "\n# Your own module: change this path if the project has moved. The stand-in keeps\n"
+        "# `import opbench` in it harmless: the decorator gives back what it decorates.\n"
+        "import sys\nfrom unittest.mock import MagicMock\n\n"
+        f"sys.path.insert(0, {case.module.root!r})\n"
+        'sys.modules["opbench"] = MagicMock()\n'
+        'sys.modules["opbench"].bench = lambda target=None, **_: target or (lambda found: found)\n'
+    )
+
+
+def without_future(source: str) -> tuple[str, str]:
+    """`from __future__` lines, which must come first in a file, and the rest."""
+    lines = source.splitlines(keepends=True)
+    future = ""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                future += lines[number].rstrip("\n") + "\n"
+                lines[number] = ""
+    return future, "".join(lines)
+
+
+def fill(template: str, parts: dict[str, str]) -> str:
+    """The template with source in its places, indented as the place is; empty places vanish."""
+    done = []
+    for line in template.split("\n"):
+        place = line.strip()
+        if place.startswith("{") and place.endswith("}") and place[1:-1] in parts:
+            source = parts[place[1:-1]]
+            if source.strip():
+                done.append(indented(source.strip("\n"), line[: line.index("{")]))
+            continue
+        for name, source in parts.items():
+            line = line.replace(f"{{{name}}}", source)
+        done.append(line)
+    return "\n".join(done)
+
+
+def indented(source: str, prefix: str) -> str:
+    """Indent code, but not the inside of strings that span lines: that would change them."""
+    inside: set[int] = set()
+    try:
+        tree = ast.parse(textwrap.dedent(source))
+    except SyntaxError:  # a fragment such as a loop already filled with `yield`
+        tree = ast.Module(body=[], type_ignores=[])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr) or (
+            isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+        ):
+            inside.update(range(node.lineno + 1, (node.end_lineno or node.lineno) + 1))
+    lines = source.split("\n")
+    return "\n".join(
+        prefix + line if line.strip() and number not in inside else line
+        for number, line in enumerate(lines, 1)
+    )
+
+
+def assigned(source: str) -> list[str]:
+    """Names that a piece of source assigns."""
+    nodes = ast.walk(ast.parse(source))
+    return sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})

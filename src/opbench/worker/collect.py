@@ -1,0 +1,186 @@
+"""Reads a user's benchmark file in a process that may be lost: which benchmarks does it define?
+
+`python collect.py FILE FD` imports the file under its package name, with the stub in the place
+of `opbench`, and writes what it found to the file descriptor as one line of JSON. Errors are
+data too. Standard library only, Python 3.9, any environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import sys
+import traceback
+
+#: Modules known to survive being imported before a fork, so a worker may preload them.
+PRELOADABLE = ("torch", "opacus", "numpy", "jax", "onnxruntime", "mxnet")
+LIBRARIES = ("site-packages", "dist-packages")
+
+
+def collect(path):
+    """The benchmarks of a file, as plain JSON; `{"error": …}` when it cannot be imported."""
+    from . import stub
+
+    path = os.path.abspath(path)
+    stub.install()
+    try:
+        root, module_name = package_of(path)
+        sys.argv = [path]
+        if root not in sys.path:
+            sys.path.insert(0, root)
+        import_as(module_name, path)
+        benchmarks = own_benchmarks(stub.registered(), module_name, stub.BenchError)
+        return {
+            "file": path,
+            "module": module_name,
+            "root": root,
+            "digest": digest(path, root),
+            "modules": [name for name in PRELOADABLE if name in sys.modules],
+            "benchmarks": benchmarks,
+        }
+    except BaseException as error:  # sys.exit and KeyboardInterrupt included: nothing may escape
+        return {"error": describe(error, path)}
+
+
+def package_of(path):
+    """(folder to put on sys.path, dotted name): the package reaches up as far as `__init__.py`."""
+    folder, file = os.path.split(path)
+    stem, extension = os.path.splitext(file)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"there is no file {path}")
+    if extension != ".py" or "." in stem:
+        raise ImportError(f"{file} cannot be imported; its name must be one word and end in .py")
+    parts = [] if stem == "__init__" else [stem]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return folder, ".".join(parts)
+
+
+def import_as(name, path):
+    module = importlib.import_module(name)
+    found = getattr(module, "__file__", None)
+    if found is None or os.path.realpath(found) != os.path.realpath(path):
+        raise ImportError(
+            f"the name of the file is taken: `import {name}` finds {found or 'a built-in module'}; "
+            "rename the file"
+        )
+    return module
+
+
+def own_benchmarks(entries, module_name, refuse):
+    """Those the file itself registers: a benchmark file it imports has a life of its own."""
+    lines: dict = {}
+    own = [entry for entry in entries if entry["registered_in"] == module_name]
+    for entry in own:
+        name, line = entry["name"], entry["line"]
+        if name in lines:
+            raise refuse(f"lines {lines[name]} and {line} both define {name}; give one a name=")
+        lines[name] = line
+        if not hasattr(sys.modules.get(entry["module"]), entry["function"]):
+            raise refuse(
+                f"line {line} registers {entry['function']}, but {entry['module']} has no such "
+                "name when its import has ended; keep the function under its own name"
+            )
+    return own
+
+
+def digest(path, root):
+    """Hash over the file and every module of its project imported so far, wherever that lies."""
+    project = root
+    if os.path.basename(root) in LIBRARIES:  # an installed package: its own folder is the project
+        project = os.path.join(root, os.path.relpath(path, root).split(os.sep)[0])
+    files = {os.path.realpath(path)}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and belongs(os.path.realpath(file), os.path.realpath(project)):
+            files.add(os.path.realpath(file))
+    total = hashlib.sha256()
+    base = os.path.realpath(root)
+    for file in sorted(files, key=lambda f: os.path.relpath(f, base)):
+        try:
+            with open(file, "rb") as stream:
+                content = stream.read()
+        except OSError:  # a module inside an archive
+            continue
+        # Relative names: the same project in two places has the same digest.
+        total.update(f"{os.path.relpath(file, base)}\0{len(content)}\0".encode())
+        total.update(content)
+    return total.hexdigest()[:32]
+
+
+def belongs(file, project):
+    """Whether a file is the project's own, not a library's that lives below its folder."""
+    if not file.startswith(project.rstrip(os.sep) + os.sep) and file != project:
+        return False
+    here = os.path.dirname(os.path.realpath(__file__))
+    if file.startswith(here + os.sep):
+        return False
+    folder = os.path.dirname(file)
+    while len(folder) > len(project):
+        if os.path.basename(folder) in LIBRARIES or os.path.exists(
+            os.path.join(folder, "pyvenv.cfg")
+        ):
+            return False
+        folder = os.path.dirname(folder)
+    # A virtual environment at the root of the project itself, or the interpreter's own library.
+    library = os.path.realpath(os.path.dirname(os.__file__))
+    return not file.startswith(library + os.sep)
+
+
+def describe(error, path):
+    """An error as data: what it was, in one line, and at which line of the user's file."""
+    line = None
+    if isinstance(error, SyntaxError):
+        where = error.filename or path
+        line = error.lineno
+        message = error.msg
+        if os.path.realpath(where) != os.path.realpath(path):
+            message, line = f"{message} ({where}, line {line})", None
+    elif isinstance(error, SystemExit):
+        message = (
+            f"called sys.exit({'' if error.code is None else repr(error.code)}) while being "
+            'imported; put that under `if __name__ == "__main__":`'
+        )
+    else:
+        message = str(error).strip().splitlines()[0] if str(error).strip() else ""
+        if "relative import with no known parent" in message:
+            message += "; give each folder of the package an __init__.py"
+    if line is None and not isinstance(error, SyntaxError):
+        for frame, number in traceback.walk_tb(error.__traceback__):
+            if os.path.realpath(frame.f_code.co_filename) == os.path.realpath(path):
+                line = number
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return {
+        "type": type(error).__name__,
+        "message": message,
+        "line": line,
+        "traceback": text[-6000:],
+    }
+
+
+def main(path, fd):
+    os.set_inheritable(fd, False)  # what the file starts must not keep our pipe open
+    line = json.dumps(collect(path)).encode() + b"\n"
+    while line:
+        line = line[os.write(fd, line) :]
+    os._exit(0)  # threads and exit handlers of the user's file are no concern of ours
+
+
+def mount():
+    """Make this folder a package of a private name, and keep it off the path: a file in it that
+    is called like a module of the user's must not shadow it."""
+    import types
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    package = types.ModuleType("_opbench_worker")
+    package.__path__ = [here]
+    sys.modules["_opbench_worker"] = package
+    return importlib.import_module("_opbench_worker.collect")
+
+
+if __name__ == "__main__":
+    mount().main(sys.argv[1], int(sys.argv[2]))

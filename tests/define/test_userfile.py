@@ -1,0 +1,302 @@
+"""Users' files, read for real: each test starts the short-lived process that imports one."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from opbench.case import Case
+from opbench.define.bench import bench
+from opbench.define.userfile import UserFileError, definitions_from
+from opbench.expand import expand
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def cases(path: Path, **options) -> list[Case]:
+    return expand(definitions_from(path), **options)
+
+
+def run(case: Case, monkeypatch: pytest.MonkeyPatch) -> dict:
+    """Execute a case in this process, as a worker's child would."""
+    assert case.module is not None
+    monkeypatch.setitem(sys.modules, "opbench", SimpleNamespace(bench=bench))
+    monkeypatch.delitem(sys.modules, case.module.module, raising=False)
+    monkeypatch.syspath_prepend(case.module.root)
+    names: dict = {"seed": case.seed}
+    for source in (case.globals, case.setup, case.before, case.stmt):
+        exec(source, names)
+    return names
+
+
+def test_a_plain_function_is_called_with_its_axes_as_literals(tmp_path):
+    path = write(
+        tmp_path,
+        "plain.py",
+        "import opbench as ob\n"
+        "@ob.bench(axes={'n': [1, 2], 'mode': ['it\\'s'], 'fast': [True], 'x': [0.5, None]})\n"
+        "def f(n, mode, fast, x): pass\n"
+        "@ob.bench\n"
+        "def g(): pass\n",
+    )
+    found = cases(path)
+    assert [case.id for case in found] == [
+        "plain/f[n=1,mode=it's,fast=true,x=0.5]/call",
+        "plain/f[n=1,mode=it's,fast=true,x=none]/call",
+        "plain/f[n=2,mode=it's,fast=true,x=0.5]/call",
+        "plain/f[n=2,mode=it's,fast=true,x=none]/call",
+        "plain/g/call",
+    ]
+    assert found[0].stmt == 'f(n=1, mode="it\'s", fast=True, x=0.5)'
+    assert "from plain import f" in found[0].globals
+    assert found[0].framework == "python"
+    assert found[0].preload == ()
+    assert found[0].module is not None
+    assert found[0].module.root == str(tmp_path)
+
+
+def test_a_generator_sets_up_and_yields_what_is_called(tmp_path, monkeypatch):
+    path = write(
+        tmp_path,
+        "generators.py",
+        "import opbench as ob\n"
+        "@ob.bench(axes={'n': [3]})\n"
+        "def call(n):\n"  # a name that the set-up uses itself
+        "    seen = []\n"
+        "    yield lambda: seen.append(n) or seen\n",
+    )
+    (case,) = cases(path)
+    assert case.setup.endswith("_gen = call_(n=3)\ncall = next(_gen)")
+    assert case.stmt == "call()"
+    assert run(case, monkeypatch)["call"]() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("body", "stmt"),
+    [
+        ("return n, n", "f(*args)"),
+        ("return {'a': n, 'b': n}", "f(**args)"),
+        ("return dict(a=n, b=n)", "f(**args)"),
+        ("pair = (n, n)\n    return pair", "f(*args, **kwargs)"),
+        ("pair = {'b': n, 'a': n}\n    return pair", "f(*args, **kwargs)"),
+    ],
+)
+def test_inputs_are_made_untimed_and_unpacked_as_they_are(tmp_path, monkeypatch, body, stmt):
+    path = write(
+        tmp_path,
+        f"inputs_{abs(hash(body))}.py",
+        f"import opbench as ob\nseen = []\ndef make(n):\n    {body}\n"
+        "@ob.bench(axes={'n': [7]}, inputs=make)\ndef f(a, b): seen.append((a, b))\n",
+    )
+    (case,) = cases(path)
+    assert case.stmt == stmt
+    names = run(case, monkeypatch)
+    assert names["f"].__globals__["seen"] == [(7, 7)]
+
+
+def test_relative_imports_resolve_and_every_module_of_the_project_counts(tmp_path):
+    write(tmp_path, "pkg/__init__.py", "")
+    helper = write(tmp_path, "pkg/helper.py", "VALUE = 1\n")
+    write(tmp_path, "pkg/unused.py", "raise SystemError\n")
+    write(tmp_path, "pkg/sub/__init__.py", "")
+    path = write(
+        tmp_path,
+        "pkg/sub/speed.py",
+        "import opbench as ob\nfrom ..helper import VALUE\n@ob.bench\ndef f(): return VALUE\n",
+    )
+    (before,) = cases(path)
+    assert before.module is not None
+    assert before.module.module == "pkg.sub.speed"
+    assert before.module.root == str(tmp_path)
+    assert cases(path)[0].hash == before.hash
+    helper.write_text("VALUE = 22\n")
+    assert cases(path)[0].hash != before.hash
+
+
+def test_the_same_project_in_another_folder_is_the_same_case(tmp_path):
+    text = "import opbench as ob\nimport helper\n@ob.bench\ndef f(): pass\n"
+    found = []
+    for place in ("here", "there"):
+        write(tmp_path, f"{place}/helper.py", "A = 1\n")
+        found += cases(write(tmp_path, f"{place}/bench.py", text))
+    assert found[0].module.root != found[1].module.root
+    assert found[0].hash == found[1].hash
+
+
+def test_libraries_below_the_project_folder_do_not_count(tmp_path):
+    library = write(tmp_path, "env/lib/site-packages/lib_below.py", "A = 1\n")
+    path = write(
+        tmp_path,
+        "bench.py",
+        "import sys, os, opbench as ob\n"
+        "sys.path.append(os.path.dirname(os.path.abspath(__file__)) + '/env/lib/site-packages')\n"
+        "import lib_below\n@ob.bench\ndef f(): pass\n",
+    )
+    before = cases(path)[0].hash
+    library.write_text("A = 2\n")
+    assert cases(path)[0].hash == before
+
+
+def test_run_at_top_level_does_nothing_and_prints_do_not_mix_in(tmp_path):
+    path = write(
+        tmp_path,
+        "noisy.py",
+        "import os, sys\nimport opbench as ob\nprint('{\"error\": 1}')\n"
+        "sys.stderr.write('noise')\nos.write(1, b'raw')\n"
+        "@ob.bench\ndef f(): pass\n"
+        "table = ob.run(axes={'n': [1]})\nprint(table.frame['x'].median() * 1e6, len(table))\n"
+        "for row in ob.load(): print(row)\n"
+        "with ob.anything() as t: t[1] = 2\n",
+    )
+    assert [case.id for case in cases(path)] == ["noisy/f/call"]
+
+
+def test_benchmarks_of_an_imported_file_stay_its_own(tmp_path):
+    write(tmp_path, "other.py", "import opbench as ob\n@ob.bench\ndef f(): pass\n")
+    text = "import opbench as ob\nfrom other import f\n@ob.bench\ndef g(): f()\n"
+    path = write(tmp_path, "mine.py", text + "ob.bench(f, name='theirs')\n")
+    found = cases(path)
+    assert [case.name for case in found] == ["g", "theirs"]
+    assert "from other import f" in found[1].globals
+
+
+def test_a_file_whose_name_is_no_identifier_still_works(tmp_path, monkeypatch):
+    path = write(tmp_path, "bench-gemm.py", "import opbench as ob\n@ob.bench\ndef f(): return 5\n")
+    (case,) = cases(path)
+    assert case.suite == "bench-gemm"
+    run(case, monkeypatch)
+
+
+MISTAKES = {
+    "syntax": ("def f(:\n", "line 1: SyntaxError: invalid syntax"),
+    "import": ("import opbench\nimport no_such_thing\n", "line 2: ModuleNotFoundError: No module"),
+    "relative": ("from . import x\n", "__init__.py"),
+    "exit": ("import sys\nsys.exit(3)\n", "line 2: called sys.exit(3) while being imported; put"),
+    "raises": ("x = 1\nraise ValueError('bad\\nworse')\n", "line 2: ValueError: bad"),
+    "nothing": ("import opbench\n", "defines no benchmark; decorate a function with @ob.bench"),
+    "lambda": ("import opbench as ob\nob.bench(lambda: 1)\n", "line 2: a lambda has no name"),
+    "nested": (
+        "import opbench as ob\ndef outer(k):\n  @ob.bench\n  def f(): return k\nouter(1)\n",
+        "f is defined inside another function",
+    ),
+    "method": ("import opbench as ob\nclass A:\n  @ob.bench\n  def f(self): pass\n", "is a method"),
+    "lambda inputs": (
+        "import opbench as ob\n@ob.bench(inputs=lambda: (1,))\ndef f(x): pass\n",
+        "a lambda has no name to import it by (the inputs function of f)",
+    ),
+    "class": ("import opbench as ob\n@ob.bench\nclass A: pass\n", "not a torch.nn.Module"),
+    "async": ("import opbench as ob\n@ob.bench\nasync def f(): pass\n", "is asynchronous"),
+    "values": (
+        "import opbench as ob\n@ob.bench(axes={'n': [(1, 2)]})\ndef f(n): pass\n",
+        "f: axis n has the value (1, 2); values must be text",
+    ),
+    "not a list": (
+        "import opbench as ob\n@ob.bench(axes={'n': 'abc'})\ndef f(n): pass\n",
+        "axis n needs a list of values, not 'abc'",
+    ),
+    "unknown axis": (
+        "import opbench as ob\n@ob.bench(axes={'m': [1]})\ndef f(): pass\n",
+        "f: the axis m is not a parameter of f",
+    ),
+    "unknown parameter": (
+        "import opbench as ob\n@ob.bench\ndef f(n): pass\n",
+        'nothing is known for the parameter n of f; give it values with axes={"n": [...]}',
+    ),
+    "stage": (
+        "import opbench as ob\n@ob.bench(stages=['backward'])\ndef f(): pass\n",
+        "a function has the stages call, forward, not 'backward'; backward stages need inputs=",
+    ),
+    "twice": (
+        "import opbench as ob\n@ob.bench\ndef f(): pass\n@ob.bench\ndef f(): pass\n",
+        "both define f; give one a name=",
+    ),
+    "renamed": (
+        "import opbench as ob\n@ob.bench\ndef f(): pass\ndel f\n",
+        "keep the function under its own name",
+    ),
+    "crash": ("import os\nprint('last words')\nos.abort()\n", "SIGABRT): last words"),
+    "leaves": ("import os\nos._exit(7)\n", "importing it ended Python (exit code 7)"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_clear_line(tmp_path, mistake):
+    text, expected = MISTAKES[mistake]
+    path = write(tmp_path, "mistaken.py", text)
+    with pytest.raises(UserFileError) as caught:
+        definitions_from(path)
+    message = str(caught.value)
+    assert expected in message
+    assert message.startswith(str(path))
+    assert "\n" not in message
+
+
+def test_a_file_that_hangs_is_given_up(tmp_path):
+    path = write(tmp_path, "hangs.py", "import time\ntime.sleep(60)\n")
+    began = time.monotonic()
+    with pytest.raises(UserFileError, match="did not end within 1 s"):
+        definitions_from(path, timeout=1)
+    assert time.monotonic() - began < 20
+
+
+def test_what_a_file_starts_does_not_keep_us_waiting(tmp_path):
+    text = (
+        "import os, time, threading, opbench as ob\n"
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "if os.fork() == 0: time.sleep(60)\n"
+        "@ob.bench\ndef f(): pass\n"
+    )
+    began = time.monotonic()
+    assert len(cases(write(tmp_path, "starts.py", text))) == 1
+    assert time.monotonic() - began < 20
+
+
+def test_a_missing_file_a_taken_name_and_a_missing_interpreter(tmp_path):
+    with pytest.raises(UserFileError, match="there is no file"):
+        definitions_from(tmp_path / "nowhere.py")
+    taken = write(tmp_path, "json.py", "")
+    with pytest.raises(UserFileError, match="the name of the file is taken"):
+        definitions_from(taken)
+    with pytest.raises(UserFileError, match="cannot start /no/python"):
+        definitions_from(taken, python="/no/python")
+
+
+def test_a_torch_module_has_the_stages_of_training_and_moves_to_a_device(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    path = write(
+        tmp_path,
+        "modules.py",
+        "import opbench as ob, torch\n"
+        "def make(batch, device): return (torch.randn(batch, 4, device=device),)\n"
+        "@ob.bench(axes={'batch': [2], 'width': [3], 'threads': [1]}, inputs=make)\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self, width):\n"
+        "        super().__init__()\n"
+        "        self.layer = torch.nn.Linear(4, width)\n"
+        "    def forward(self, x): return self.layer(x)\n"
+        "@ob.bench\n"
+        "def f(): return torch.zeros(1)\n",
+    )
+    found = cases(path)
+    assert [case.stage for case in found] == ["forward", "backward", "forward_backward", "call"]
+    assert {case.framework for case in found} == {"torch"}
+    assert "torch" in found[0].preload
+    assert "net = Net(width=3)" in found[0].setup
+    assert "args = make(batch=2, device='cpu')" in found[0].setup
+    names = run(found[1], monkeypatch)
+    assert found[1].way == "each"
+    assert names["net"].layer.weight.grad.shape == (3, 4)
+    run(found[2], monkeypatch)
+    on_gpu = expand(definitions_from(path), device="cuda")
+    assert '.to("cuda")' in on_gpu[0].setup
+    assert not on_gpu[0].unsupported
+    assert "f has no parameter `device`" in on_gpu[-1].unsupported
