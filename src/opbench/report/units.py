@@ -85,7 +85,7 @@ def _scale(value: float, scales: tuple[tuple[float, str], ...], digits: int) -> 
 def _significant(value: float, digits: int) -> str:
     if value == 0:
         return "0"
-    exponent = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    exponent = int(f"{value:.{digits - 1}e}".split("e")[1])
     if exponent >= 7 or exponent < -4:
         return f"{value:.{digits - 1}e}"
     return f"{value:,.{max(0, digits - 1 - exponent)}f}"
