@@ -48,7 +48,8 @@ def machine(root: Path, files: dict[str, str]) -> Path:
 def laptop(tmp_path: Path) -> Path:
     """An Intel laptop: two cores with two threads each, on battery."""
     block = (
-        "processor\t: {}\nmodel name\t: Intel(R) Core(TM)  i5-8250U CPU @ 1.60GHz\nflags\t\t: {}\n"
+        "processor\t: {}\nmodel name\t: Intel(R) Core(TM)  i5-8250U CPU @ 1.60GHz\n"
+        "cpu family\t: 6\nmodel\t\t: 142\nstepping\t: 10\nflags\t\t: {}\n"
     )
     flags = "fpu sse4_2 avx fma avx2"
     files = {
@@ -79,6 +80,7 @@ def laptop(tmp_path: Path) -> Path:
 def test_an_intel_laptop_is_read_whole(laptop: Path) -> None:
     cpu = cpu_facts(laptop)
     assert cpu["model"] == "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz"
+    assert cpu["revision"] == "6.142.10"
     assert (cpu["physical_cores"], cpu["logical_cores"], cpu["smt"]) == (2, 4, True)
     assert (cpu["governor"], cpu["driver"], cpu["turbo"]) == ("powersave", "intel_pstate", True)
     assert (cpu["mhz_min"], cpu["mhz_max"]) == (400.0, 3400.0)
@@ -93,13 +95,14 @@ def test_an_intel_laptop_is_read_whole(laptop: Path) -> None:
 
 
 def test_arm_cores_get_their_names_and_two_kinds_are_joined(tmp_path: Path) -> None:
-    part = "processor\t: {}\nCPU implementer\t: 0x41\nCPU part\t: {}\nFeatures\t: asimd sve\n"
+    part = "processor\t: {}\nCPU implementer\t: 0x41\nCPU part\t: {}\nCPU variant\t: 0x3\nCPU revision\t: 1\nFeatures\t: asimd sve\n"
     root = machine(
         tmp_path,
         {"proc/cpuinfo": part.format(0, "0xd05") + "\n" + part.format(1, "0xd0b")},
     )
     assert cpu_facts(root)["model"] == "Arm Cortex-A55 + Arm Cortex-A76"
     assert cpu_facts(root)["isa"] == ["asimd", "sve"]
+    assert cpu_facts(root)["revision"] == "r3p1"
     assert core_name("0x41", "0xd0c") == "Arm Neoverse-N1"
     assert core_name("0x41", "0xfff") is None
     assert core_name(None, "0xd0c") is None

@@ -33,6 +33,9 @@ __all__ = [
     "volatile_facts",
 ]
 
+#: Of a processor's facts, those that stay what they are.
+STATIC = ("model", "revision", "architecture", "physical_cores", "logical_cores", "isa")
+
 #: Of an interpreter's facts, those that decide what code runs. Its path and build date do not.
 INTERPRETER_IDENTITY = (
     "implementation",
@@ -78,10 +81,7 @@ def static_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     one identity whether or not NVML is installed.
     """
     cpu = facts.get("cpu") or {}
-    static = {
-        key: cpu.get(key)
-        for key in ("model", "architecture", "physical_cores", "logical_cores", "isa")
-    }
+    static = {key: cpu.get(key) for key in STATIC}
     names = [gpu.get("name") for gpu in facts.get("gpus") or ()]
     return {**static, "gpus": names} if names else static
 

@@ -214,8 +214,8 @@ def _threads(look: Look) -> Iterator[Advice]:
         yield Advice(
             "warning",
             "Set in the environment: " + _assignments(settings) + ".",
-            "Some libraries obey these rather than `--threads`, and results taken with and "
-            "without them are not comparable.",
+            "They reach libraries that `--threads` does not, and results taken with and without "
+            "them are kept apart.",
             "`unset " + " ".join(settings) + "`",
             "python.threads",
         )

@@ -23,7 +23,7 @@ SYS_CPU = "sys/devices/system/cpu"
 #: Instruction sets that numerical libraries choose kernels by. A hypervisor may hide some of
 #: them, so two machines with one model name can run different code.
 ISA = (
-    "sse4_2", "avx", "fma", "avx2", "avx_vnni", "avx512f", "avx512vnni", "avx512_vnni",
+    "sse4_2", "avx", "fma", "avx2", "avx_vnni", "avx512f", "avx512_vnni",
     "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_int8",
     "asimd", "asimdhp", "asimddp", "fphp", "sve", "sve2", "bf16", "i8mm", "svebf16", "sme", "sme2",
 )  # fmt: skip
@@ -46,6 +46,7 @@ def cpu_facts(root: Path = ROOT) -> dict[str, Any]:
     physical = _physical_cores(root) or logical
     return {
         "model": _model(root, blocks),
+        "revision": _revision(blocks),
         "architecture": platform.machine(),
         "physical_cores": physical,
         "logical_cores": logical,
@@ -166,6 +167,16 @@ def _model(root: Path, blocks: list[dict[str, str]]) -> str:
     if known:
         return " + ".join(known)  # big and little cores have a name each
     return _model_from_tools() if root == ROOT else "unknown"
+
+
+def _revision(blocks: list[dict[str, str]]) -> str | None:
+    """`6.207.2` (family, model, stepping) or `r3p1`: virtual machines share vague model names."""
+    first = blocks[0] if blocks else {}
+    numbers = [first.get(key) for key in ("cpu family", "model", "stepping")]
+    if all(numbers):
+        return ".".join(str(number) for number in numbers)
+    variant, revision = first.get("CPU variant"), first.get("CPU revision")
+    return f"r{variant.removeprefix('0x')}p{revision}" if variant and revision else None
 
 
 @lru_cache(maxsize=1)
