@@ -11,9 +11,9 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Union
+from typing import Any
 
-Label = Union[str, int, float, bool, None]
+Label = str | int | float | bool | None
 
 #: The parts of a training step a case may measure. `call` is a statement that is none of them.
 STAGES = ("forward", "backward", "forward_backward", "step", "call")

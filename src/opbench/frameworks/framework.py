@@ -33,6 +33,11 @@ class Framework:
         """Sets the number of threads from within; empty where only `thread_env` can."""
         return ""
 
+    def preload(self, stage: str) -> tuple[str, ...]:
+        """Modules a worker imports before it forks: the framework, and what a stage imports late,
+        which every single child would otherwise import again."""
+        return (self.module,) if self.module else ()
+
     def thread_env(self, threads: int) -> dict[str, str]:
         """Variables a worker needs in its environment before it imports the framework."""
         return {}
@@ -67,7 +72,7 @@ class Framework:
             before=before,
             way="each" if before else "repeatable",
             sync=self.sync(device),
-            preload=(self.module,) if self.module else (),
+            preload=self.preload(stage),
             unsupported=reason,
         )
 

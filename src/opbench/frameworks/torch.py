@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from opbench.define.program import Program, Tensor, lines
 from opbench.frameworks.framework import Framework
 
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
 
 @dataclass(frozen=True)
 class Torch(Framework):
@@ -15,6 +17,22 @@ class Torch(Framework):
 
     def set_threads(self, threads: int) -> str:
         return f"torch.set_num_threads({threads})"
+
+    def preload(self, stage: str) -> tuple[str, ...]:
+        # torch 2.13: the first backward pass imports sympy (0.5 s), the first optimizer the
+        # compiler (1.2 s).
+        late = {
+            "backward": ("torch.fx.experimental.symbolic_shapes",),
+            "forward_backward": ("torch.fx.experimental.symbolic_shapes",),
+            "step": ("torch.fx.experimental.symbolic_shapes", "torch._dynamo"),
+        }
+        return ("torch", *late.get(stage, ()))
+
+    def thread_env(self, threads: int) -> dict[str, str]:
+        # `set_num_threads` reaches ATen, but not an OpenBLAS with threads of its own: seen on
+        # aarch64 wheels, where one "single-threaded" linear kept two threads spinning and took
+        # four times as long as with these variables.
+        return {name: str(threads) for name in THREAD_VARIABLES}
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
         shape, domain = repr(tuple(tensor.shape)), tensor.domain

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from opbench.case import Case
@@ -15,8 +16,14 @@ from opbench.run.session import SessionEnded
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
 CONTENDED_SHARE = 0.25
 
+#: A case was not warm when the first third of its samples is slower than the last by this much.
+DRIFT = 0.05
+DRIFT_SAMPLES = 9
 
-def sampled_result(member: Member, group: Group, metric: Metric, place: Mapping[str, Any]) -> Result:
+
+def sampled_result(
+    member: Member, group: Group, metric: Metric, place: Mapping[str, Any]
+) -> Result:
     """The result of a sampled metric for one member of a finished group."""
     if member.ended is not None:
         return failure(member.case, metric, member.ended, place)
@@ -58,31 +65,52 @@ def _reservations(
     found = []
     disturbed = sum(sample.contended for sample in samples) / len(samples)
     if disturbed > CONTENDED_SHARE:
-        found.append((
-            "contended",
-            f"{disturbed:.0%} of the blocks were disturbed by other programs; "
-            "close them and measure again with --cont after removing this result, or a new run",
-        ))
-    if not detail.get("settled", True):
-        found.append((
-            "unsettled",
-            "the time per call had not settled when the warm-up ended; "
-            "raise --max-time-per-case for a longer one",
-        ))
+        found.append(
+            (
+                "contended",
+                f"{disturbed:.0%} of the blocks were disturbed by other programs; "
+                "close them, or measure at a quieter time",
+            )
+        )
+    if (fall := drift(samples)) > DRIFT:
+        found.append(
+            (
+                "unsettled",
+                f"the time per call still fell by {fall:.0%} while it was sampled; "
+                "raise --max-time-per-case to give it a longer warm-up",
+            )
+        )
     wide = result.half_width
     if isinstance(policy, Adaptive) and wide is not None and wide > policy.precision:
-        found.append((
-            "imprecise",
-            f"±{wide:.1%} where ±{policy.precision:.1%} was asked: the time for this case was "
-            "spent; raise --max-time-per-case, or quiet the machine (opbench doctor)",
-        ))
+        found.append(
+            (
+                "imprecise",
+                f"±{wide:.1%} where ±{policy.precision:.1%} was asked: the time for this case was "
+                "spent; raise --max-time-per-case, or quiet the machine (opbench doctor)",
+            )
+        )
     if starts < 3:
-        found.append((
-            "few-starts",
-            f"rests on {starts} worker start{'s' if starts > 1 else ''}, because one call takes "
-            "long; the interval is widened for what address layout does between starts",
-        ))
+        found.append(
+            (
+                "few-starts",
+                f"rests on {starts} worker start{'s' if starts > 1 else ''}, because one call takes "
+                "long; the interval is widened for what address layout does between starts",
+            )
+        )
     return found
+
+
+def drift(samples: Sequence[Sample]) -> float:
+    """How much the samples of a typical session fell from their first third to their last."""
+    sessions: dict[tuple[int, int], list[float]] = {}
+    for sample in samples:
+        sessions.setdefault((sample.start, sample.session), []).append(sample.value)
+    falls = []
+    for values in sessions.values():
+        third = len(values) // 3
+        if len(values) >= DRIFT_SAMPLES and (last := median(values[-third:])) > 0:
+            falls.append(median(values[:third]) / last - 1)
+    return median(falls) if falls else 0.0
 
 
 def exact_results(
@@ -129,5 +157,3 @@ def failure(case: Case, metric: Metric, ended: SessionEnded, place: Mapping[str,
 
 def unsupported(case: Case, metric: Metric, reason: str, place: Mapping[str, Any]) -> Result:
     return failure(case, metric, SessionEnded("unsupported", reason), place)
-
-

@@ -1,4 +1,4 @@
-"""What a run will do: cases × metrics × environments, cut into groups that are measured together."""
+"""What a run will do: cases × metrics × environments, cut into groups measured together."""
 
 from __future__ import annotations
 

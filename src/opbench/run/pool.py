@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opbench import frameworks
@@ -26,15 +26,20 @@ class Kind:
 
 
 class Pool:
-    def __init__(self, *, cpus: Sequence[int] = ()) -> None:
+    def __init__(self, cases: Iterable[Case] = (), *, cpus: Sequence[int] = ()) -> None:
         self.cpus = tuple(cpus)
+        #: All that the cases of one framework preload: one kind of worker then serves them all.
+        self._preload: dict[str, dict[str, None]] = {}
+        for case in cases:
+            self._preload.setdefault(case.framework, {}).update(dict.fromkeys(case.preload))
         self._workers: dict[tuple[Kind, int], Worker] = {}
         #: How long worker starts took, for the account of where the time went.
         self.start_seconds = 0.0
 
     def kind(self, case: Case, environment: Environment) -> Kind:
         env = frameworks.get(case.framework).thread_env(case.threads)
-        return Kind(environment, case.preload, tuple(sorted(env.items())))
+        preload = tuple(self._preload.get(case.framework) or case.preload)
+        return Kind(environment, preload, tuple(sorted(env.items())))
 
     def workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
         """Live workers for the given start numbers; new ones import side by side."""

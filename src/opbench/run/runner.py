@@ -19,9 +19,9 @@ from opbench.run.metrics import metrics
 from opbench.run.plan import PlannedGroup
 from opbench.run.policy import Adaptive, Policy
 from opbench.run.pool import Kind, Pool
-from opbench.run.sampling import Group, Member
+from opbench.run.sampling import Entry, Group, Member
 from opbench.run.session import SessionEnded
-from opbench.run.worker_process import WorkerError
+from opbench.run.worker_process import Worker, WorkerError
 
 #: A child may take this share of the memory that was free when the run began.
 CHILD_MEMORY_SHARE = 0.8
@@ -70,9 +70,8 @@ class Runner:
         self._rng = random.Random(self.request.seed)
         self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
         self._wide: list[tuple[PlannedGroup, Environment]] = []
-        with Pool(cpus=self.request.cpus) as self._pool:
-            work = [(group, env) for env in self.request.environments for group in
-                    self.request.groups]
+        with Pool(self.request.cases, cpus=self.request.cpus) as self._pool:
+            work = [(g, env) for env in self.request.environments for g in self.request.groups]
             for index, (group, environment) in enumerate(work):
                 self._measure(group, environment, len(work) - index)
             self._spend_what_is_left()
@@ -135,19 +134,25 @@ class Runner:
             self._wide.append((planned, environment))
 
     def _group(self, cases: Sequence[Case], metric: Metric, environment: Environment) -> Group:
-        kind = self._pool.kind(cases[0], environment)
         return Group(
-            cases,
+            [self._entry(case, environment) for case in cases],
             self.request.policy,
-            workers=lambda starts: self._workers(kind, starts),
             metric=metric.name,
-            memory_limit=0 if cases[0].device != "cpu" else int(self._free * CHILD_MEMORY_SHARE),
+            memory_limit=self._limit(cases[0]),
             memory_free=self._free,
             on_estimate=self.listener.estimated,
             rng=self._rng,
         )
 
-    def _workers(self, kind: Kind, starts: Sequence[int]) -> list:
+    def _entry(self, case: Case, environment: Environment) -> Entry:
+        kind = self._pool.kind(case, environment)
+        return Entry(case, lambda starts: self._workers(kind, starts))
+
+    def _limit(self, case: Case) -> int:
+        """Bytes a child may hold; on a GPU the driver's address space makes such limits useless."""
+        return int(self._free * CHILD_MEMORY_SHARE) if case.device == "cpu" else 0
+
+    def _workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
         if not self._pool.has(kind, starts):
             self.listener.starting_workers(", ".join(kind.preload) or "Python")
         return self._pool.workers(kind, starts)
@@ -159,9 +164,8 @@ class Runner:
         policy = self.request.policy
         kind = self._pool.kind(case, environment)
         worker = self._workers(kind, [0])[0]
-        limit = 0 if case.device != "cpu" else int(self._free * CHILD_MEMORY_SHARE)
         try:
-            lane = Lane.open(worker, case, policy, case.seed, limit)
+            lane = Lane.open(worker, case, policy, case.seed, self._limit(case))
             answer = lane.session.measure(metric.name, {}, policy.timeout)
             lane.session.close()
         except SessionEnded as ended:
@@ -258,9 +262,9 @@ class Runner:
 
     def _latest(self, case: Case, metric: Metric, place: dict[str, Any]) -> Result | None:
         for known, result in reversed(self.results):
-            if known.hash == case.hash and result.metric == metric.name:
-                if result.fingerprint == place["fingerprint"]:
-                    return result
+            same = known.hash == case.hash and result.metric == metric.name
+            if same and result.fingerprint == place["fingerprint"]:
+                return result
         return None
 
     def _keep(self, case: Case, result: Result, replacing: bool = False) -> None:
@@ -272,5 +276,3 @@ class Runner:
         self.results.append((case, result))
         self.done = self.done | {result.key()}
         self.listener.measured(case, result)
-
-

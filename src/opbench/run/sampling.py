@@ -28,11 +28,20 @@ MEMORY_SHARE = 0.5
 WITHIN_SHARE = 0.2
 
 
-@dataclass
-class Member:
-    """One case of a group while it is being sampled."""
+@dataclass(frozen=True)
+class Entry:
+    """A case and where its children come from: the same case may enter once per environment."""
 
     case: Case
+    #: Live workers for the given start numbers.
+    workers: Callable[[Sequence[int]], list[Worker]]
+
+
+@dataclass
+class Member:
+    """One entry of a group while it is being sampled."""
+
+    entry: Entry
     lanes: list[Lane] = field(default_factory=list)
     closed: list[Lane] = field(default_factory=list)
     ended: SessionEnded | None = None
@@ -41,6 +50,10 @@ class Member:
     stopped: str = ""
     #: Seconds given to this case in this call.
     spent_before: float = 0.0
+
+    @property
+    def case(self) -> Case:
+        return self.entry.case
 
     @property
     def all_lanes(self) -> list[Lane]:
@@ -74,10 +87,8 @@ def estimate_of(samples: Sequence[Sample]) -> Estimate | None:
 class Group:
     """Samples the given cases; afterwards each member holds its samples or how it ended."""
 
-    cases: Sequence[Case]
+    entries: Sequence[Entry]
     policy: Policy
-    #: Live workers for the given start numbers.
-    workers: Callable[[Sequence[int]], list[Worker]]
     metric: str = "time"
     seed: int = 0
     memory_limit: int = 0
@@ -93,7 +104,7 @@ class Group:
     members: list[Member] = field(default_factory=list)
 
     def sample(self) -> list[Member]:
-        self.members = [Member(case) for case in self.cases]
+        self.members = [Member(entry) for entry in self.entries]
         try:
             if isinstance(self.policy, Fixed):
                 self._fixed(self.policy)
@@ -112,14 +123,15 @@ class Group:
     def max_time(self) -> float:
         if self.allowance is None:
             return self.policy.max_time
-        return min(self.policy.max_time, self.allowance / max(1, len(self.cases)))
+        return min(self.policy.max_time, self.allowance / max(1, len(self.entries)))
 
     # -- opening lanes ---------------------------------------------------------------------
 
-    def _open(self, member: Member, worker: Worker, run: int | None = None) -> Lane | None:
-        """A new lane for the member: warmed up, or set up with the seed of a numbered run."""
+    def _open(self, member: Member, index: int, run: int | None = None) -> Lane | None:
+        """A new lane in the member's worker start: warmed up, or with the seed of a fixed run."""
         if member.ended is not None:
             return None
+        worker = member.entry.workers([self.first_start + index])[0]
         seed = self.seed + member.case.seed + (run or 0)
         try:
             lane = Lane.open(worker, member.case, self.policy, seed, self.memory_limit)
@@ -151,8 +163,7 @@ class Group:
 
     def _adaptive(self, policy: Adaptive) -> None:
         wanted = max(policy.starts, starts_for(policy.precision, most=policy.max_starts))
-        for member in self._shuffled():
-            self._open(member, self.workers([self.first_start])[0])
+        self._open_all(0)
         if not self._fits(1):
             self._one_by_one(policy, wanted)
             return
@@ -160,17 +171,24 @@ class Group:
         if not self._fits(affordable):
             self._in_turns(policy, affordable)
             return
-        for worker in self._more_workers(1, affordable):
-            for member in self._shuffled():
-                self._open(member, worker)
+        self._start_workers(affordable)
+        for index in range(1, affordable):
+            self._open_all(index)
         self._rounds(policy)
         opened = affordable
         while opened < policy.max_starts and self._worth_more_starts(policy):
-            for worker in self._more_workers(opened, opened + 1):
-                for member in self._shuffled():
-                    self._open(member, worker)
+            self._open_all(opened)
             opened += 1
             self._rounds(policy)
+
+    def _open_all(self, index: int) -> None:
+        for member in self._shuffled():
+            self._open(member, index)
+
+    def _start_workers(self, starts: int) -> None:
+        """Side by side, because importing a framework takes a second or two."""
+        for entry in self.entries:
+            entry.workers(range(self.first_start, self.first_start + starts))
 
     def _affordable(self, wanted: int) -> int:
         """How many starts fit the time of the slowest member, judged by its first lane."""
@@ -179,16 +197,11 @@ class Group:
             return 1
         return max(1, min(wanted, int(self.max_time / max(costs))))
 
-    def _more_workers(self, begin: int, end: int) -> list[Worker]:
-        return self.workers(range(self.first_start + begin, self.first_start + end))
-
     def _in_turns(self, policy: Adaptive, starts: int) -> None:
         """The lanes of one start live together, but one start after the other."""
         for index in range(starts):
             if index:
-                for worker in self._more_workers(index, index + 1):
-                    for member in self._shuffled():
-                        self._open(member, worker)
+                self._open_all(index)
             self._rounds(policy, share=(index + 1) / starts)
             for member in self.members:
                 member.close()
@@ -197,7 +210,7 @@ class Group:
 
     def _one_by_one(self, policy: Adaptive, starts: int) -> None:
         """Too large to live together: each case alone, and the result says unpaired."""
-        self.paired = len(self.cases) == 1
+        self.paired = len(self.entries) == 1
         members = self.members
         for member in members:
             member.close()
@@ -209,8 +222,7 @@ class Group:
                 if member.spent + (member.spent / index if index else 0) > self.max_time and index:
                     break
                 member.done = False
-                for worker in self._more_workers(index, index + 1):
-                    self._open(member, worker)
+                self._open(member, index)
                 self._rounds(policy, share=(index + 1) / starts)
                 member.close()
         self.members = members
@@ -272,11 +284,11 @@ class Group:
 
     def _fixed(self, policy: Fixed) -> None:
         starts = min(policy.starts, policy.num_runs)
-        workers = self._more_workers(0, starts)
+        self._start_workers(starts)
         keep = True
         for run in range(policy.num_runs):
             for member in self._shuffled():
-                lane = self._lane_for_run(member, workers[run % starts], run)
+                lane = self._lane_for_run(member, run % starts, run)
                 if lane is not None:
                     self._block(member, lane, policy.num_repeats)
                 if not keep:
@@ -290,16 +302,16 @@ class Group:
         for member in self.members:
             member.done, member.stopped = True, member.stopped or "runs"
 
-    def _lane_for_run(self, member: Member, worker: Worker, run: int) -> Lane | None:
+    def _lane_for_run(self, member: Member, index: int, run: int) -> Lane | None:
         for lane in member.lanes:
-            if lane.start == worker.start:
+            if lane.start == self.first_start + index:
                 try:
                     lane.prepare_again(self.seed + member.case.seed + run)
                 except SessionEnded as ended:
                     self._end(member, ended)
                     return None
                 return lane
-        return self._open(member, worker, run)
+        return self._open(member, index, run)
 
     def _show(self, member: Member, every: int, run: int) -> None:
         if self.on_estimate is not None and run % every == every - 1:
@@ -317,10 +329,9 @@ def detail_of(member: Member, group: Group) -> dict[str, Any]:
         "stopped": member.stopped,
         "starts": len(starts),
         "sessions": len(lanes),
-        "paired": group.paired and len(group.cases) > 1,
+        "paired": group.paired and len(group.entries) > 1,
         "calls_per_block": [lane.n for lane in lanes],
         "first_call": [lane.warmup.get("first") for lane in lanes],
         "settled": all(lane.warmup.get("settled", True) for lane in lanes),
         "seconds": round(member.spent, 3),
     }
-

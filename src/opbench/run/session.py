@@ -94,11 +94,11 @@ class Session:
             self.ended = SessionEnded("failed", f"it wrote into the harness's channel: {error}")
             raise self.ended from None
         if not answer.get("ok"):
-            error = answer.get("error") or {}
+            said = answer.get("error") or {}
             self.ended = SessionEnded(
-                str(error.get("outcome", "failed")),
-                str(error.get("reason", "it did not say why")),
-                traceback=str(error.get("traceback", "")),
+                str(said.get("outcome", "failed")),
+                str(said.get("reason", "it did not say why")),
+                traceback=str(said.get("traceback", "")),
             )
             raise self.ended
         return answer

@@ -10,6 +10,10 @@ class StoreError(Exception):
     """One clear line, meant to be printed as it is: what was wrong, where, what to do."""
 
 
+class NotFound(StoreError):
+    """The store is in order, but has nothing of that name."""
+
+
 def nearest(wanted: str, known: Iterable[str]) -> str:
     """`; nearest: a, b` for the end of an error message, or nothing when nothing is near."""
     lower: dict[str, str] = {}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, func, or_, select
 
-from opbench.store.errors import StoreError, first_of, nearest
+from opbench.store.errors import NotFound, StoreError, first_of, nearest
 from opbench.store.tables import cases, runs
 
 #: A shorter prefix of a hash is more likely a word.
@@ -84,7 +84,7 @@ def find_case_hashes(connection: Connection, text: str) -> list[str]:
             return [row.hash for row in found]
         if ids:
             raise StoreError(f"{text!r} matches {len(ids)} cases: {first_of(ids)}")
-    raise StoreError(_unknown_case(text, connection.scalars(select(cases.c.id).distinct())))
+    raise NotFound(_unknown_case(text, connection.scalars(select(cases.c.id).distinct())))
 
 
 def _unknown_case(text: str, known: Iterable[str]) -> str:

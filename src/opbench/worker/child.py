@@ -80,8 +80,9 @@ def describe(error, session):
     return {
         "outcome": outcome,
         "reason": reason[:500],
-        "traceback": "".join(
-            traceback.format_exception(type(error), error, error.__traceback__))[-6000:],
+        "traceback": "".join(traceback.format_exception(type(error), error, error.__traceback__))[
+            -6000:
+        ],
     }
 
 

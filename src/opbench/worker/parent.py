@@ -98,8 +98,7 @@ def main(control_fd):
     control.setblocking(True)
     options = json.loads(control.recv(1 << 20).decode())
     try:
-        for name in options["preload"]:
-            importlib.import_module(name)
+        preload(options["preload"])
     except BaseException as error:
         reason = "%s: %s" % (type(error).__name__, error)
         control.send(protocol.encode({"event": "broken", "reason": reason[:2000]}))
@@ -109,10 +108,27 @@ def main(control_fd):
     # Nothing that exists now is garbage: children need not walk it, nor copy its pages.
     gc.collect()
     gc.freeze()
-    control.send(protocol.encode({
-        "event": "ready", "version": protocol.VERSION, "pid": os.getpid(),
-        "facts": facts.interpreter_facts()}))
+    control.send(
+        protocol.encode(
+            {
+                "event": "ready",
+                "version": protocol.VERSION,
+                "pid": os.getpid(),
+                "facts": facts.interpreter_facts(),
+            }
+        )
+    )
     serve(control)
+
+
+def preload(names):
+    """Import the modules. A submodule that this version lacks only costs its users time later."""
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            if "." not in name:
+                raise
 
 
 def serve(control):
@@ -162,9 +178,17 @@ def bury_the_dead(control, children, ooms):
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         kill_group(pid)  # what the dead child may have started
         session, output = children.bury(pid)
-        control.send(protocol.encode({
-            "event": "exited", "session": session, "status": status, "output": output,
-            "oom": bool(killed and by_kernel)}))
+        control.send(
+            protocol.encode(
+                {
+                    "event": "exited",
+                    "session": session,
+                    "status": status,
+                    "output": output,
+                    "oom": bool(killed and by_kernel),
+                }
+            )
+        )
         ooms = now
 
 

@@ -7,6 +7,7 @@ import os
 import resource
 import sys
 import time
+from typing import Any
 
 from . import source
 from .warmup import WarmUp
@@ -18,9 +19,10 @@ class Unsupported(Exception):
 
 class Session:
     def __init__(self):
-        self.case = None
-        self.module = None
-        self.loop = None
+        # Everything below is set by `prepare`, which comes first in every session.
+        self.case: dict = {}
+        self.module: Any = None
+        self.loop: Any = None
         self._code = None
         self._empty = {}  # n -> seconds of an empty block, measured once per size
 
@@ -51,8 +53,14 @@ class Session:
         plan = WarmUp(message["seconds"], message["block_seconds"])
         while not plan.done:
             plan.add(plan.n, self.timed("time", plan.n) / 1e9)
-        return {"n": plan.block_size, "per_call": plan.per_call, "first": plan.first,
-                "calls": plan.calls, "settled": plan.settled, "peak_bytes": peak_bytes()}
+        return {
+            "n": plan.block_size,
+            "per_call": plan.per_call,
+            "first": plan.first,
+            "calls": plan.calls,
+            "settled": plan.settled,
+            "peak_bytes": peak_bytes(),
+        }
 
     def do_block(self, message):
         return self._metric(message["metric"]).block(self, message["n"])
@@ -95,7 +103,7 @@ class Session:
         """`setup line 3`-like position of an error within the sources of the case."""
         frames = error.__traceback__
         line = None
-        name = None if self.module is None else self.module.__file__
+        name = "" if self.module is None else self.module.__file__
         while frames is not None:
             if frames.tb_frame.f_code.co_filename == name:
                 line = frames.tb_lineno

@@ -131,11 +131,19 @@ def build(case):
 def _listing(case, filename):
     """The readable text of the case, and its sections as statements numbered by that text."""
     text = "# opbench case %s/%s %s\n" % (
-        case.get("suite", ""), case.get("name", ""), case.get("stage", ""))
+        case.get("suite", ""),
+        case.get("name", ""),
+        case.get("stage", ""),
+    )
     sections = {}
-    for section, title in (("globals", "module level"), ("setup", "setup"), ("sync", "wait"),
-                           ("before", "before each call"), ("minus", "subtracted"),
-                           ("stmt", "statement")):
+    for section, title in (
+        ("globals", "module level"),
+        ("setup", "setup"),
+        ("sync", "wait"),
+        ("before", "before each call"),
+        ("minus", "subtracted"),
+        ("stmt", "statement"),
+    ):
         source = case.get(section) or ""
         sections[section.upper()] = _parse(source, title, text.count("\n") + 1, filename)
         if source.strip():
@@ -153,8 +161,9 @@ def _parse(source, title, offset, filename):
         compile(source, filename, "exec")
     except SyntaxError as error:
         line = (error.text or "").strip()
-        raise SourceError("%s, line %s: %s%s" % (
-            title, error.lineno, error.msg, ": " + line if line else "")) from None
+        raise SourceError(
+            "%s, line %s: %s%s" % (title, error.lineno, error.msg, ": " + line if line else "")
+        ) from None
     ast.increment_lineno(tree, offset)
     return tree.body
 

@@ -1,20 +1,23 @@
 """When is a case warm? A pure rule over (calls, seconds) pairs, tested without a clock."""
 
-#: The time per call has settled when the last blocks agree this closely. Three blocks, because two
-#: agree by chance; 3 %, because that is about twice the block-to-block noise of a quiet machine.
-AGREEING_BLOCKS = 3
-AGREEMENT = 0.03
+#: The time per call has settled when it no longer falls: the best of the last blocks is not
+#: this much better than the best of as many before them. The best, because noise only adds.
+RECENT_BLOCKS = 3
+FALL = 0.03
 
 #: A specialising interpreter needs some calls before it runs its final code.
 MIN_CALLS = 16
+
+#: A case that is all noise (an empty statement) must not double its block for ever.
+LARGEST_BLOCK = 1 << 24
 
 
 class WarmUp:
     """Feed it blocks with `add`; it says how large the next one is and when to stop.
 
     The block grows by doubling until it lasts about half of `block_seconds`, then repeats until it
-    has settled or `seconds` are spent. A call that alone takes longer than that is called twice,
-    so that the first call, which loads and compiles, is never taken for the typical one.
+    has settled or `seconds` are spent. A call that alone takes long is called at least twice, so
+    that the first call, which loads and compiles, is never taken for the typical one.
     """
 
     def __init__(self, seconds, block_seconds):
@@ -30,7 +33,7 @@ class WarmUp:
 
     @property
     def per_call(self):
-        return min(self._recent[-AGREEING_BLOCKS:]) if self._recent else self.first
+        return min(self._recent[-RECENT_BLOCKS:]) if self._recent else self.first
 
     @property
     def block_size(self):
@@ -43,15 +46,17 @@ class WarmUp:
         self.spent += seconds
         if self.first is None:
             self.first = seconds / n
-            if seconds >= self.seconds / 2:
-                # One slow call. A second tells whether slowness was only the first one's.
+            if seconds >= self.block_seconds:
                 return
         self._recent.append(seconds / n)
-        if seconds < self.block_seconds / 2 and self.n < 1 << 24:
+        if seconds < self.block_seconds / 2 and self.n < LARGEST_BLOCK:
             self._recent = self._recent[-1:]
             self.n *= 2
         else:
-            last = self._recent[-AGREEING_BLOCKS:]
-            self.settled = (len(last) == AGREEING_BLOCKS and self.calls >= MIN_CALLS
-                            and max(last) <= min(last) * (1 + AGREEMENT))
-        self.done = self.settled or (self.spent >= self.seconds and len(self._recent) > 0)
+            self.settled = self.calls >= MIN_CALLS and self._no_longer_falls()
+        self.done = self.settled or self.spent >= self.seconds
+
+    def _no_longer_falls(self):
+        before = self._recent[-2 * RECENT_BLOCKS : -RECENT_BLOCKS]
+        last = self._recent[-RECENT_BLOCKS:]
+        return len(before) == RECENT_BLOCKS and min(last) >= min(before) * (1 - FALL)

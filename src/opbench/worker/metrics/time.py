@@ -25,5 +25,11 @@ def block(session, n):
         value = spent - session.timed("minus", n)
     else:
         value = spent - session.empty_ns(n)
-    return {"value": value / n / 1e9, "n": n, "wall_ns": wall, "cpu_ns": cpu,
-            "switches": switches, "peak_bytes": peak_bytes()}
+    return {
+        "value": value / n / 1e9,
+        "n": n,
+        "wall_ns": wall,
+        "cpu_ns": cpu,
+        "switches": switches,
+        "peak_bytes": peak_bytes(),
+    }

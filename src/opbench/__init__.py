@@ -1,0 +1,49 @@
+"""opbench: micro-benchmarks for deep learning.
+
+    import opbench as ob
+
+    @ob.bench(n=[64, 512])
+    def matmul(n):
+        a = torch.randn(n, n)
+        yield lambda: a @ a
+
+    ob.run()        # the benchmarks of this file
+    ob.load()       # everything measured so far, as a DataFrame
+
+Names are imported when they are first used: `import opbench` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from opbench.api import Run, run
+    from opbench.case import Case
+    from opbench.define.bench import bench
+    from opbench.frames import load
+    from opbench.result import Result
+
+_HOME = {
+    "bench": "opbench.define.bench",
+    "run": "opbench.api",
+    "Run": "opbench.api",
+    "load": "opbench.frames",
+    "Case": "opbench.case",
+    "Result": "opbench.result",
+}
+
+__all__ = ["Case", "Result", "Run", "bench", "load", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'opbench' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,1 @@
+"""Questions asked of results: comparisons, factors, roofline, history."""

@@ -1,0 +1,178 @@
+"""`opbench.run(...)`: the same thing as the command line, for Python."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opbench.case import Label
+from opbench.define.definition import DefineError
+from opbench.run.listener import Listener
+from opbench.run.plan import Baseline
+from opbench.run.recording import Finished, Recording
+
+if TYPE_CHECKING:
+    from opbench.run.policy import Policy
+    from opbench.run.runner import Request
+
+
+class Run(Finished):
+    """What `opbench.run` returns; shows itself as the final table."""
+
+    def __repr__(self) -> str:
+        from opbench.report.terminal import as_text
+
+        return as_text(self)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Everything that can be asked of a run, as plain values; stored with it for `--cont`."""
+
+    targets: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    axes: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    baseline: str | None = None
+    metrics: tuple[str, ...] = ("time",)
+    stages: tuple[str, ...] = ()
+    device: str | None = None
+    threads: int | None = None
+    cpus: tuple[int, ...] = ()
+    precision: float = 0.02
+    budget: float | None = None
+    max_time_per_case: float = 5.0
+    timeout: float = 60.0
+    num_runs: int | None = None
+    num_repeats: int | None = None
+    name: str = ""
+    seed: int = 0
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """From keywords, or from the JSON of a stored run."""
+        values = {key: value for key, value in given.items() if value is not None}
+        for key in ("targets", "keep", "metrics", "stages", "cpus"):
+            if key in values:
+                one = values[key]
+                values[key] = (one,) if isinstance(one, (str, int)) else tuple(one)
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = asdict(self)
+        plain["axes"] = {axis: list(values) for axis, values in self.axes.items()}
+        return plain
+
+    @property
+    def policy(self) -> Policy:
+        from opbench.run.policy import Adaptive, Fixed
+
+        limits: dict[str, Any] = {"max_time": self.max_time_per_case, "timeout": self.timeout}
+        if self.num_runs is None and self.num_repeats is None:
+            return Adaptive(precision=self.precision, **limits)
+        runs, repeats = self.num_runs or 100, self.num_repeats or 20
+        return Fixed(num_runs=runs, num_repeats=repeats, **limits)
+
+
+def run(
+    *targets: str | Path,
+    store: str | Path | None = None,
+    save: bool = True,
+    cont: bool = False,
+    listener: Listener | None = None,
+    **options: Any,
+) -> Run:
+    """Measure suites, files, or, without a target, the benchmarks of the calling file.
+
+    `options` are those of `opbench run`, spelled as in `Options`: axes={"n": [64, 512]},
+    metrics=["time", "memory"], precision=0.01, budget=60, baseline="dtype=float32", …
+    Results are stored (`.opbench/results.db` unless `store` says otherwise) as they are measured.
+    """
+    given = [str(target) for target in targets]
+    if not given and not cont:
+        given = [_calling_file()]
+    return execute(given, options, store=store, save=save, cont=cont, listener=listener)
+
+
+def execute(
+    targets: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    store: str | Path | None = None,
+    save: bool = True,
+    cont: bool = False,
+    listener: Listener | None = None,
+) -> Run:
+    if cont:
+        if not save:
+            raise DefineError("--cont continues a stored run, so it cannot go with --no-save")
+        recording = Recording.resumed(store, str(options.get("name") or ""))
+        if not targets:
+            given: Mapping[str, Any] = {**recording.record.request, **_given(options)}
+        else:
+            given = {**options, "targets": tuple(targets)}
+        request, settled = prepare(given)
+    else:
+        request, settled = prepare({**options, "targets": tuple(targets)})
+        recording = Recording.begun(store if save else None, save, settled.to_dict(), command())
+    baseline = Baseline.parse(settled.baseline) if settled.baseline else None
+    return Run(**vars(recording.measure(request, listener or Listener(), baseline)))
+
+
+def prepare(given: Mapping[str, Any]) -> tuple[Request, Options]:
+    """Check and expand what was asked for; every mistake of the user's is found here."""
+    from opbench.define.targets import resolve
+    from opbench.expand import expand
+    from opbench.run.metrics import metrics
+    from opbench.run.plan import groups
+    from opbench.run.runner import Request
+
+    targets = resolve(given.get("targets") or ())
+    # A run file speaks where the person who runs it did not.
+    options = Options.of({**targets.options, **_given(given)})
+    for metric in options.metrics:
+        if metric not in metrics():
+            raise DefineError(f"there is no metric '{metric}'; there is {', '.join(metrics())}")
+    cases = expand(
+        targets.definitions,
+        axes=options.axes,
+        keep=options.keep,
+        stages=options.stages,
+        device=options.device,
+        threads=options.threads,
+        seed=options.seed,
+    )
+    baseline = Baseline.parse(options.baseline) if options.baseline else None
+    request = Request(
+        groups=tuple(groups(cases, baseline)),
+        policy=options.policy,
+        metrics=options.metrics,
+        budget=options.budget,
+        cpus=options.cpus,
+        seed=options.seed,
+    )
+    return request, options
+
+
+def command() -> str:
+    """The command line of this process, as typed, without the folder of the program."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What was really said: a default of the command line is no wish."""
+    return {key: value for key, value in options.items() if value not in (None, (), [], {}, "")}
+
+
+def _calling_file() -> str:
+    for frame in inspect.stack()[2:]:
+        if not frame.filename.startswith("<"):
+            return frame.filename
+    raise DefineError(
+        "run() without a target measures the benchmarks of the file it is called from, and this "
+        "is no file; name a suite or a file: run('tour')"
+    )

@@ -1,0 +1,100 @@
+"""`opbench`: the commands, and one place where mistakes become one line and an exit code.
+
+Exit codes: 0 all went well; 1 something that was measured failed; 2 the command was wrong or
+could not be carried out, and nothing was measured; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from opbench.cli.doctor import doctor
+from opbench.cli.export import export
+from opbench.cli.init import init
+from opbench.cli.list import list_
+from opbench.cli.run import run
+from opbench.cli.runs import runs
+from opbench.cli.show import show
+
+app = typer.Typer(
+    name="opbench",
+    help="Micro-benchmarks for deep learning: define, measure, store, compare.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+app.command("run")(run)
+app.command("list")(list_)
+app.command("show")(show)
+app.command("runs")(runs)
+app.command("export")(export)
+app.command("doctor")(doctor)
+app.command("init")(init)
+
+
+@app.callback(invoke_without_command=True)
+def opbench(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        from opbench import __version__
+
+        print(f"opbench {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """The entry point of the console script."""
+    try:
+        code = app(standalone_mode=False)
+    except KeyboardInterrupt:
+        print("opbench: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # `opbench list | head`: the reader has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        sys.exit(explain(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def explain(error: Exception) -> int:
+    """One line for what a person can mend; a traceback only for a bug of ours."""
+    if isinstance(error, typer.Abort):
+        print("opbench: interrupted", file=sys.stderr)
+        return 130
+    if hasattr(error, "format_message"):  # a wrong option or argument, in the parser's words
+        print(f"opbench: {error.format_message()}", file=sys.stderr)
+        return 2
+    if not is_users(error):
+        raise error
+    print(f"opbench: {error}", file=sys.stderr)
+    return 2
+
+
+def is_users(error: Exception) -> bool:
+    """Whether the error was raised to be read by the person, not by us."""
+    from opbench.define.definition import DefineError
+
+    # Imported only if something went wrong, and only what is already loaded can have raised.
+    store = sys.modules.get("opbench.store.errors")
+    export_ = sys.modules.get("opbench.report.export")
+    worker = sys.modules.get("opbench.run.worker_process")
+    kinds = [DefineError]
+    if store is not None:
+        kinds.append(store.StoreError)
+    if export_ is not None:
+        kinds.append(export_.UnknownFormat)
+    if worker is not None:
+        kinds.append(worker.WorkerError)
+    return isinstance(error, tuple(kinds))
+
+
+if __name__ == "__main__":
+    main()

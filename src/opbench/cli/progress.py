@@ -1,0 +1,113 @@
+"""What a person sees while a run goes on: the case at hand, its estimate so far, the time left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from opbench.case import Case
+from opbench.report.units import format_interval
+from opbench.result import Result
+from opbench.run.listener import Listener
+from opbench.stats.estimate import Estimate
+
+#: Drawing costs CPU on the machine that is being measured: a few frames a second, no thread.
+FRAME_SECONDS = 0.25
+
+
+class Display(Listener):
+    """Redrawn between blocks only, never while one is timed."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._total = 0
+        self._done: set[str] = set()
+        self._skipped = 0
+        self._began = time.monotonic()
+        self._now = "preparing"
+        self._estimate = ""
+        self._failed = 0
+        self._drawn = 0.0
+
+    def started(self, run_id: str, cases: int, already_done: int) -> None:
+        self._total = cases
+        self._run = run_id
+        self._draw(force=True)
+
+    def starting_workers(self, what: str) -> None:
+        self._now, self._estimate = f"starting workers ({what})", ""
+        self._draw(force=True)
+
+    def measuring(self, cases: Sequence[Case]) -> None:
+        more = f" and {len(cases) - 1} beside it" if len(cases) > 1 else ""
+        self._now, self._estimate = cases[0].id + more, ""
+        self._draw()
+
+    def estimated(self, case: Case, estimate: Estimate, spent: float) -> None:
+        value = format_interval(estimate.value, estimate.low, estimate.high, "s")
+        self._estimate = f"{value} after {spent:.1f} s"
+        self._draw()
+
+    def measured(self, case: Case, result: Result) -> None:
+        self._done.add(case.hash)
+        if not result.ok and result.outcome != "unsupported":
+            self._failed += 1
+            line = Text(f"{case.id}: {result.outcome_text}", style="red")
+            self._live.console.print(line)
+        self._draw()
+
+    def second_pass(self, cases: int, seconds: float) -> None:
+        self._now = f"{seconds:.0f} s left: measuring {cases} noisy cases again"
+        self._estimate = ""
+        self._draw(force=True)
+
+    def finished(self, status: str) -> None:
+        self._live.update(Text(""), refresh=True)
+
+    def _draw(self, force: bool = False) -> None:
+        now = time.monotonic()
+        if not force and now - self._drawn < FRAME_SECONDS:
+            return
+        self._drawn = now
+        self._live.update(self._picture(now), refresh=True)
+
+    def _picture(self, now: float) -> Group:
+        done, total = len(self._done), max(1, self._total)
+        elapsed = now - self._began
+        left = elapsed / done * (total - done) if done else None
+        bar = Table.grid(padding=(0, 1))
+        failed = f", {self._failed} failed" if self._failed else ""
+        bar.add_row(
+            ProgressBar(total=total, completed=done, width=30),
+            f"{done}/{self._total}{failed}",
+            f"{elapsed:.0f} s" + (f", about {left:.0f} s left" if left is not None else ""),
+        )
+        return Group(bar, Text(f"{self._now}  {self._estimate}", overflow="ellipsis", no_wrap=True))
+
+
+class Lines(Listener):
+    """For a log file: one line per result, as it arrives."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def measured(self, case: Case, result: Result) -> None:
+        value = format_interval(result.estimate, result.low, result.high, result.unit)
+        text = value if result.ok else result.outcome_text
+        self._console.print(f"{case.id}  {result.metric}  {text}", soft_wrap=True, markup=False)
+
+
+@contextmanager
+def progress(console: Console) -> Iterator[Listener]:
+    if not console.is_terminal:
+        yield Lines(console)
+        return
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        yield Display(live)

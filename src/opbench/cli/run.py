@@ -1,0 +1,160 @@
+"""`opbench run`: measure suites, files, or, without arguments, a short tour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from opbench.cli.quantities import axes as parse_axes
+from opbench.cli.quantities import checked, cpu_list, duration, names, share
+
+PLAN = "What to run"
+SAMPLING = "How to sample"
+KEEPING = "What to keep"
+
+
+def run(
+    targets: list[str] = typer.Argument(
+        None,
+        metavar="[SUITE | FILE.py | FILE.toml | FILE.json]...",
+        help="Suites (see `opbench list`) and files. Without any: a tour of about two minutes.",
+        show_default=False,
+    ),
+    keep: list[str] = typer.Option(
+        [], "-k", metavar="SUBSTRING", help="Only cases whose id contains this."
+    ),
+    axis: list[str] = typer.Option(
+        [], "-a", "--axis", metavar="AXIS=V1,V2", help="Use these values on this axis."
+    ),
+    baseline: str = typer.Option(
+        None, metavar="AXIS=VALUE", help="Compare the other values of this axis with this one."
+    ),
+    metric: list[str] = typer.Option(
+        [], "--metric", metavar="NAMES", help="time, memory; several with commas. [default: time]"
+    ),
+    stage: list[str] = typer.Option(
+        [], "--stage", metavar="NAMES", help="forward, backward, forward_backward, step, call."
+    ),
+    device: str = typer.Option(None, metavar="cpu|cuda", help="Where tensors live."),
+    threads: int = typer.Option(None, min=1, help="Threads per case. [default: 1]"),
+    cpus: str = typer.Option(
+        None, metavar="0,1", callback=checked(cpu_list), help="Pin the workers to these CPUs."
+    ),
+    precision: str = typer.Option(
+        None,
+        metavar="1%",
+        callback=checked(share),
+        help="Sample until the 95 % interval is within ± this. [default: 2%]",
+    ),
+    budget: str = typer.Option(
+        None,
+        metavar="60s",
+        callback=checked(duration),
+        help="Time for the whole run; what is left after the first pass goes to noisy cases.",
+    ),
+    max_time_per_case: str = typer.Option(
+        None, metavar="5s", callback=checked(duration), help="Soft limit per case. [default: 5s]"
+    ),
+    timeout: str = typer.Option(
+        None,
+        metavar="60s",
+        callback=checked(duration),
+        help="An answer that takes longer is a hang. [default: 60s]",
+    ),
+    num_runs: int = typer.Option(
+        None, "--num-runs", min=1, help="Fixed design: this many runs, each with fresh inputs."
+    ),
+    num_repeats: int = typer.Option(
+        None, "--num-repeats", min=1, help="Fixed design: calls timed in each run."
+    ),
+    store: str = typer.Option(
+        None, metavar="URL", help="Where results go. [default: .opbench/results.db]"
+    ),
+    name: str = typer.Option(None, help="A name for this run."),
+    cont: bool = typer.Option(
+        False, "--cont", help="Complete the latest run (or the one of --name): only what it lacks."
+    ),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
+    no_save: bool = typer.Option(False, "--no-save", help="Show results, store nothing."),
+    seed: int = typer.Option(None, min=0, help="Seed of the inputs. [default: 0]"),
+) -> int:
+    """Measure suites and files; store, and show, time and other metrics of every case."""
+    options: dict[str, Any] = {
+        "keep": tuple(keep),
+        "axes": parse_axes(axis),
+        "baseline": baseline,
+        "metrics": names(metric),
+        "stages": names(stage),
+        "device": device,
+        "threads": threads,
+        "cpus": cpus,
+        "precision": precision,
+        "budget": budget,
+        "max_time_per_case": max_time_per_case,
+        "timeout": timeout,
+        "num_runs": num_runs,
+        "num_repeats": num_repeats,
+        "name": name,
+        "seed": seed,
+    }
+    # "stage" reads like any other axis to the person who types it.
+    if "stage" in options["axes"]:
+        options["stages"] = (*options["stages"], *options["axes"].pop("stage"))
+    if dry_run:
+        return _dry_run(targets or [], options)
+
+    from rich.console import Console
+
+    from opbench.api import execute
+    from opbench.cli.progress import progress
+    from opbench.report.terminal import show
+
+    console = Console(stderr=True)
+    with progress(console) as listener:
+        finished = execute(
+            targets or [],
+            options,
+            store=store,
+            save=not no_save,
+            cont=cont,
+            listener=listener,
+        )
+    show(finished)
+    if finished.status == "interrupted":
+        console.print(_how_to_continue(finished.store, store, name))
+        return 130
+    return 1 if finished.failures else 0
+
+
+def _how_to_continue(saved: str, store: str | None, name: str | None) -> str:
+    if not saved:
+        return "Interrupted. Nothing was to be saved."
+    again = "opbench run --cont"
+    if name:
+        again += f" --name {name}"
+    if store:
+        again += f" --store {store}"
+    return f"Interrupted. What was finished is kept; continue with: {again}"
+
+
+def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
+    from opbench.api import prepare
+
+    request, settled = prepare({**options, "targets": tuple(targets)})
+    for group in request.groups:
+        for case in group.cases:
+            note = f"   (unsupported: {case.unsupported})" if case.unsupported else ""
+            print(f"{case.id}{note}")
+    cases = len(request.cases)
+    most = cases * settled.max_time_per_case
+    limit = settled.budget if settled.budget is not None else most
+    print(
+        f"\n{cases} case{'s' if cases != 1 else ''}, {', '.join(settled.metrics)}; "
+        f"{request.policy.text}; at most about {_minutes(limit)}. Nothing was measured."
+    )
+    return 0
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,154 @@
+"""The final table of a run: one row per case, one column per metric, then what went wrong."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from opbench.analyse.baseline import factors
+from opbench.case import Case
+from opbench.report.units import format_interval
+from opbench.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from opbench.run.recording import Finished
+
+#: Reasons and warnings listed in full before the rest is counted.
+LISTED = 12
+
+
+def show(run: Finished, console: Console | None = None) -> None:
+    from rich.console import Console as RichConsole
+
+    console = console or RichConsole(highlight=False)
+    for part in parts(run):
+        console.print(part)
+
+
+def as_text(run: Finished, width: int = 120) -> str:
+    from rich.console import Console as RichConsole
+
+    stream = io.StringIO()
+    show(run, RichConsole(file=stream, width=width, highlight=False))
+    return stream.getvalue()
+
+
+def parts(run: Finished) -> list[RenderableType]:
+    from rich.text import Text
+
+    if not run.results:
+        return [Text("No results.")]
+    found: list[RenderableType] = [table(run)]
+    found += problems(run.results)
+    found += reservations(run.results)
+    found.append(Text(""))
+    found.append(Text(summary(run)))
+    return found
+
+
+def table(run: Finished) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    cases = {case.hash: case for case, _ in run.results}
+    metrics = list(dict.fromkeys(result.metric for _, result in run.results))
+    environments = list(dict.fromkeys(result.environment for _, result in run.results))
+    by_key = {(c.hash, r.environment, r.metric): r for c, r in run.results}
+    against = factors(run.results, run.baseline) if run.baseline else {}
+    several = len(environments) > 1
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("case", overflow="fold")
+    if several:
+        grid.add_column("environment")
+    for metric in metrics:
+        grid.add_column(metric, justify="right", no_wrap=True)
+    if run.baseline:
+        grid.add_column(f"× {run.baseline.axis}={run.baseline.value}", justify="right")
+    noted = any(result.warnings for _, result in run.results)
+    if noted:
+        grid.add_column("note", overflow="fold")
+    for mark, case in cases.items():
+        for environment in environments:
+            found = {m: by_key.get((mark, environment, m)) for m in metrics}
+            if not any(found.values()):
+                continue
+            row: list[RenderableType | str] = [Text(case.id)]
+            if several:
+                row.append(environment)
+            row += [cell(result) for result in found.values()]
+            if run.baseline:
+                ratio = against.get((mark, environment))
+                row.append(Text(ratio_text(ratio) if ratio else ""))
+            if noted:
+                row.append(Text(", ".join(codes(found.values())), style="yellow"))
+            grid.add_row(*row)
+    return grid
+
+
+def codes(results: Iterable[Result | None]) -> list[str]:
+    return list(dict.fromkeys(w.code for result in results if result for w in result.warnings))
+
+
+def ratio_text(found: tuple[float, float, float]) -> str:
+    value, low, high = found
+    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def cell(result: Result | None) -> RenderableType:
+    from rich.text import Text
+
+    if result is None:
+        return Text("")
+    if result.ok:
+        return Text(format_interval(result.estimate, result.low, result.high, result.unit))
+    style = "dim" if result.outcome == "unsupported" else "red"
+    name = f"crashed {result.reason}" if result.outcome == "crashed" else result.outcome
+    return Text(name, style=style)
+
+
+def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
+    """What did not come out, and why: each reason once, with the cases it stopped."""
+    from rich.text import Text
+
+    by_reason: dict[str, list[str]] = {}
+    for case, result in results:
+        if not result.ok:
+            by_reason.setdefault(result.outcome_text, []).append(case.id)
+    lines: list[RenderableType] = []
+    for reason, ids in list(by_reason.items())[:LISTED]:
+        first = ids[0] + (f" and {len(set(ids)) - 1} more" if len(set(ids)) > 1 else "")
+        lines.append(Text.assemble((f"{first}: ", "bold"), reason))
+    if len(by_reason) > LISTED:
+        lines.append(Text(f"… and {len(by_reason) - LISTED} more reasons: opbench export"))
+    return lines
+
+
+def reservations(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
+    """Each kind of warning once, with what to do and how many cases it touches."""
+    from rich.text import Text
+
+    by_code: dict[str, tuple[str, set[str]]] = {}
+    for case, result in results:
+        for warning in result.warnings:
+            _, ids = by_code.setdefault(warning.code, (warning.text, set()))
+            ids.add(case.id)
+    return [
+        Text.assemble(
+            (f"{code}: ", "yellow"),
+            f"{len(ids)} case{'s' if len(ids) > 1 else ''}, e.g. {min(ids)}: {text}",
+        )
+        for code, (text, ids) in by_code.items()
+    ]
+
+
+def summary(run: Finished) -> str:
+    outcomes: dict[str, int] = {}
+    for _, result in run.results:
+        outcomes[result.outcome] = outcomes.get(result.outcome, 0) + 1
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
+    where = f"; results in {run.store}" if run.store else "; not saved"
+    return f"Run {run.id} {run.status}: {counts}{where}"

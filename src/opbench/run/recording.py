@@ -1,0 +1,132 @@
+"""A run and its place in a store: begun or resumed, fed result by result, brought to an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opbench.case import Case
+from opbench.result import Result
+from opbench.run.listener import Listener
+from opbench.run.machine import machine_facts
+from opbench.run.plan import Baseline
+from opbench.run.runner import Request, Runner
+
+if TYPE_CHECKING:
+    from opbench.store import Store
+    from opbench.store.records import RunRecord
+
+
+#: Outcomes that make a run end with exit code 1. What a framework cannot do is no failure.
+FAILURES = ("failed", "crashed", "timeout", "out_of_memory", "mismatch")
+
+
+@dataclass
+class Finished:
+    """What a run gave. Iterating yields (case, result) pairs."""
+
+    id: str
+    results: list[tuple[Case, Result]] = field(default_factory=list)
+    #: Where the results are stored; empty when nothing was saved.
+    store: str = ""
+    baseline: Baseline | None = None
+    #: `finished`, or `interrupted` by the person.
+    status: str = "finished"
+
+    def __iter__(self) -> Iterator[tuple[Case, Result]]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def failures(self) -> list[tuple[Case, Result]]:
+        return [(case, result) for case, result in self.results if result.outcome in FAILURES]
+
+
+@dataclass
+class Recording:
+    record: RunRecord
+    #: None when nothing is to be saved.
+    store: Store | None
+    resumed_run: bool = False
+    _known_environments: set[str] = field(default_factory=set)
+
+    @classmethod
+    def begun(
+        cls, where: str | Path | None, save: bool, request: dict[str, Any], command: str
+    ) -> Recording:
+        """A new run. The store is opened now, so that a bad one is refused before measuring."""
+        from opbench import __version__
+        from opbench.store.records import RunRecord
+
+        store = None
+        if save:
+            from opbench.store import Store
+
+            store = Store.open(where)
+        facts = machine_facts()
+        record = RunRecord.new(
+            request.get("name") or "",
+            command=command,
+            version=__version__,
+            commit=str((facts.get("git") or {}).get("commit") or ""),
+            machine=facts,
+            request=request,
+        )
+        return cls(record, store)
+
+    @classmethod
+    def resumed(cls, where: str | Path | None, name: str) -> Recording:
+        """The latest run, or the latest of that name."""
+        from opbench.store import Store
+
+        store = Store.open(where, create=False)
+        return cls(store.find_run(name or "last"), store, resumed_run=True)
+
+    def measure(
+        self, request: Request, listener: Listener, baseline: Baseline | None = None
+    ) -> Finished:
+        """Measure what is missing. An interrupt ends the children, keeps what is finished."""
+        done: frozenset = frozenset()
+        earlier: list[tuple[Case, Result]] = []
+        if self.store is not None and self.resumed_run:
+            self.store.resume_run(self.record.id)
+            done = frozenset(self.store.done_keys(self.record.id))
+            wanted = {case.hash for case in request.cases}
+            stored = self.store.results(run=self.record, samples=True)
+            earlier = [(s.case, s.result) for s in stored if s.case.hash in wanted]
+        elif self.store is not None:
+            self.record = replace(self.record, policy=asdict(request.policy))
+            self.store.begin_run(self.record)
+        facts = machine_facts() if self.resumed_run else self.record.machine
+        runner = Runner(request, self._keep, listener, done, facts)
+        self._runner = runner
+        listener.started(self.record.id, len(request.cases), len(earlier))
+        where = str(self.store.path or self.store.url) if self.store else ""
+        run = Finished(self.record.id, store=where, baseline=baseline)
+        status = "failed"
+        try:
+            runner.run()
+            status = "finished"
+        except KeyboardInterrupt:
+            status = "interrupted"
+        finally:
+            run.status = status
+            run.results = earlier + runner.results
+            if self.store is not None:
+                self.store.finish_run(self.record.id, status)
+                self.store.close()
+            listener.finished(status)
+        return run
+
+    def _keep(self, case: Case, result: Result, replacing: bool) -> None:
+        if self.store is None:
+            return
+        mark = result.fingerprint
+        if mark not in self._known_environments and mark in self._runner.environments:
+            self.store.add_environment(mark, self._runner.environments[mark])
+            self._known_environments.add(mark)
+        self.store.add_result(self.record.id, case, result, replace=replacing)
