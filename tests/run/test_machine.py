@@ -95,7 +95,10 @@ def test_an_intel_laptop_is_read_whole(laptop: Path) -> None:
 
 
 def test_arm_cores_get_their_names_and_two_kinds_are_joined(tmp_path: Path) -> None:
-    part = "processor\t: {}\nCPU implementer\t: 0x41\nCPU part\t: {}\nCPU variant\t: 0x3\nCPU revision\t: 1\nFeatures\t: asimd sve\n"
+    part = (
+        "processor\t: {}\nCPU implementer\t: 0x41\nCPU part\t: {}\n"
+        "CPU variant\t: 0x3\nCPU revision\t: 1\nFeatures\t: asimd sve\n"
+    )
     root = machine(
         tmp_path,
         {"proc/cpuinfo": part.format(0, "0xd05") + "\n" + part.format(1, "0xd0b")},
