@@ -93,10 +93,13 @@ def _timed(block, n):
 def _main():
     block, empty = _session(SEED), _empty(SEED)
     next(block), next(empty)
-    n, took = 1, _timed(block, 1)
-    while took < BLOCK_NS and n < 1 << 24:  # double until the clock's own cost is negligible
-        n *= 2
+    n = 1
+    while True:  # double until the clock's own cost is negligible, or a block gets tedious
+        began = _time.perf_counter_ns()
         took = _timed(block, n)
+        if took >= BLOCK_NS or _time.perf_counter_ns() - began >= 20 * BLOCK_NS:
+            break
+        n *= 2
     end = _time.monotonic() + WARM_UP_S
     while _time.monotonic() < end:
         _timed(block, n)
@@ -165,12 +168,13 @@ def script(case: Case) -> str:
 
 
 def header(case: Case) -> str:
+    packages = dict.fromkeys(module.split(".")[0] for module in case.preload)
     lines = [
         case.id,
         f"case {case.hash}: {case.framework} ({case.runtime}), {case.device}, "
         f"threads {case.threads}, seed {case.seed}",
         "Written by `opbench show --script`; needs the standard library"
-        + (f" and {', '.join(case.preload)}" if case.preload else "")
+        + (f" and {', '.join(packages)}" if packages else "")
         + " only.",
     ]
     if case.unsupported:

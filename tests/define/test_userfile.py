@@ -43,7 +43,7 @@ def test_a_plain_function_is_called_with_its_axes_as_literals(tmp_path):
         tmp_path,
         "plain.py",
         "import opbench as ob\n"
-        "@ob.bench(axes={'n': [1, 2], 'mode': ['it\\'s'], 'fast': [True], 'x': [0.5, None]})\n"
+        "@ob.bench(n=[1, 2], mode=['it\\'s'], axes={'fast': [True], 'x': [0.5, None]})\n"
         "def f(n, mode, fast, x): pass\n"
         "@ob.bench\n"
         "def g(): pass\n",
@@ -209,11 +209,19 @@ MISTAKES = {
     ),
     "unknown parameter": (
         "import opbench as ob\n@ob.bench\ndef f(n): pass\n",
-        'nothing is known for the parameter n of f; give it values with axes={"n": [...]}',
+        "nothing is known for the parameter n of f; give it values, @ob.bench(n=[...])",
     ),
     "stage": (
         "import opbench as ob\n@ob.bench(stages=['backward'])\ndef f(): pass\n",
         "a function has the stages call, forward, not 'backward'; backward stages need inputs=",
+    ),
+    "option": (
+        "import opbench as ob\n@ob.bench(input=len)\ndef f(): pass\n",
+        "f: there is no option input; did you mean inputs=?",
+    ),
+    "stage as an axis": (
+        "import opbench as ob\n@ob.bench(stage=['forward'])\ndef f(): pass\n",
+        "did you mean stages=?",
     ),
     "twice": (
         "import opbench as ob\n@ob.bench\ndef f(): pass\n@ob.bench\ndef f(): pass\n",

@@ -164,11 +164,11 @@ def parsed(text: str, path: Path) -> Any:
     except json.JSONDecodeError as error:
         raise RunFileError(f"{path} line {error.lineno}: not valid JSON: {error.msg}") from None
     except tomllib.TOMLDecodeError as error:
-        message = str(error)
-        place = re.search(r" \(at line (\d+), column \d+\)$", message)
-        line = f" line {place.group(1)}" if place else ""
-        said = message[: place.start()] if place else message
-        raise RunFileError(f"{path}{line}: not valid TOML: {said}") from None
+        said, _, place = str(error).rpartition(" (at ")
+        # "line 3, column 5", or "end of document", which a person has to look for.
+        number = re.match(r"line (\d+)", place)
+        line = number.group(1) if number else str(max(1, len(text.splitlines())))
+        raise RunFileError(f"{path} line {line}: not valid TOML: {said or error}") from None
     except (ValueError, RecursionError) as error:
         said = "too deeply nested" if isinstance(error, RecursionError) else str(error)
         raise RunFileError(f"{path}: {said}") from None

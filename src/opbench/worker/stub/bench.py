@@ -8,6 +8,7 @@ unchanged; mistakes are found where they are written, in the words of the person
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
 import math
 import os
@@ -24,6 +25,8 @@ TRAINING = ("forward", "backward", "forward_backward")
 #: Axes that mean something to opbench, and need not be parameters of the benchmark.
 RESERVED = ("threads",)
 
+OPTIONS = ("name", "axes", "stages", "inputs", "output")
+
 _registered: list = []
 
 
@@ -36,10 +39,12 @@ def registered():
     return _registered
 
 
-def bench(target=None, *, name=None, axes=None, stages=None, inputs=None, output="y"):
-    """Register a benchmark. Use as `@ob.bench` or `@ob.bench(axes={"n": [64, 1024]}, …)`.
+def bench(target=None, *, name=None, axes=None, stages=None, inputs=None, output="y", **more):
+    """Register a benchmark. Use as `@ob.bench` or `@ob.bench(n=[64, 1024], …)`.
 
-    axes     name → list of values (text, numbers, true/false, None); each is passed by name
+    n=[…]    any other keyword is an axis: a list of values (text, numbers, true/false, None),
+             each passed by name
+    axes     more of them, as a dict: for names that are taken by one of the options here
     inputs   a function of the axes that makes the arguments: a tuple, or a dict for keywords;
              it is not timed
     stages   of `forward`, `backward`, `forward_backward`, or `call` for a plain call
@@ -51,14 +56,14 @@ def bench(target=None, *, name=None, axes=None, stages=None, inputs=None, output
     """
     if target is None:
         return lambda found: bench(
-            found, name=name, axes=axes, stages=stages, inputs=inputs, output=output
+            found, name=name, axes=axes, stages=stages, inputs=inputs, output=output, **more
         )
     if isinstance(target, (str, dict, list, tuple)):
-        raise BenchError("@ob.bench takes its options by name: @ob.bench(axes={...})")
+        raise BenchError("@ob.bench takes its axes by name: @ob.bench(n=[64, 1024])")
     label = getattr(target, "__name__", type(target).__name__)
     home, attribute = address(target, label, "benchmark")
     kind = kind_of(target, label)
-    axes = check_axes(axes, label)
+    axes = check_axes(axes, more, label)
     if kind == "module" and inputs is None:
         raise BenchError(
             f"{label}: a module needs inputs=, a function that makes the arguments of forward"
@@ -139,15 +144,21 @@ def kind_of(target, label):
     return "generator" if inspect.isgeneratorfunction(target) else "function"
 
 
-def check_axes(axes, label):
-    if axes is None:
-        return {}
+def check_axes(axes, more, label):
+    axes = {} if axes is None else axes
     if not isinstance(axes, dict):
         raise BenchError(f'{label}: axes must be a dict such as {{"n": [64, 1024]}}, not {axes!r}')
+    for axis in more:
+        if axis in axes:
+            raise BenchError(f"{label}: the axis {axis} is given twice")
     checked = {}
-    for axis, values in axes.items():
+    for axis, values in {**more, **axes}.items():
+        near = difflib.get_close_matches(axis, OPTIONS, n=1) if axis in more else []
+        if near and (isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")):
+            raise BenchError(f"{label}: there is no option {axis}; did you mean {near[0]}=?")
         if not (isinstance(axis, str) and axis.isidentifier()) or axis in ("seed", "stage"):
-            raise BenchError(f"{label}: {axis!r} cannot be the name of an axis")
+            hint = "; did you mean stages=?" if axis == "stage" else ""
+            raise BenchError(f"{label}: {axis!r} cannot be the name of an axis{hint}")
         if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__iter__"):
             raise BenchError(f"{label}: axis {axis} needs a list of values, not {values!r}")
         checked[axis] = tuple(values)
@@ -189,7 +200,7 @@ def check_parameters(makers, axes, label):
             if wanted and p.name not in takes[role]:
                 raise BenchError(
                     f"{label}: nothing is known for the parameter {p.name} of {name}; give it "
-                    f'values with axes={{"{p.name}": [...]}}, or a default'
+                    f"values, @ob.bench({p.name}=[...]), or a default"
                 )
     for axis in axes:
         if axis not in RESERVED and not any(axis in names for names in takes.values()):
