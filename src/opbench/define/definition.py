@@ -95,6 +95,7 @@ class Definition:
         labels = tuple(point.items())
         made = (*(tensor.name for tensor in program.inputs), program.module)
         components = program.components or tuple((name, name) for name in made if name)
+        floating = next((t.dtype for t in program.inputs if "float" in t.dtype), "")
         for stage in self.stages:
             if context.stages and stage not in context.stages:
                 continue
@@ -116,7 +117,7 @@ class Definition:
                 framework=context.framework.name,
                 runtime=self.runtime,
                 device=context.device,
-                dtype=str(point.get("dtype") or ""),
+                dtype=str(point.get("dtype") or floating),
                 threads=context.threads,
                 seed=context.seed,
                 preload=tuple(dict.fromkeys((*source.preload, *program.preload))),
