@@ -168,12 +168,28 @@ def _parse(source, title, offset, filename):
     return tree.body
 
 
+#: What is assigned inside these is not a variable of the code around them.
+_INNER_SCOPES = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+
+
 def _assigned(statements):
     names = set()
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add(node.id)
+    todo = list(statements)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        if not isinstance(node, _INNER_SCOPES):
+            todo.extend(ast.iter_child_nodes(node))
     return names
 
 

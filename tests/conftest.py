@@ -1,0 +1,98 @@
+"""What the tests of the pipeline share: small torch-free cases, real workers, real commands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from opbench.case import Case
+from opbench.run.worker_process import Worker
+
+#: Inherited by every process a test starts, so that what is left behind can be found.
+MARKER = "OPBENCH_TEST_MARKER"
+
+
+@pytest.fixture
+def python_case() -> Callable[..., Case]:
+    """A case of plain Python: its worker starts in some 50 ms."""
+
+    def make(stmt: str = "pass", name: str = "snippet", **more: object) -> Case:
+        return Case("tests", name, "call", stmt, **more)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def start_worker() -> Iterator[Callable[..., Worker]]:
+    started: list[Worker] = []
+
+    def start(*preload: str, **options: object) -> Worker:
+        worker = Worker(sys.executable, preload, **options)  # type: ignore[arg-type]
+        started.append(worker)
+        return worker
+
+    yield start
+    for worker in started:
+        worker.close()
+
+
+@pytest.fixture
+def marked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """Marks all processes started from now on; call it for the pids of those still alive."""
+    mark = uuid.uuid4().hex
+    monkeypatch.setenv(MARKER, mark)
+
+    def alive() -> list[int]:
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal() and int(entry.name) != os.getpid():
+                try:
+                    # Empty for a zombie: it is dead, only not yet collected.
+                    if mark.encode() in (entry / "environ").read_bytes():
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return found
+
+    return alive
+
+
+@pytest.fixture
+def eventually() -> Callable[..., bool]:
+    """Whether something comes true soon: processes take a moment to die."""
+
+    def wait(condition: Callable[[], object], seconds: float = 10.0) -> bool:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+    return wait
+
+
+@pytest.fixture
+def opbench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The real command line, in a process of its own, in an empty folder."""
+
+    def call(
+        *arguments: object, cwd: Path = tmp_path, timeout: float = 120.0
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={**os.environ, "COLUMNS": "160"},
+        )
+
+    return call
