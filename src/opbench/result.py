@@ -58,6 +58,14 @@ class Warning:
     text: str
 
 
+#: Case hash, metric, place, policy.
+Key = tuple[str, str, str, str]
+
+
+def result_key(case_hash: str, metric: str, environment: str, fingerprint: str, policy: str) -> Key:
+    return (case_hash, metric, f"{environment}:{fingerprint}", policy)
+
+
 @dataclass(frozen=True)
 class Result:
     case_hash: str
@@ -102,9 +110,14 @@ class Result:
         glue = " " if self.outcome == "crashed" else ": "
         return f"{self.outcome}{glue}{self.reason}"
 
-    def key(self) -> tuple[str, str, str, str]:
-        """What makes a result unique within a run."""
-        return (self.case_hash, self.metric, self.fingerprint or self.environment, self.policy)
+    def key(self) -> Key:
+        """What makes a result unique within a run.
+
+        The environment is in it by name and by content: two environments may be built alike.
+        """
+        return result_key(
+            self.case_hash, self.metric, self.environment, self.fingerprint, self.policy
+        )
 
     def with_warning(self, code: str, text: str) -> Result:
         return replace(self, warnings=(*self.warnings, Warning(code, text)))

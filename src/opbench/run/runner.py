@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.case import Case
-from opbench.result import Metric, Result
+from opbench.result import Key, Metric, Result, result_key
 from opbench.run import outcome
 from opbench.run.environments import Environment, current
 from opbench.run.lane import Lane
@@ -55,7 +55,7 @@ class Runner:
     sink: Sink
     listener: Listener = field(default_factory=Listener)
     #: `Result.key()` of what need not be measured again.
-    done: frozenset[tuple[str, str, str, str]] = frozenset()
+    done: frozenset[Key] = frozenset()
     facts: dict[str, Any] = field(default_factory=machine_facts)
 
     results: list[tuple[Case, Result]] = field(default_factory=list)
@@ -146,7 +146,7 @@ class Runner:
 
     def _entry(self, case: Case, environment: Environment) -> Entry:
         kind = self._pool.kind(case, environment)
-        return Entry(case, lambda starts: self._workers(kind, starts))
+        return Entry(case, lambda starts: self._workers(kind, starts), kind)
 
     def _limit(self, case: Case) -> int:
         """Bytes a child may hold; on a GPU the driver's address space makes such limits useless."""
@@ -257,13 +257,18 @@ class Runner:
         }
 
     def _has(self, case: Case, metric: Metric, place: dict[str, Any]) -> bool:
-        key = (case.hash, metric.name, place["fingerprint"], place["policy"])
-        return key in self.done
+        where = (place["environment"], place["fingerprint"], place["policy"])
+        return result_key(case.hash, metric.name, *where) in self.done
 
     def _latest(self, case: Case, metric: Metric, place: dict[str, Any]) -> Result | None:
         for known, result in reversed(self.results):
-            same = known.hash == case.hash and result.metric == metric.name
-            if same and result.fingerprint == place["fingerprint"]:
+            if known.hash == case.hash and result.key() == result_key(
+                case.hash,
+                metric.name,
+                place["environment"],
+                place["fingerprint"],
+                place["policy"],
+            ):
                 return result
         return None
 

@@ -8,13 +8,14 @@ stopped. A case leaves the dance when its interval is narrow enough or its time 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.case import Case
 from opbench.result import Sample
 from opbench.run.lane import Lane
+from opbench.run.pairing import sample_pairs
 from opbench.run.policy import Adaptive, Fixed, Policy
 from opbench.run.session import SessionEnded
 from opbench.run.worker_process import Worker
@@ -35,6 +36,8 @@ class Entry:
     case: Case
     #: Live workers for the given start numbers.
     workers: Callable[[Sequence[int]], list[Worker]]
+    #: Entries of one kind are forked from the same workers.
+    kind: Hashable = None
 
 
 @dataclass
@@ -99,6 +102,8 @@ class Group:
     on_estimate: Callable[[Case, Estimate, float], None] | None = None
     rng: random.Random = field(default_factory=random.Random)
 
+    #: Index of the entry that the others are compared with.
+    base: int = 0
     paired: bool = True
     order: int = 0
     members: list[Member] = field(default_factory=list)
@@ -108,6 +113,8 @@ class Group:
         try:
             if isinstance(self.policy, Fixed):
                 self._fixed(self.policy)
+            elif isinstance(self.policy, Adaptive) and len(self.entries) > 1:
+                sample_pairs(self, self.policy)
             elif isinstance(self.policy, Adaptive):
                 self._adaptive(self.policy)
         except BaseException:
@@ -118,6 +125,14 @@ class Group:
     def close(self) -> None:
         for member in self.members:
             member.close()
+
+    @property
+    def design(self) -> str:
+        """How the members relate, in the terms of `stats.ratio`."""
+        if not self.paired:
+            return "separate"
+        same = len({entry.kind for entry in self.entries}) == 1
+        return "paired" if same else "interleaved"
 
     @property
     def max_time(self) -> float:
@@ -149,12 +164,12 @@ class Group:
         member.done = True
         member.close()
 
-    def _shuffled(self) -> list[Member]:
+    def shuffled(self) -> list[Member]:
         members = [member for member in self.members if not member.done]
         self.rng.shuffle(members)  # who is forked first must not always be the same
         return members
 
-    def _fits(self, starts: int) -> bool:
+    def fits(self, starts: int) -> bool:
         """Whether `starts` lanes of every member can live side by side."""
         held = sum(lane.own_bytes for member in self.members for lane in member.lanes[:1])
         return not self.memory_free or held * starts <= self.memory_free * MEMORY_SHARE
@@ -163,29 +178,29 @@ class Group:
 
     def _adaptive(self, policy: Adaptive) -> None:
         wanted = max(policy.starts, starts_for(policy.precision, most=policy.max_starts))
-        self._open_all(0)
-        if not self._fits(1):
-            self._one_by_one(policy, wanted)
+        self.open_all(0)
+        if not self.fits(1):
+            self.one_by_one(policy, wanted)
             return
         affordable = self._affordable(wanted)
-        if not self._fits(affordable):
+        if not self.fits(affordable):
             self._in_turns(policy, affordable)
             return
-        self._start_workers(affordable)
+        self.start_workers(affordable)
         for index in range(1, affordable):
-            self._open_all(index)
+            self.open_all(index)
         self._rounds(policy)
         opened = affordable
         while opened < policy.max_starts and self._worth_more_starts(policy):
-            self._open_all(opened)
+            self.open_all(opened)
             opened += 1
             self._rounds(policy)
 
-    def _open_all(self, index: int) -> None:
-        for member in self._shuffled():
+    def open_all(self, index: int) -> None:
+        for member in self.shuffled():
             self._open(member, index)
 
-    def _start_workers(self, starts: int) -> None:
+    def start_workers(self, starts: int) -> None:
         """Side by side, because importing a framework takes a second or two."""
         for entry in self.entries:
             entry.workers(range(self.first_start, self.first_start + starts))
@@ -201,14 +216,14 @@ class Group:
         """The lanes of one start live together, but one start after the other."""
         for index in range(starts):
             if index:
-                self._open_all(index)
+                self.open_all(index)
             self._rounds(policy, share=(index + 1) / starts)
             for member in self.members:
                 member.close()
                 if member.ended is None and index + 1 < starts:
                     member.done = False
 
-    def _one_by_one(self, policy: Adaptive, starts: int) -> None:
+    def one_by_one(self, policy: Adaptive, starts: int = 3) -> None:
         """Too large to live together: each case alone, and the result says unpaired."""
         self.paired = len(self.entries) == 1
         members = self.members
@@ -238,13 +253,13 @@ class Group:
             self.rng.shuffle(lanes)
             for member, lane in lanes:
                 if member.ended is None:
-                    self._block(member, lane)
+                    self.block(member, lane)
             rounds += 1
             for member in active:
                 if member.ended is None:
                     self._consider(member, policy, rounds, share)
 
-    def _block(self, member: Member, lane: Lane, n: int | None = None) -> None:
+    def block(self, member: Member, lane: Lane, n: int | None = None) -> None:
         self.order += 1
         try:
             lane.block(self.metric, self.order, n)
@@ -284,17 +299,17 @@ class Group:
 
     def _fixed(self, policy: Fixed) -> None:
         starts = min(policy.starts, policy.num_runs)
-        self._start_workers(starts)
+        self.start_workers(starts)
         keep = True
         for run in range(policy.num_runs):
-            for member in self._shuffled():
+            for member in self.shuffled():
                 lane = self._lane_for_run(member, run % starts, run)
                 if lane is not None:
-                    self._block(member, lane, policy.num_repeats)
+                    self.block(member, lane, policy.num_repeats)
                 if not keep:
                     member.close()
                 self._show(member, every=5, run=run)
-            if run == 0 and not self._fits(starts):
+            if run == 0 and not self.fits(starts):
                 # What one run holds does not fit beside the others: a fresh child for each run.
                 keep = self.paired = False
                 for member in self.members:
@@ -329,7 +344,7 @@ def detail_of(member: Member, group: Group) -> dict[str, Any]:
         "stopped": member.stopped,
         "starts": len(starts),
         "sessions": len(lanes),
-        "paired": group.paired and len(group.entries) > 1,
+        "design": group.design if len(group.entries) > 1 else "",
         "calls_per_block": [lane.n for lane in lanes],
         "first_call": [lane.warmup.get("first") for lane in lanes],
         "settled": all(lane.warmup.get("settled", True) for lane in lanes),

@@ -1,22 +1,37 @@
-"""How many times as long as the baseline? Paired where blocks were interleaved.
+"""How many times as long as the baseline? With an interval, and worker starts as the unit.
 
-Each worker start gives one log-ratio: both sides ran in it, turn by turn, so whatever its address
-layout and its neighbours did, they did to both. The starts are the unit of replication, and the
-variance between them is moderated as in `estimate`.
+Three designs give three questions, from the sharpest to the bluntest:
+
+paired       both sides were forked from the same worker starts and ran turn by turn: whatever a
+             start's address layout and its neighbours did, they did to both sides
+interleaved  each side has worker starts of its own (another environment, another commit), alive at
+             the same time and run turn by turn: drift of the machine cancels, layout does not
+separate     two runs, at different times: nothing cancels, and the machine itself may have changed
+
+Each worker start gives one log-ratio (or, when separate, one log on its side); the variance
+between them is moderated as in `estimate`: what these starts show is averaged with what starts are
+known to show.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from opbench.stats.estimate import LAYOUT, LAYOUT_WEIGHT, Placed, median_error, t_quantile
 
-#: Standard deviation of the ratio between two children of one worker start, relative: measured
-#: 0.65 % per child, so √2 of that for a pair.
-PAIR_LAYOUT = 0.009
+#: What identical code is known to scatter, relative, in logs; docs/statistics.md has the
+#: experiments. Between the children of one pair, forked from the same worker:
+CHILD_PAIR = 0.009
+#: What remains between worker starts when many children of each are averaged: code placed
+#: differently relative to its data favours one side or the other.
+START_PAIR = 0.003
+#: Between two runs of the same code on the same machine, at different times.
+BETWEEN_RUNS = 0.015
+
+DESIGNS = ("paired", "interleaved", "separate")
 
 
 @dataclass(frozen=True)
@@ -26,74 +41,111 @@ class Ratio:
     value: float
     low: float
     high: float
-    #: Worker starts that both sides share, or the smaller number of starts when unpaired.
+    #: Worker starts the interval rests on (of the side that has fewer, when separate).
     starts: int
-    paired: bool
+    design: str
+    #: Standard error of the log of `value`, and the degrees of freedom behind it.
+    error: float
+    freedom: float
+
+    @property
+    def paired(self) -> bool:
+        return self.design != "separate"
+
+    @property
+    def p_value(self) -> float:
+        """Probability of a ratio this far from 1, or farther, if both sides were the same."""
+        if self.error == 0:
+            return 1.0 if self.value == 1 else 0.0
+        from scipy.special import stdtr
+
+        return float(2 * stdtr(self.freedom, -abs(math.log(self.value)) / self.error))
+
+    @property
+    def detectable(self) -> float:
+        """The smallest slowdown that data like these show four times out of five: 0.02 is 2 %."""
+        reach = t_quantile(self.freedom) + t_quantile(self.freedom, 0.6)
+        return math.expm1(reach * self.error)
 
 
-def ratio(baseline: Iterable[Placed], other: Iterable[Placed]) -> Ratio | None:
-    """None where either side has no positive samples."""
-    base, new = _logs(baseline), _logs(other)
+@dataclass(frozen=True)
+class _Start:
+    """One worker start of one side, on the log scale."""
+
+    log: float
+    #: Error of that log from the noise of its blocks.
+    noise: float
+    children: int
+
+
+def ratio(
+    baseline: Iterable[Placed], other: Iterable[Placed], design: str | None = None
+) -> Ratio | None:
+    """None where either side has no positive samples.
+
+    Without a `design`, sides that share worker starts are taken for paired, others for separate.
+    """
+    base, new = _starts(baseline), _starts(other)
     if not base or not new:
         return None
     shared = sorted(set(base) & set(new))
-    if shared:
-        logs = [new[start][0] - base[start][0] for start in shared]
-        noise = [math.hypot(new[start][1], base[start][1]) for start in shared]
-        return _interval(logs, noise, PAIR_LAYOUT, paired=True)
-    value = _mean([log for log, _ in new.values()]) - _mean([log for log, _ in base.values()])
-    variance, freedom = 0.0, 0.0
-    for side in (base, new):
-        logs = [log for log, _ in side.values()]
-        each, degrees = _variance(logs, [error for _, error in side.values()], LAYOUT)
+    design = design or ("paired" if shared else "separate")
+    if design == "separate" or not shared:
+        return _separate(list(base.values()), list(new.values()))
+    logs = [new[start].log - base[start].log for start in shared]
+    noise = [new[start].noise ** 2 + base[start].noise ** 2 for start in shared]
+    children = sum(min(new[s].children, base[s].children) for s in shared) / len(shared)
+    if design == "paired":
+        expected = CHILD_PAIR**2 / children + START_PAIR**2
+    else:
+        expected = 2 * LAYOUT**2
+    variance, freedom = _moderated(logs, expected + sum(noise) / len(noise))
+    error = math.sqrt(variance / len(logs))
+    return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design)
+
+
+def _separate(base: Sequence[_Start], new: Sequence[_Start]) -> Ratio:
+    value, variance, freedom = 0.0, 2 * BETWEEN_RUNS**2, 0.0
+    for sign, side in ((-1, base), (1, new)):
+        logs = [start.log for start in side]
+        noise = sum(start.noise**2 for start in side) / len(side)
+        each, degrees = _moderated(logs, LAYOUT**2 + noise)
+        value += sign * sum(logs) / len(logs)
         variance += each / len(logs)
         freedom += degrees
-    reach = t_quantile(freedom) * math.sqrt(variance)
+    starts = min(len(base), len(new))
+    return _ratio(value, math.sqrt(variance), freedom, starts, "separate")
+
+
+def _ratio(log: float, error: float, freedom: float, starts: int, design: str) -> Ratio:
+    reach = t_quantile(freedom) * error
     return Ratio(
-        math.exp(value),
-        math.exp(value - reach),
-        math.exp(value + reach),
-        min(len(base), len(new)),
-        False,
+        math.exp(log), math.exp(log - reach), math.exp(log + reach), starts, design, error, freedom
     )
 
 
-def _logs(samples: Iterable[Placed]) -> dict[int, tuple[float, float]]:
+def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
     """Per worker start: the mean log of its children's medians, and the error of that."""
     children: dict[tuple[int, int], list[float]] = {}
     for start, session, value in samples:
         if value > 0:
             children.setdefault((start, session), []).append(math.log(value))
-    starts: dict[int, list[tuple[float, float]]] = {}
+    found: dict[int, list[tuple[float, float]]] = {}
     for (start, _), logs in children.items():
-        starts.setdefault(start, []).append((median(logs), median_error(logs)))
+        found.setdefault(start, []).append((median(logs), median_error(logs)))
     return {
-        start: (
-            _mean([log for log, _ in found]),
-            math.sqrt(sum(error**2 for _, error in found)) / len(found),
+        start: _Start(
+            sum(log for log, _ in each) / len(each),
+            math.sqrt(sum(error**2 for _, error in each)) / len(each),
+            len(each),
         )
-        for start, found in starts.items()
+        for start, each in found.items()
     }
 
 
-def _interval(logs: list[float], noise: list[float], layout: float, *, paired: bool) -> Ratio:
-    value = _mean(logs)
-    variance, freedom = _variance(logs, noise, layout)
-    reach = t_quantile(freedom) * math.sqrt(variance / len(logs))
-    return Ratio(
-        math.exp(value), math.exp(value - reach), math.exp(value + reach), len(logs), paired
-    )
-
-
-def _variance(logs: list[float], noise: list[float], layout: float) -> tuple[float, float]:
-    """Moderated variance of one start's log, and its degrees of freedom."""
-    freedom = len(logs) - 1
-    mean = _mean(logs)
+def _moderated(logs: Sequence[float], expected: float) -> tuple[float, float]:
+    """Variance of one start's log, experience and evidence averaged, and its freedom."""
+    mean = sum(logs) / len(logs)
     seen = sum((log - mean) ** 2 for log in logs)
-    expected = layout**2 + sum(error**2 for error in noise) / len(noise)
-    total = LAYOUT_WEIGHT + freedom
-    return (LAYOUT_WEIGHT * expected + seen) / total, total
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values)
+    freedom = LAYOUT_WEIGHT + len(logs) - 1
+    return (LAYOUT_WEIGHT * expected + seen) / freedom, freedom

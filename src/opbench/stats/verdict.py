@@ -1,0 +1,84 @@
+"""Faster, slower, same, or unknown: decided for a whole suite at once.
+
+A suite of fifty cases asks fifty questions; at 5 % each, two or three innocent ones would be
+blamed every time. The false-discovery rate (Benjamini and Hochberg 1995) bounds the share of the
+innocent among the blamed instead. What is not blamed is *same* only if its interval excludes any
+difference worth mentioning; otherwise the honest answer is *unknown*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+VERDICTS = ("faster", "slower", "same", "unknown")
+
+#: Expected share of innocent cases among those called faster or slower.
+FALSE_DISCOVERY = 0.05
+
+#: A difference smaller than this is not worth mentioning unless the user says otherwise.
+MARGIN = 0.03
+
+
+@dataclass(frozen=True)
+class Question:
+    """One case of the suite: its interval and p-value, or the reason there is none."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    #: Set when nothing can be said, whatever the numbers.
+    obstacle: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    verdict: str
+    #: Why it is unknown, or nothing.
+    reason: str = ""
+
+
+def verdicts(
+    questions: Sequence[Question],
+    *,
+    rate: float = FALSE_DISCOVERY,
+    margin: float = MARGIN,
+    lower_is_better: bool = True,
+) -> list[Verdict]:
+    """One verdict per question, in order."""
+    limit = discovery_limit([q.p_value for q in questions if _answerable(q)], rate)
+    return [_verdict(question, limit, margin, lower_is_better) for question in questions]
+
+
+def discovery_limit(p_values: Sequence[float | None], rate: float) -> float:
+    """The largest p-value that still counts as a discovery; below zero when none does.
+
+    p-values are sorted; the k-th smallest of m may be as large as k/m of the rate.
+    """
+    known = sorted(p for p in p_values if p is not None)
+    limit = -1.0
+    for rank, p in enumerate(known, start=1):
+        if p <= rate * rank / len(known):
+            limit = p
+    return limit
+
+
+def _answerable(question: Question) -> bool:
+    return not question.obstacle and question.p_value is not None
+
+
+def _verdict(question: Question, limit: float, margin: float, lower_is_better: bool) -> Verdict:
+    if question.obstacle:
+        return Verdict("unknown", question.obstacle)
+    if None in (question.value, question.low, question.high, question.p_value):
+        return Verdict("unknown", "there is no interval")
+    assert question.value is not None and question.p_value is not None
+    assert question.low is not None and question.high is not None
+    if question.p_value <= limit:
+        more = question.value > 1
+        return Verdict("slower" if more == lower_is_better else "faster")
+    if question.low >= 1 / (1 + margin) and question.high <= 1 + margin:
+        return Verdict("same")
+    width = max(question.high / question.value, question.value / question.low) - 1
+    return Verdict("unknown", f"the interval (±{width:.1%}) is wider than ±{margin:.0%}")
