@@ -83,9 +83,11 @@ class Case:
         """Twenty hex digits over everything that decides what is executed.
 
         The folder of a user's file is left out, its content is not: the same project in two
-        places is the same case, and an edited helper module makes another one.
+        places is the same case, and an edited helper module makes another one. What a worker
+        preloads only saves time, so it is left out too.
         """
         identity = self.to_dict()
+        del identity["preload"]
         if self.module is not None:
             identity["module"] = {"module": self.module.module, "digest": self.module.digest}
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))

@@ -11,6 +11,7 @@ import sys
 
 import typer
 
+from opbench.cli.compare import compare
 from opbench.cli.doctor import doctor
 from opbench.cli.export import export
 from opbench.cli.init import init
@@ -33,6 +34,7 @@ app.command("list")(list_)
 app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)
+app.command("compare")(compare)
 app.command("doctor")(doctor)
 app.command("init")(init)
 

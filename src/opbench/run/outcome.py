@@ -93,8 +93,8 @@ def _reservations(
         found.append(
             (
                 "few-starts",
-                f"rests on {starts} worker start{'s' if starts > 1 else ''}, because one call takes "
-                "long; the interval is widened for what address layout does between starts",
+                f"rests on {starts} worker start{'s' * (starts > 1)}, as one call takes long; "
+                "the interval is widened for what address layout does between starts",
             )
         )
     return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from opbench.case import Case, Label
 from opbench.define.definition import DefineError
+from opbench.run.environments import Environment
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,51 @@ class PlannedGroup:
     """Cases whose blocks are interleaved with each other, because they will be compared."""
 
     cases: tuple[Case, ...]
+    #: For a comparison of environments: where each of the cases runs. Otherwise the whole group
+    #: runs in each environment of the request.
+    environments: tuple[Environment, ...] = ()
+    #: Index of the case that the others are compared with.
+    base: int = 0
 
     @property
     def id(self) -> str:
         return self.cases[0].id
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One case in one environment: what has one result per metric."""
+
+    case: Case
+    environment: Environment
+
+
+@dataclass(frozen=True)
+class WorkGroup:
+    """A planned group with its places: what is measured together, at one moment."""
+
+    id: str
+    slots: tuple[Slot, ...]
+    base: Slot
+
+    def base_of(self, slots: Sequence[Slot]) -> int:
+        """Index of the baseline among those slots; the first where it is not there."""
+        return slots.index(self.base) if self.base in slots else 0
+
+
+def work(planned: Iterable[PlannedGroup], environments: Iterable[Environment]) -> list[WorkGroup]:
+    """Everything to do, environment by environment."""
+    planned, found = list(planned), []
+    for group in planned:
+        if group.environments:
+            slots = tuple(map(Slot, group.cases, group.environments))
+            found.append(WorkGroup(group.id, slots, slots[group.base]))
+    for environment in environments:
+        for group in planned:
+            if not group.environments:
+                slots = tuple(Slot(case, environment) for case in group.cases)
+                found.append(WorkGroup(group.id, slots, slots[group.base]))
+    return found
 
 
 def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[PlannedGroup]:
@@ -54,7 +96,11 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
     sets: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:
         sets.setdefault(_apart_from(case, baseline.axis), []).append(case)
-    return [PlannedGroup(tuple(members)) for members in sets.values()]
+    found = []
+    for members in sets.values():
+        base = baseline_of(members, baseline)
+        found.append(PlannedGroup(tuple(members), base=members.index(base) if base else 0))
+    return found
 
 
 def baseline_of(group: Sequence[Case], baseline: Baseline) -> Case | None:

@@ -126,7 +126,7 @@ class Recording:
         if self.store is None:
             return
         mark = result.fingerprint
-        if mark not in self._known_environments and mark in self._runner.environments:
-            self.store.add_environment(mark, self._runner.environments[mark])
+        if mark not in self._known_environments and mark in self._runner.places.environments:
+            self.store.add_environment(mark, self._runner.places.environments[mark])
             self._known_environments.add(mark)
         self.store.add_result(self.record.id, case, result, replace=replacing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,18 +14,21 @@ from opbench.run import outcome
 from opbench.run.environments import Environment, current
 from opbench.run.lane import Lane
 from opbench.run.listener import Listener
-from opbench.run.machine import fingerprint, machine_facts, static_facts
+from opbench.run.machine import machine_facts
 from opbench.run.metrics import metrics
-from opbench.run.plan import PlannedGroup
-from opbench.run.policy import Adaptive, Policy
+from opbench.run.place import Places
+from opbench.run.plan import PlannedGroup, Slot, WorkGroup, work
+from opbench.run.policy import Policy
 from opbench.run.pool import Kind, Pool
-from opbench.run.sampling import Entry, Group, Member
+from opbench.run.sampling import Entry, Group
+from opbench.run.second_pass import spend_what_is_left
 from opbench.run.session import SessionEnded
 from opbench.run.worker_process import Worker, WorkerError
 
 #: A child may take this share of the memory that was free when the run began.
 CHILD_MEMORY_SHARE = 0.8
 
+#: Receives each result as soon as it exists; the flag says that it replaces an earlier one.
 Sink = Callable[[Case, Result, bool], None]
 
 
@@ -48,105 +51,107 @@ class Request:
         return [case for group in self.groups for case in group.cases]
 
 
-@dataclass
 class Runner:
-    request: Request
-    #: Receives each result as soon as it exists; the flag says that it replaces an earlier one.
-    sink: Sink
-    listener: Listener = field(default_factory=Listener)
-    #: `Result.key()` of what need not be measured again.
-    done: frozenset[Key] = frozenset()
-    facts: dict[str, Any] = field(default_factory=machine_facts)
+    def __init__(
+        self,
+        request: Request,
+        sink: Sink,
+        listener: Listener | None = None,
+        done: Collection[Key] = (),
+        facts: dict[str, Any] | None = None,
+    ) -> None:
+        self.request = request
+        self.sink = sink
+        self.listener = listener or Listener()
+        self.facts = facts if facts is not None else machine_facts()
+        #: Keys of what need not be measured again.
+        self.done = set(done)
+        self.places = Places(self.facts, request.policy)
+        self.deadline: float | None = None
+        #: Groups whose intervals came out wider than asked.
+        self.wide: list[WorkGroup] = []
+        self._results: dict[Key, tuple[Case, Result]] = {}
+        self._rng = random.Random(request.seed)
+        self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
 
-    results: list[tuple[Case, Result]] = field(default_factory=list)
-    #: Facts of each environment seen, by fingerprint.
-    environments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    @property
+    def results(self) -> list[tuple[Case, Result]]:
+        return list(self._results.values())
 
     def run(self) -> list[tuple[Case, Result]]:
         """Measure everything. KeyboardInterrupt passes through after the children are ended."""
-        self._deadline = (
-            None if self.request.budget is None else time.monotonic() + self.request.budget
-        )
-        self._rng = random.Random(self.request.seed)
-        self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
-        self._wide: list[tuple[PlannedGroup, Environment]] = []
+        if self.request.budget is not None:
+            self.deadline = time.monotonic() + self.request.budget
         with Pool(self.request.cases, cpus=self.request.cpus) as self._pool:
-            work = [(g, env) for env in self.request.environments for g in self.request.groups]
-            for index, (group, environment) in enumerate(work):
-                self._measure(group, environment, len(work) - index)
-            self._spend_what_is_left()
+            todo = work(self.request.groups, self.request.environments)
+            for index, group in enumerate(todo):
+                self._measure(group, len(todo) - index)
+            spend_what_is_left(self)
         return self.results
 
     # -- one group -------------------------------------------------------------------------
 
-    def _measure(self, group: PlannedGroup, environment: Environment, left: int) -> None:
-        sampled = [m for m in self._metrics() if m.sampled]
-        exact = [m for m in self._metrics() if not m.sampled]
-        place = self._place(environment)
-        runnable = []
-        for case in group.cases:
-            wanted = [m for m in self._metrics() if not self._has(case, m, place)]
-            if case.unsupported:
-                for metric in wanted:
-                    self._keep(case, outcome.unsupported(case, metric, case.unsupported, place))
-            elif wanted:
-                runnable.append(case)
-        if not runnable:
+    def _measure(self, planned: WorkGroup, left: int) -> None:
+        for slot in planned.slots:
+            if slot.case.unsupported:
+                self._refuse(slot)
+        slots = [slot for slot in planned.slots if not slot.case.unsupported]
+        # A comparison needs both sides: where one is missing, the group is measured as a whole.
+        if all(self.has(slot, metric) for slot in slots for metric in self._metrics()):
             return
-        self.listener.measuring(runnable)
-        # A comparison needs both sides: if one is missing, the group is measured as a whole.
-        if len(group.cases) > 1:
-            runnable = [case for case in group.cases if not case.unsupported]
-        place["group"] = group.id if len(runnable) > 1 else ""
+        self.listener.measuring([slot.case for slot in slots])
         try:
-            for metric in sampled:
-                self._sample(runnable, metric, place, environment, left, group)
-            for metric in exact:
-                for case in runnable:
-                    if not self._has(case, metric, place):
-                        self._exact(case, metric, place, environment)
+            for metric in self._metrics():
+                missing = [slot for slot in slots if not self.has(slot, metric)]
+                if metric.sampled and missing:
+                    self._sample(planned, slots, metric, left)
+                elif not metric.sampled:
+                    for slot in missing:
+                        self._exact(slot, metric)
         except WorkerError as error:
-            for case in runnable:
+            ended = SessionEnded("failed", str(error))
+            for slot in slots:
                 for metric in self._metrics():
-                    if not self._has(case, metric, place):
-                        ended = SessionEnded("failed", str(error))
-                        self._keep(case, outcome.failure(case, metric, ended, place))
+                    if not self.has(slot, metric):
+                        place = self.places.of(slot.environment)
+                        self.keep(slot, outcome.failure(slot.case, metric, ended, place))
 
-    def _sample(
-        self,
-        cases: Sequence[Case],
-        metric: Metric,
-        place: dict[str, Any],
-        environment: Environment,
-        left: int,
-        planned: PlannedGroup,
-    ) -> None:
-        if all(self._has(case, metric, place) for case in cases):
-            return
-        group = self._group(cases, metric, environment)
-        if self._deadline is not None:
-            group.allowance = max(0.0, self._deadline - time.monotonic()) / left
+    def _refuse(self, slot: Slot) -> None:
+        place = self.places.of(slot.environment)
+        for metric in self._metrics():
+            if not self.has(slot, metric):
+                reason = slot.case.unsupported
+                self.keep(slot, outcome.unsupported(slot.case, metric, reason, place))
+
+    def _sample(self, planned: WorkGroup, slots: Sequence[Slot], metric: Metric, left: int) -> None:
+        group = self.group(slots, metric, planned.base_of(slots))
+        if self.deadline is not None:
+            group.allowance = max(0.0, self.deadline - time.monotonic()) / left
         members = group.sample()
-        for member in members:
-            self._keep(member.case, outcome.sampled_result(member, group, metric, place))
         group.close()
+        for slot, member in zip(slots, members, strict=True):
+            place = self.places.of(slot.environment, planned.id if len(slots) > 1 else "")
+            result = outcome.sampled_result(member, group, metric, place)
+            self.keep(slot, result, replacing=self.has(slot, metric))
         if any(member.stopped in ("time", "starts") for member in members):
-            self._wide.append((planned, environment))
+            self.wide.append(planned)
 
-    def _group(self, cases: Sequence[Case], metric: Metric, environment: Environment) -> Group:
+    def group(self, slots: Sequence[Slot], metric: Metric, base: int = 0) -> Group:
+        """The given slots, ready to be sampled together."""
         return Group(
-            [self._entry(case, environment) for case in cases],
+            [self._entry(slot) for slot in slots],
             self.request.policy,
             metric=metric.name,
-            memory_limit=self._limit(cases[0]),
+            memory_limit=self._limit(slots[0].case),
             memory_free=self._free,
             on_estimate=self.listener.estimated,
             rng=self._rng,
+            base=base,
         )
 
-    def _entry(self, case: Case, environment: Environment) -> Entry:
-        kind = self._pool.kind(case, environment)
-        return Entry(case, lambda starts: self._workers(kind, starts), kind)
+    def _entry(self, slot: Slot) -> Entry:
+        kind = self._pool.kind(slot.case, slot.environment)
+        return Entry(slot.case, lambda starts: self._workers(kind, starts), kind)
 
     def _limit(self, case: Case) -> int:
         """Bytes a child may hold; on a GPU the driver's address space makes such limits useless."""
@@ -157,127 +162,40 @@ class Runner:
             self.listener.starting_workers(", ".join(kind.preload) or "Python")
         return self._pool.workers(kind, starts)
 
-    def _exact(
-        self, case: Case, metric: Metric, place: dict[str, Any], environment: Environment
-    ) -> None:
+    def _exact(self, slot: Slot, metric: Metric) -> None:
         """A metric that is near-deterministic: one fresh child, so that nothing is left over."""
-        policy = self.request.policy
-        kind = self._pool.kind(case, environment)
-        worker = self._workers(kind, [0])[0]
+        policy, case = self.request.policy, slot.case
+        place = self.places.of(slot.environment)
+        worker = self._workers(self._pool.kind(case, slot.environment), [0])[0]
         try:
             lane = Lane.open(worker, case, policy, case.seed, self._limit(case))
             answer = lane.session.measure(metric.name, {}, policy.timeout)
             lane.session.close()
         except SessionEnded as ended:
-            self._keep(case, outcome.failure(case, metric, ended, place))
+            self.keep(slot, outcome.failure(case, metric, ended, place))
             return
         for result in outcome.exact_results(case, answer, metric, place):
-            self._keep(case, result)
-
-    # -- the second pass -------------------------------------------------------------------
-
-    def _spend_what_is_left(self) -> None:
-        """What the budget still holds after the first pass goes to the noisiest cases."""
-        policy = self.request.policy
-        if self._deadline is None or not isinstance(policy, Adaptive) or not self._wide:
-            return
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            return
-        self.listener.second_pass(sum(len(g.cases) for g, _ in self._wide), left)
-        metric = metrics()["time"]
-        rounds = 0
-        while self._wide and time.monotonic() < self._deadline:
-            rounds += 1
-            self._wide.sort(key=lambda item: self._width(item[0], item[1]), reverse=True)
-            planned, environment = self._wide.pop(0)
-            if self._again(planned, environment, metric, rounds):
-                self._wide.append((planned, environment))
-
-    def _again(
-        self, planned: PlannedGroup, environment: Environment, metric: Metric, rounds: int
-    ) -> bool:
-        """More worker starts for one group; the new samples join the old ones."""
-        place = self._place(environment)
-        place["group"] = planned.id if len(planned.cases) > 1 else ""
-        earlier = {case.hash: self._latest(case, metric, place) for case in planned.cases}
-        cases = [case for case in planned.cases if (r := earlier[case.hash]) and r.ok]
-        if not cases:
-            return False
-        used = {s.start for r in earlier.values() if r is not None for s in r.samples}
-        group = self._group(cases, metric, environment)
-        group.first_start = max(used) + 1
-        assert self._deadline is not None
-        group.allowance = max(0.0, self._deadline - time.monotonic())
-        group.order = max(s.order for r in earlier.values() if r is not None for s in r.samples)
-        members = group.sample()
-        group.close()
-        again = False
-        for member in members:
-            before = earlier[member.case.hash]
-            if member.ended is None and before is not None:
-                result = self._joined(member, group, before, metric, place)
-                self._keep(member.case, result, replacing=True)
-                policy = self.request.policy
-                assert isinstance(policy, Adaptive)
-                again = again or (result.half_width or 0) > policy.precision
-        return again
-
-    def _joined(
-        self, member: Member, group: Group, before: Result, metric: Metric, place: dict[str, Any]
-    ) -> Result:
-        samples = (*before.samples, *member.samples())
-        detail = {**before.detail, "starts": len({s.start for s in samples}), "second_pass": True}
-        return outcome.from_samples(
-            member.case, metric, samples, detail, self.request.policy, place
-        )
-
-    def _width(self, planned: PlannedGroup, environment: Environment) -> float:
-        place = self._place(environment)
-        found = [self._latest(case, metrics()["time"], place) for case in planned.cases]
-        return max((r.half_width or 0.0 for r in found if r is not None), default=0.0)
+            self.keep(slot, result)
 
     # -- bookkeeping -----------------------------------------------------------------------
 
     def _metrics(self) -> list[Metric]:
         return [metrics()[name] for name in self.request.metrics]
 
-    def _place(self, environment: Environment) -> dict[str, Any]:
-        """The fields of a result that say where and how it was measured."""
-        from opbench.run.environments import interpreter_facts_of
-
-        interpreter = interpreter_facts_of(environment)
-        machine = static_facts(self.facts)
-        mark = fingerprint(machine, interpreter)
-        self.environments.setdefault(mark, {"machine": machine, "interpreter": interpreter})
-        return {
-            "environment": environment.name,
-            "fingerprint": mark,
-            "policy": self.request.policy.text,
-        }
-
-    def _has(self, case: Case, metric: Metric, place: dict[str, Any]) -> bool:
+    def key(self, slot: Slot, metric: Metric) -> Key:
+        place = self.places.of(slot.environment)
         where = (place["environment"], place["fingerprint"], place["policy"])
-        return result_key(case.hash, metric.name, *where) in self.done
+        return result_key(slot.case.hash, metric.name, *where)
 
-    def _latest(self, case: Case, metric: Metric, place: dict[str, Any]) -> Result | None:
-        for known, result in reversed(self.results):
-            if known.hash == case.hash and result.key() == result_key(
-                case.hash,
-                metric.name,
-                place["environment"],
-                place["fingerprint"],
-                place["policy"],
-            ):
-                return result
-        return None
+    def has(self, slot: Slot, metric: Metric) -> bool:
+        return self.key(slot, metric) in self.done
 
-    def _keep(self, case: Case, result: Result, replacing: bool = False) -> None:
-        if replacing:
-            self.results = [
-                (c, r) for c, r in self.results if r.key() != result.key() or c.hash != case.hash
-            ]
-        self.sink(case, result, replacing)
-        self.results.append((case, result))
-        self.done = self.done | {result.key()}
-        self.listener.measured(case, result)
+    def latest(self, slot: Slot, metric: Metric) -> Result | None:
+        found = self._results.get(self.key(slot, metric))
+        return found[1] if found else None
+
+    def keep(self, slot: Slot, result: Result, replacing: bool = False) -> None:
+        self.sink(slot.case, result, replacing)
+        self._results[result.key()] = (slot.case, result)
+        self.done.add(result.key())
+        self.listener.measured(slot.case, result)

@@ -71,10 +71,13 @@ def _answerable(question: Question) -> bool:
 def _verdict(question: Question, limit: float, margin: float, lower_is_better: bool) -> Verdict:
     if question.obstacle:
         return Verdict("unknown", question.obstacle)
-    if None in (question.value, question.low, question.high, question.p_value):
+    if (
+        question.value is None
+        or question.low is None
+        or question.high is None
+        or question.p_value is None
+    ):
         return Verdict("unknown", "there is no interval")
-    assert question.value is not None and question.p_value is not None
-    assert question.low is not None and question.high is not None
     if question.p_value <= limit:
         more = question.value > 1
         return Verdict("slower" if more == lower_is_better else "faster")

@@ -1,0 +1,236 @@
+"""Two sets of results against each other: a ratio, an interval and a verdict per case.
+
+A pure function of stored results. Cases are matched by id and metric. A sampled metric is compared
+with worker starts as the unit; a near-deterministic one (memory, instruction counts) by its values.
+Whatever stands in the way of a verdict is said in the row, and nothing here raises for bad data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from opbench.result import Result
+from opbench.stats.ratio import Ratio, ratio
+from opbench.stats.verdict import FALSE_DISCOVERY, MARGIN, Question, verdicts
+from opbench.store.records import StoredResult
+
+#: A side with more disturbed blocks than this says more about the machine than about the code,
+#: unless the other side was measured in the same moments.
+DISTURBED = 0.5
+
+#: Near-deterministic metrics: differences up to this are the noise of hash tables and allocators.
+TOLERANCE = {"instructions": 0.001, "bytes": 0.0}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One case and metric on both sides."""
+
+    case_id: str
+    metric: str
+    unit: str
+    base: Result | None
+    new: Result | None
+    #: new / base, and its 95 % interval; None where there is nothing to divide.
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    #: The smallest slowdown these data would have shown.
+    detectable: float | None = None
+    design: str = ""
+    verdict: str = "unknown"
+    reason: str = ""
+    #: The source of the case differs between the sides: the difference may be the benchmark's own.
+    edited: bool = False
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Geometric mean of the ratios of one metric, with its interval over the cases."""
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    cases: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    base: str
+    new: str
+    rows: tuple[Row, ...]
+    means: tuple[Mean, ...] = ()
+    #: Case ids that only one side has.
+    only_base: tuple[str, ...] = ()
+    only_new: tuple[str, ...] = ()
+
+    def of(self, verdict: str) -> list[Row]:
+        return [row for row in self.rows if row.verdict == verdict]
+
+
+def compare(
+    base: Sequence[StoredResult],
+    new: Sequence[StoredResult],
+    *,
+    names: tuple[str, str] = ("base", "new"),
+    margin: float = MARGIN,
+    rate: float = FALSE_DISCOVERY,
+) -> Comparison:
+    """The later of two results of one case on one side counts."""
+    ours = {(s.case.id, s.result.metric): s for s in base}
+    theirs = {(s.case.id, s.result.metric): s for s in new}
+    return compare_pairs(
+        [(key, ours[key], theirs[key]) for key in ours if key in theirs],
+        names=names,
+        margin=margin,
+        rate=rate,
+        only_base=_only(ours, theirs),
+        only_new=_only(theirs, ours),
+    )
+
+
+def compare_pairs(
+    pairs: Iterable[tuple[tuple[str, str], StoredResult, StoredResult]],
+    *,
+    names: tuple[str, str],
+    margin: float = MARGIN,
+    rate: float = FALSE_DISCOVERY,
+    only_base: tuple[str, ...] = (),
+    only_new: tuple[str, ...] = (),
+) -> Comparison:
+    """For callers that match the sides themselves; a key is (row title, metric)."""
+    rows: list[Row] = []
+    questions: list[tuple[int, Question]] = []
+    for (title, metric), one, other in pairs:
+        row, question = _row(title, metric, one, other)
+        if question is not None:
+            questions.append((len(rows), question))
+        rows.append(row)
+    # One family of questions per metric: a suite of memory results is not a suite of times.
+    for metric in {row.metric for row in rows}:
+        asked = [(index, q) for index, q in questions if rows[index].metric == metric]
+        given = verdicts([q for _, q in asked], rate=rate, margin=margin)
+        for (index, _), verdict in zip(asked, given, strict=True):
+            rows[index] = replace(rows[index], verdict=verdict.verdict, reason=verdict.reason)
+    return Comparison(*names, tuple(rows), tuple(_means(rows)), only_base, only_new)
+
+
+def _row(
+    title: str, metric: str, one: StoredResult, other: StoredResult
+) -> tuple[Row, Question | None]:
+    base, new = one.result, other.result
+    edited = one.case.id == other.case.id and base.case_hash != new.case_hash
+    row = Row(title, metric, new.unit, base, new, edited=edited)
+    obstacle = _obstacle(base, new)
+    if obstacle:
+        return replace(row, reason=obstacle), None
+    if not _is_sampled(base) or not _is_sampled(new):
+        return _exact(row, base, new), None
+    design = _design(one, other)
+    found = ratio(_placed(base), _placed(new), design)
+    if found is None:
+        return replace(row, reason="a time of zero or less cannot be divided"), None
+    row = replace(
+        row,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        detectable=found.detectable,
+        design=found.design,
+    )
+    return row, _question(found, base, new)
+
+
+def _question(found: Ratio, base: Result, new: Result) -> Question:
+    obstacle = ""
+    if found.design == "separate":
+        for side, result in (("base", base), ("new", new)):
+            share = sum(s.contended for s in result.samples) / max(1, len(result.samples))
+            if share > DISTURBED:
+                obstacle = f"{share:.0%} of the {side} blocks were disturbed by other programs"
+    return Question(found.value, found.low, found.high, found.p_value, obstacle)
+
+
+def _obstacle(base: Result, new: Result) -> str:
+    """What keeps two results from being compared at all."""
+    for side, result in (("base", base), ("new", new)):
+        if not result.ok:
+            return f"{side} is {result.outcome_text}"
+        if result.estimate is None or not math.isfinite(result.estimate):
+            return f"{side} has no finite value"
+    if base.unit != new.unit:
+        return f"one is in {base.unit}, the other in {new.unit}"
+    if _is_sampled(base) and min(len(base.samples), len(new.samples)) < 2:
+        return "one sample says nothing about its own noise"
+    return ""
+
+
+def _is_sampled(result: Result) -> bool:
+    return result.unit == "s"
+
+
+def _exact(row: Row, base: Result, new: Result) -> Row:
+    """Values that repeat: any difference beyond the metric's own spread is real."""
+    assert base.estimate is not None
+    assert new.estimate is not None
+    if base.estimate == new.estimate:
+        return replace(row, value=1.0, low=1.0, high=1.0, verdict="same", design="exact")
+    if base.estimate <= 0 or new.estimate <= 0:
+        words = "slower" if new.estimate > base.estimate else "faster"
+        return replace(row, verdict=words, design="exact", reason="one side is zero")
+    value = new.estimate / base.estimate
+    spread = max((base.half_width or 0.0), (new.half_width or 0.0), TOLERANCE.get(row.unit, 0.0))
+    verdict = "same" if abs(math.log(value)) <= spread else "slower" if value > 1 else "faster"
+    return replace(
+        row,
+        value=value,
+        low=value * (1 - spread),
+        high=value * (1 + spread),
+        detectable=spread,
+        verdict=verdict,
+        design="exact",
+    )
+
+
+def _design(one: StoredResult, other: StoredResult) -> str:
+    """Blocks of one run and one group were interleaved; everything else was measured apart."""
+    same = one.run_id == other.run_id and one.result.group == other.result.group
+    if same and one.result.group:
+        return str(one.result.detail.get("design") or "separate")
+    return "separate"
+
+
+def _placed(result: Result) -> list[tuple[int, int, float]]:
+    calm = [sample for sample in result.samples if not sample.contended]
+    chosen = calm if 2 * len(calm) >= len(result.samples) else result.samples
+    return [(sample.start, sample.session, sample.value) for sample in chosen]
+
+
+def _means(rows: Sequence[Row]) -> Iterable[Mean]:
+    for metric in dict.fromkeys(row.metric for row in rows):
+        of_metric = [row for row in rows if row.metric == metric and row.value]
+        logs = [math.log(row.value) for row in of_metric if row.value]
+        if not logs:
+            continue
+        mean = sum(logs) / len(logs)
+        # The cases are what they are, not a sample of all cases: only their own errors count.
+        variance = sum(_log_error(row) ** 2 for row in of_metric) / len(logs) ** 2
+        reach = 1.96 * math.sqrt(variance)
+        yield Mean(
+            metric, math.exp(mean), math.exp(mean - reach), math.exp(mean + reach), len(logs)
+        )
+
+
+def _log_error(row: Row) -> float:
+    if not row.low or not row.high or row.low <= 0:
+        return 0.0
+    return (math.log(row.high) - math.log(row.low)) / 2 / 1.96
+
+
+def _only(
+    here: dict[tuple[str, str], StoredResult], there: dict[tuple[str, str], StoredResult]
+) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key[0] for key in here if key not in there))

@@ -1,0 +1,117 @@
+"""Choosing rows and columns among results, in the way of benchstat.
+
+A *key* is a property of a result: `name`, `suite`, `stage`, `framework`, `runtime`, `device`,
+`dtype`, `threads`, `environment`, `run`, `metric`, or any axis. `--filter` keeps results by keys,
+`--col` turns the values of one key into columns to compare, `--row` names the keys that make a row.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from opbench.case import label_text
+from opbench.define.definition import DefineError
+from opbench.store.records import StoredResult
+
+FIELDS = ("suite", "name", "stage", "framework", "runtime", "device", "dtype", "threads", "id")
+
+
+def value_of(stored: StoredResult, key: str) -> str | None:
+    """The text of a key for one result; None where its case has no such axis."""
+    axes = stored.case.axes
+    if key in axes:
+        return label_text(axes[key])
+    if key in ("metric", "environment"):
+        return str(getattr(stored.result, key))
+    if key == "run":
+        return stored.run_id
+    if key in FIELDS:
+        return str(getattr(stored.case, key))
+    return None
+
+
+def keys_of(results: Iterable[StoredResult]) -> list[str]:
+    axes = dict.fromkeys(axis for stored in results for axis in stored.case.axes)
+    return [*axes, *FIELDS, "metric", "environment", "run"]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """`name:add,mul -stage:backward`: every term must hold; a minus turns one round."""
+
+    terms: tuple[tuple[str, tuple[str, ...], bool], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Filter:
+        terms = []
+        for word in text.split():
+            wanted = not word.startswith("-")
+            key, colon, values = word.lstrip("-").partition(":")
+            if not colon or not key or not values:
+                raise DefineError(
+                    f"a filter is written KEY:VALUE[,VALUE] or -KEY:VALUE, not '{word}'"
+                )
+            terms.append((key, tuple(values.split(",")), wanted))
+        return cls(tuple(terms))
+
+    def keep(self, results: Sequence[StoredResult]) -> list[StoredResult]:
+        for key, _, _ in self.terms:
+            check_key(key, results)
+        return [stored for stored in results if self._holds(stored)]
+
+    def _holds(self, stored: StoredResult) -> bool:
+        return all(
+            (value_of(stored, key) in values) == wanted for key, values, wanted in self.terms
+        )
+
+
+def check_key(key: str, results: Sequence[StoredResult]) -> None:
+    known = keys_of(results)
+    if key not in known:
+        near = difflib.get_close_matches(key, known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(known)}"
+        raise DefineError(f"no result has the key '{key}'; {hint}")
+
+
+def columns(results: Sequence[StoredResult], key: str) -> dict[str, list[StoredResult]]:
+    """Results by the value of a key, in order of appearance; those without it are left out."""
+    check_key(key, results)
+    found: dict[str, list[StoredResult]] = {}
+    for stored in results:
+        value = value_of(stored, key)
+        if value is not None:
+            found.setdefault(value, []).append(stored)
+    return found
+
+
+def title(stored: StoredResult, rows: Sequence[str], without: str = "") -> str:
+    """What a result's row is called: the named keys, or the id less the compared axis."""
+    if rows:
+        return " ".join(f"{key}={value_of(stored, key) or ''}" for key in rows)
+    case = stored.case
+    axes = ",".join(f"{axis}={label_text(v)}" for axis, v in case.labels if axis != without)
+    stage = "" if without == "stage" else f"/{case.stage}"
+    return f"{case.suite}/{case.name}{f'[{axes}]' if axes else ''}{stage}"
+
+
+def pairs(
+    base: Sequence[StoredResult], new: Sequence[StoredResult], rows: Sequence[str], without: str
+) -> list[tuple[tuple[str, str], StoredResult, StoredResult]]:
+    """Results of both sides that stand in the same row, matched one by one."""
+    waiting: dict[tuple[str, str], list[StoredResult]] = {}
+    for stored in base:
+        waiting.setdefault((_matched(stored, without), stored.result.metric), []).append(stored)
+    found = []
+    for stored in new:
+        partners = waiting.get((_matched(stored, without), stored.result.metric))
+        if partners:
+            key = (title(stored, rows, without), stored.result.metric)
+            found.append((key, partners[-1], stored))
+    return found
+
+
+def _matched(stored: StoredResult, without: str) -> str:
+    """Two results are of the same thing when all but the compared key is equal."""
+    return title(stored, (), without)

@@ -1,0 +1,40 @@
+"""Giving a comparison to a person, to a pull request, and to CI."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opbench.analyse.compare import Comparison
+    from opbench.analyse.gate import Gate
+
+
+def give(
+    comparisons: Sequence[Comparison], gate: Gate, markdown: Path | None, junit: Path | None
+) -> int:
+    """Print every comparison, write the files asked for; 1 if the gate fails, else 0."""
+    from opbench.report.comparison import as_markdown, show
+    from opbench.report.junit import as_junit
+
+    failed = 0
+    for comparison in comparisons:
+        show(comparison)
+        failed += sum(gate.fails(row) for row in comparison.rows)
+    _write(markdown, "\n".join(as_markdown(comparison) for comparison in comparisons))
+    _write(junit, "".join(as_junit(comparison, gate.fails) for comparison in comparisons[:1]))
+    if failed:
+        print(f"gate: {failed} case{'s' if failed > 1 else ''} failed")
+    return 1 if failed else 0
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path is None:
+        return
+    from opbench.define.definition import DefineError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DefineError(f"cannot write {path}: {error.strerror}") from None

@@ -1,0 +1,158 @@
+"""A comparison for people: in the terminal, and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from opbench.analyse.compare import Comparison, Row
+from opbench.report.units import format_percent, format_value
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: What the verdicts are called where "slower" would be odd.
+WORDS = {
+    "bytes": {"slower": "larger", "faster": "smaller"},
+    "instructions": {"slower": "more", "faster": "fewer"},
+    "count": {"slower": "more", "faster": "fewer"},
+}
+#: A sign beside the colour: colour alone does not reach everybody.
+SIGNS = {"slower": "▲", "faster": "▼", "same": "=", "unknown": "?"}
+STYLES = {"slower": "bold red", "faster": "bold green", "same": "", "unknown": "dim"}
+
+#: Rows of a verdict that nobody has to act upon, listed in Markdown before the rest is folded.
+FOLDED = 20
+
+
+def word(row: Row) -> str:
+    return WORDS.get(row.unit, {}).get(row.verdict, row.verdict)
+
+
+def ratio_text(row: Row) -> str:
+    if row.value is None:
+        return "–"
+    if row.low == row.high:
+        return f"{row.value:.4g}"
+    return f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
+
+
+def change_text(row: Row) -> str:
+    if row.value is None:
+        return ""
+    change = row.value - 1
+    return "0 %" if change == 0 else f"{'+' if change > 0 else '−'}{format_percent(abs(change))}"
+
+
+def show(comparison: Comparison, console: Console | None = None) -> None:
+    from rich import box
+    from rich.console import Console as RichConsole
+    from rich.table import Table
+    from rich.text import Text
+
+    console = console or RichConsole(highlight=False)
+    several = len({row.metric for row in comparison.rows}) > 1
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("case", overflow="fold")
+    if several:
+        grid.add_column("metric")
+    for name in (comparison.base, comparison.new):
+        grid.add_column(Text(name), justify="right")
+    grid.add_column("ratio [95 %]", justify="right", no_wrap=True)
+    grid.add_column("would show", justify="right")
+    grid.add_column("verdict", no_wrap=True)
+    for row in comparison.rows:
+        cells = [Text(row.case_id + (" (edited)" if row.edited else ""))]
+        if several:
+            cells.append(Text(row.metric))
+        cells += [Text(_value(row.base, row.unit)), Text(_value(row.new, row.unit))]
+        cells.append(Text(ratio_text(row)))
+        cells.append(Text(format_percent(row.detectable) if row.detectable else ""))
+        cells.append(Text(f"{SIGNS[row.verdict]} {word(row)}", style=STYLES[row.verdict]))
+        grid.add_row(*cells)
+    console.print(grid)
+    for line in remarks(comparison):
+        console.print(Text(line))
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """Below the table: means, reasons of unknowns, what only one side has, the count."""
+    lines = [
+        f"geometric mean of {mean.metric} over {mean.cases} cases: "
+        f"{mean.value:.4f} [{mean.low:.4f}, {mean.high:.4f}]"
+        for mean in comparison.means
+        if mean.cases > 1
+    ]
+    reasons: dict[str, list[str]] = {}
+    for row in comparison.of("unknown"):
+        reasons.setdefault(row.reason, []).append(row.case_id)
+    for reason, ids in list(reasons.items())[:8]:
+        more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+        lines.append(f"unknown: {ids[0]}{more}: {reason}")
+    for name, alone in (
+        (comparison.base, comparison.only_base),
+        (comparison.new, comparison.only_new),
+    ):
+        if alone:
+            plural = "s" if len(alone) > 1 else ""
+            lines.append(f"only in {name}: {len(alone)} case{plural}, e.g. {alone[0]}")
+    return [*lines, counts(comparison.rows)]
+
+
+def counts(rows: Sequence[Row]) -> str:
+    found: dict[str, int] = {}
+    for row in rows:
+        found[row.verdict] = found.get(row.verdict, 0) + 1
+    order = ("slower", "faster", "same", "unknown")
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in order if verdict in found)
+
+
+def as_text(comparison: Comparison, width: int = 120) -> str:
+    from rich.console import Console as RichConsole
+
+    stream = io.StringIO()
+    show(comparison, RichConsole(file=stream, width=width, highlight=False))
+    return stream.getvalue()
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """What changed on top; the rest folded away, as a pull-request comment wants it."""
+    changed = [row for row in comparison.rows if row.verdict in ("slower", "faster")]
+    rest = [row for row in comparison.rows if row.verdict not in ("slower", "faster")]
+    parts = [f"### {_md(comparison.base)} → {_md(comparison.new)}: {counts(comparison.rows)}", ""]
+    parts += _markdown_table(comparison, changed) if changed else ["Nothing changed for certain."]
+    if rest:
+        inner = _markdown_table(comparison, rest)
+        if len(rest) > FOLDED or changed:
+            parts += ["", f"<details><summary>{len(rest)} others</summary>", "", *inner]
+            parts += ["", "</details>"]
+        else:
+            parts += ["", *inner]
+    parts.append("")
+    parts += [f"- {_md(line)}" for line in remarks(comparison)[:-1]]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _markdown_table(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+    head = f"| case | metric | {_md(comparison.base)} | {_md(comparison.new)} | change | 95 % | |"
+    lines = [head, "| :-- | :-- | --: | --: | --: | --: | :-- |"]
+    for row in rows:
+        lines.append(
+            f"| `{row.case_id.replace('`', '').replace('|', chr(92) + '|')}` | {row.metric} "
+            f"| {_value(row.base, row.unit)} | {_value(row.new, row.unit)} | {change_text(row)} "
+            f"| {ratio_text(row)} | {SIGNS[row.verdict]} {word(row)} |"
+        )
+    return lines
+
+
+def _value(result: object, unit: str) -> str:
+    estimate = getattr(result, "estimate", None)
+    return format_value(estimate, unit)
+
+
+def _md(text: str) -> str:
+    """Names come from results: in Markdown they are text, never markup."""
+    for sign in "\\`*_{}[]<>|#":
+        text = text.replace(sign, "\\" + sign)
+    return text
