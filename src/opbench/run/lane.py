@@ -9,7 +9,7 @@ from typing import Any
 from opbench.case import Case
 from opbench.result import Sample
 from opbench.run.policy import Policy
-from opbench.run.session import Session
+from opbench.run.session import Session, SessionEnded
 from opbench.run.worker_process import Worker
 from opbench.stats.contention import BlockNoise, contended
 
@@ -38,7 +38,11 @@ class Lane:
         began = time.monotonic()
         session = worker.open(memory_limit=memory_limit)
         lane = cls(case, session, policy, worker.start)
-        session.prepare(case, seed, policy.timeout)
+        try:
+            session.prepare(case, seed, policy.timeout)
+        except SessionEnded:
+            session.close()
+            raise
         session.pause()
         lane.spent = time.monotonic() - began
         return lane

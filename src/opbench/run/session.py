@@ -11,9 +11,6 @@ from typing import Any
 from opbench.case import Case
 from opbench.worker import protocol
 
-#: A child that was told to close has this long before it is killed.
-CLOSE_TIMEOUT = 1.0
-
 
 class SessionEnded(Exception):
     """The code under test did not deliver: the outcome, why, and what it printed last."""
@@ -50,7 +47,7 @@ class Session:
         pid: int,
         start: int,
         number: int,
-        how_it_ended: Callable[[int], SessionEnded],
+        how_it_ended: Callable[[Session], SessionEnded],
     ) -> None:
         self.channel = channel
         self.pid = pid
@@ -80,21 +77,21 @@ class Session:
         self.wake()
         try:
             self.channel.send(message)
-            answer = self.channel.receive(timeout)
+            answer = protocol.check_answer(self.channel.receive(timeout), message["op"])
         except protocol.Silent:
             self.kill()
             self.ended = SessionEnded("timeout", f"no answer within {timeout:g} s")
             raise self.ended from None
         except protocol.Closed:
             if self.ended is None:
-                self.ended = self._how_it_ended(self.number)
+                self.ended = self._how_it_ended(self)
             raise self.ended from None
         except protocol.ProtocolError as error:
             self.kill()
             self.ended = SessionEnded("failed", f"it wrote into the harness's channel: {error}")
             raise self.ended from None
         if not answer.get("ok"):
-            said = answer.get("error") or {}
+            said = answer["error"]
             self.ended = SessionEnded(
                 str(said.get("outcome", "failed")),
                 str(said.get("reason", "it did not say why")),

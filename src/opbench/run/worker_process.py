@@ -21,6 +21,9 @@ MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
 #: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
 START_TIMEOUT = 300.0
 
+#: A child whose channel has closed is at its end; one that is not by then only closed its files.
+DYING_SECONDS = 2.0
+
 
 class WorkerError(Exception):
     """A worker could not be started; the message is one line for the user."""
@@ -128,10 +131,18 @@ class Worker:
         self._sessions[number] = session
         return session
 
-    def _ended(self, number: int) -> SessionEnded:
+    def _ended(self, session: Session) -> SessionEnded:
         """How a session whose channel closed came to its end."""
-        self._sessions.pop(number, None)
-        event = self._await("exited", number)
+        try:
+            event = self._await("exited", session.number, DYING_SECONDS)
+        except WorkerError:
+            if not self.alive:
+                raise
+            session.kill()
+            event = self._await("exited", session.number)
+            if os.WIFSIGNALED(event["status"]) and os.WTERMSIG(event["status"]) == signal.SIGKILL:
+                return SessionEnded("failed", "it closed the harness's channel and went on")
+        self._sessions.pop(session.number, None)
         return SessionEnded.from_status(event["status"], event["output"], oom=event["oom"])
 
     def _await(self, kind: str, number: int, timeout: float = 60.0) -> dict:

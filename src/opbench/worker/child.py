@@ -10,12 +10,18 @@ import resource
 import socket
 import traceback
 
-from . import protocol
+from . import orphans, protocol
 from .session import Session, Unsupported
+
+#: Made beforehand: when memory has run out there may be none left to say so.
+OUT_OF_MEMORY = protocol.encode(
+    {"ok": False, "error": {"outcome": "out_of_memory", "reason": "MemoryError"}}
+)
 
 
 def main(session_fd, output_fd, memory_limit):
     os.setsid()  # a process group of its own: its own children are ended with it
+    orphans.adopt()  # and daemons they leave behind stay ours until our end
     isolate(output_fd, memory_limit)
     channel = protocol.Channel(socket.socket(fileno=session_fd))
     serve(channel)
@@ -55,7 +61,10 @@ def serve(channel):
             answer["ok"] = True
             line = protocol.encode(answer)
         except BaseException as error:
-            line = protocol.encode({"ok": False, "error": describe(error, session)})
+            try:
+                line = protocol.encode({"ok": False, "error": describe(error, session)})
+            except MemoryError:
+                line = OUT_OF_MEMORY
         try:
             channel.sock.sendall(line)
         except OSError:
@@ -64,7 +73,10 @@ def serve(channel):
 
 def describe(error, session):
     """An exception as data: which outcome it is, one line for people, the traceback."""
-    text = str(error).strip()
+    if isinstance(error, MemoryError):
+        # The variables of the case are still held by its frames: let go of them first.
+        traceback.clear_frames(error.__traceback__)
+    text = text_of(error)
     first = text.splitlines()[0] if text else ""
     name = type(error).__name__
     outcome = outcome_of(error, text)
@@ -77,13 +89,24 @@ def describe(error, session):
     place = session.place_of(error)
     if place and outcome == "failed":
         reason += " (%s)" % place
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
     return {
         "outcome": outcome,
-        "reason": reason[:500],
-        "traceback": "".join(traceback.format_exception(type(error), error, error.__traceback__))[
-            -6000:
-        ],
+        "reason": readable(reason[:500]),
+        "traceback": readable("".join(lines)[-6000:]),
     }
+
+
+def text_of(error):
+    try:
+        return str(error).strip()
+    except Exception:  # its own `__str__` is broken
+        return ""
+
+
+def readable(text):
+    """Without the lone surrogates that names of files may carry: no store takes them."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def outcome_of(error, text):

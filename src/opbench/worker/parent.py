@@ -14,8 +14,9 @@ import select
 import signal
 import socket
 import sys
+import traceback
 
-from . import child, facts, protocol
+from . import child, facts, orphans, protocol
 
 #: The last bytes a child printed are kept for the message about its end.
 OUTPUT_KEPT = 4096
@@ -59,16 +60,8 @@ class Children:
 
     def kill_all(self):
         for pid in list(self.sessions):
-            kill_group(pid)
-
-
-def kill_group(pid):
-    """End a child and whatever it started: it leads a process group of its own."""
-    for kill, target in ((os.killpg, pid), (os.kill, pid)):
-        try:
-            kill(target, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
+            orphans.kill_group(pid)
+        orphans.end_all()
 
 
 def die_with_parent(signal_number):
@@ -139,6 +132,17 @@ def serve(control):
         os._exit(1)
 
     signal.signal(signal.SIGTERM, end)
+    orphans.adopt()
+    try:
+        listen(control, children)
+    except Exception:  # a runner that vanished in the middle of a message, or a bug of ours
+        traceback.print_exc()
+    finally:
+        children.kill_all()
+        os._exit(0)
+
+
+def listen(control, children):
     wake_read, wake_write = os.pipe()
     for end_of_pipe in (wake_read, wake_write):
         os.set_blocking(end_of_pipe, False)
@@ -157,8 +161,7 @@ def serve(control):
         if control in ready:
             data, fds, _flags, _address = socket.recv_fds(control, 1 << 16, 1)
             if not data:
-                children.kill_all()
-                os._exit(0)
+                return
             message = protocol.validate(protocol.decode(data), protocol.OPERATIONS, "op")
             open_session(control, children, message, fds[0], wake_read, wake_write)
 
@@ -172,12 +175,14 @@ def bury_the_dead(control, children, ooms):
         if pid == 0:
             return ooms
         if pid not in children.sessions:
+            orphans.kill_strangers(children.sessions)  # what a stranger leaves is strange too
             continue
         now = oom_kills()
         by_kernel = ooms is not None and now is not None and now > ooms
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        kill_group(pid)  # what the dead child may have started
+        orphans.kill_group(pid)  # what the dead child may have started
         session, output = children.bury(pid)
+        orphans.kill_strangers(children.sessions)
         control.send(
             protocol.encode(
                 {

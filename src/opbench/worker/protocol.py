@@ -23,6 +23,28 @@ OPERATIONS = {
     "measure": {"metric": str, "options": dict},
     "facts": {},
 }
+#: What an answer to an operation must bring; `measure` brings what its metric says.
+ANSWERS = {
+    "prepare": {"seconds": (int, float)},
+    "warmup": {
+        "n": int,
+        "per_call": (int, float),
+        "first": (int, float),
+        "calls": int,
+        "settled": bool,
+        "peak_bytes": int,
+    },
+    "block": {
+        "value": (int, float),
+        "n": int,
+        "wall_ns": int,
+        "cpu_ns": int,
+        "switches": int,
+        "peak_bytes": int,
+    },
+    "measure": {"results": dict},
+    "facts": {"facts": dict},
+}
 EVENTS = {
     "ready": {"version": int, "pid": int, "facts": dict},
     "broken": {"reason": str},
@@ -68,12 +90,22 @@ def validate(message, vocabulary, key):
     kind = message.get(key)
     if not isinstance(kind, str) or kind not in vocabulary:
         raise ProtocolError("unknown %s %r" % (key, kind))
-    for field, types in vocabulary[kind].items():
+    return check_fields(message, vocabulary[kind], "%s %r" % (key, kind))
+
+
+def check_answer(message, operation):
+    """Check the answer to an operation: what was asked for, or an error that says why not."""
+    fields = ANSWERS[operation] if message.get("ok") is True else {"error": dict}
+    return check_fields(message, fields, "the answer to %r" % operation)
+
+
+def check_fields(message, fields, what):
+    for field, types in fields.items():
         value = message.get(field)
         # bool is an int in Python, but never a count here.
         wrong_bool = isinstance(value, bool) and types is not bool
         if not isinstance(value, types) or wrong_bool:
-            raise ProtocolError("%s %r needs a valid %r, got %r" % (key, kind, field, value))
+            raise ProtocolError("%s needs a valid %r, got %r" % (what, field, value))
     return message
 
 
