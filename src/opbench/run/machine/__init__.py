@@ -46,6 +46,9 @@ INTERPRETER_IDENTITY = (
     "kernels",
 )
 
+#: The same of an environment that was built from requirements, or is a commit of a project.
+ENVIRONMENT_IDENTITY = ("commit", "installed")
+
 
 def machine_facts(project: Path | None = None, since: CpuTimes | None = None) -> dict[str, Any]:
     """Everything, in sections: cpu, memory, system, load, python, tools, git, gpus, gpu_note.
@@ -99,9 +102,8 @@ def fingerprint(machine_static: Mapping[str, Any], interpreter: Mapping[str, Any
 
     A pure function of content: key order does not matter, nor do facts outside the identity.
     """
-    identity = {
-        "machine": dict(machine_static),
-        "interpreter": {key: interpreter.get(key) for key in INTERPRETER_IDENTITY},
-    }
+    found = {key: interpreter.get(key) for key in INTERPRETER_IDENTITY}
+    found.update({key: interpreter[key] for key in ENVIRONMENT_IDENTITY if interpreter.get(key)})
+    identity = {"machine": dict(machine_static), "interpreter": found}
     text = json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
