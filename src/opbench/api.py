@@ -17,6 +17,7 @@ from opbench.run.plan import Baseline
 from opbench.run.recording import Finished, Recording
 
 if TYPE_CHECKING:
+    from opbench.run.environments import Environment
     from opbench.run.policy import Policy
     from opbench.run.runner import Request
 
@@ -49,6 +50,8 @@ class Options:
     timeout: float = 60.0
     num_runs: int | None = None
     num_repeats: int | None = None
+    #: Names of the environments to measure in; empty for the current one.
+    environments: tuple[str, ...] = ()
     name: str = ""
     seed: int = 0
 
@@ -56,7 +59,7 @@ class Options:
     def of(cls, given: Mapping[str, Any]) -> Options:
         """From keywords, or from the JSON of a stored run."""
         values = {key: value for key, value in given.items() if value is not None}
-        for key in ("targets", "keep", "metrics", "stages", "cpus"):
+        for key in ("targets", "keep", "metrics", "stages", "cpus", "environments"):
             if key in values:
                 one = values[key]
                 values[key] = (one,) if isinstance(one, (str, int)) else tuple(one)
@@ -123,15 +126,23 @@ def execute(
     return Run(**vars(recording.measure(request, listener or Listener(), baseline)))
 
 
-def prepare(given: Mapping[str, Any]) -> tuple[Request, Options]:
-    """Check and expand what was asked for; every mistake of the user's is found here."""
+def prepare(
+    given: Mapping[str, Any], environments: Sequence[Environment] = ()
+) -> tuple[Request, Options]:
+    """Check and expand what was asked for; every mistake of the user's is found here.
+
+    `environments` stand for those that `given` names. Users' files are read in the first.
+    """
     from opbench.define.targets import resolve
     from opbench.expand import expand
+    from opbench.run.environments import current
     from opbench.run.metrics import metrics
     from opbench.run.plan import groups
     from opbench.run.runner import Request
 
-    targets = resolve(given.get("targets") or ())
+    places = tuple(environments) or _places(given.get("environments") or ())
+    first = places[0] if places else current()
+    targets = resolve(given.get("targets") or (), first.python, first.variables())
     # A run file speaks where the person who runs it did not.
     options = Options.of({**targets.options, **_given(given)})
     for metric in options.metrics:
@@ -151,11 +162,19 @@ def prepare(given: Mapping[str, Any]) -> tuple[Request, Options]:
         groups=tuple(groups(cases, baseline)),
         policy=options.policy,
         metrics=options.metrics,
+        environments=places or _places(options.environments) or (current(),),
         budget=options.budget,
         cpus=options.cpus,
         seed=options.seed,
     )
     return request, options
+
+
+def _places(names: str | Sequence[str]) -> tuple[Environment, ...]:
+    """The environments of those names, each once."""
+    from opbench.run.environments import find
+
+    return tuple(map(find, dict.fromkeys([names] if isinstance(names, str) else names)))
 
 
 def command() -> str:

@@ -13,6 +13,7 @@ import typer
 
 from opbench.cli.compare import compare
 from opbench.cli.doctor import doctor
+from opbench.cli.env import env
 from opbench.cli.export import export
 from opbench.cli.init import init
 from opbench.cli.list import list_
@@ -35,6 +36,7 @@ app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)
 app.command("compare")(compare)
+app.add_typer(env)
 app.command("doctor")(doctor)
 app.command("init")(init)
 

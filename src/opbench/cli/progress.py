@@ -28,7 +28,7 @@ class Display(Listener):
     def __init__(self, live: Live) -> None:
         self._live = live
         self._total = 0
-        self._done: set[str] = set()
+        self._done: set[tuple[str, str]] = set()
         self._skipped = 0
         self._began = time.monotonic()
         self._now = "preparing"
@@ -56,7 +56,7 @@ class Display(Listener):
         self._draw()
 
     def measured(self, case: Case, result: Result) -> None:
-        self._done.add(case.hash)
+        self._done.add((case.hash, result.environment))
         if not result.ok and result.outcome != "unsupported":
             self._failed += 1
             line = Text(f"{case.id}: {result.outcome_text}", style="red")

@@ -37,6 +37,9 @@ def run(
         [], "--stage", metavar="NAMES", help="forward, backward, forward_backward, step, call."
     ),
     device: str = typer.Option(None, metavar="cpu|cuda", help="Where tensors live."),
+    env: list[str] = typer.Option(
+        [], "--env", metavar="NAMES", help="Measure in these environments (see `opbench env`)."
+    ),
     threads: int = typer.Option(None, min=1, help="Threads per case. [default: 1]"),
     cpus: str = typer.Option(
         None, metavar="0,1", callback=checked(cpu_list), help="Pin the workers to these CPUs."
@@ -87,6 +90,7 @@ def run(
         "metrics": names(metric),
         "stages": names(stage),
         "device": device,
+        "environments": names(env),
         "threads": threads,
         "cpus": cpus,
         "precision": precision,
@@ -107,10 +111,12 @@ def run(
     from rich.console import Console
 
     from opbench.api import execute
+    from opbench.cli.env import ready
     from opbench.cli.progress import progress
     from opbench.report.terminal import show
 
     console = Console(stderr=True)
+    ready(options["environments"], console)
     with progress(console) as listener:
         finished = execute(
             targets or [],

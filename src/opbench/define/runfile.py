@@ -63,6 +63,7 @@ class Run(Table):
     #: `axis=value`, as on the command line.
     baseline: Annotated[str, Field(pattern=r"^[^=\s]+=[^=]+$")] | None = None
     metrics: Names = []
+    environments: Names = []
     stages: Annotated[list[str], BeforeValidator(stage_list)] = []
     device: str | None = None
     threads: Count | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,13 @@ class Targets:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def resolve(targets: Iterable[str]) -> Targets:
-    """The definitions behind the given names and files; without any, the tour."""
+def resolve(
+    targets: Iterable[str], python: str = sys.executable, env: Mapping[str, str] | None = None
+) -> Targets:
+    """The definitions behind the given names and files; without any, the tour.
+
+    Users' files are read by the interpreter `python`, with the variables `env` added to its own.
+    """
     found = Targets()
     for target in list(targets) or ["tour"]:
         path = Path(target)
@@ -30,7 +36,7 @@ def resolve(targets: Iterable[str]) -> Targets:
         elif path.suffix == ".py":
             from opbench.define.userfile import definitions_from
 
-            found.definitions += definitions_from(path)
+            found.definitions += definitions_from(path, python, env=env)
         elif path.suffix in RUN_FILES:
             _add_run_file(path, found)
         elif path.exists():

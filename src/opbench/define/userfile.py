@@ -39,13 +39,19 @@ class UserFileError(DefineError):
 
 
 def definitions_from(
-    path: str | Path, python: str = sys.executable, timeout: float = 120.0
+    path: str | Path,
+    python: str = sys.executable,
+    timeout: float = 120.0,
+    env: Mapping[str, str] | None = None,
 ) -> list[Definition]:
-    """The benchmarks that a file registers, in its order."""
+    """The benchmarks that a file registers, in its order.
+
+    `env` is added to the environment variables of the process that reads it.
+    """
     path = Path(path)
     if not path.is_file():
         raise UserFileError(f"there is no file {path}")
-    found = collected(path, python, timeout)
+    found = collected(path, python, timeout, env)
     if "error" in found:
         error = found["error"]
         line = f" line {error['line']}" if error["line"] else ""
@@ -168,7 +174,9 @@ def immovable(entry: dict[str, Any], device: str) -> str:
     return f"{maker} has no parameter `device`, so it cannot be told to use {device}"
 
 
-def collected(path: Path, python: str, timeout: float) -> dict[str, Any]:
+def collected(
+    path: Path, python: str, timeout: float, env: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Run `collect.py` on the file and read its one line from a private pipe."""
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as output:
@@ -179,6 +187,7 @@ def collected(path: Path, python: str, timeout: float) -> dict[str, Any]:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                env={**os.environ, **(env or {})},
                 start_new_session=True,
             )
         except OSError as error:

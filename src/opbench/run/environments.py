@@ -71,6 +71,11 @@ def find(name: str, on_line: Callable[[str], None] | None = None) -> Environment
             f"there is no environment '{name}'; {hint} "
             f"create it with: opbench env create {name} REQUIREMENT…"
         )
+    if not os.path.exists(build.python):
+        raise DefineError(
+            f"the interpreter that environment '{name}' was made from is gone; make it anew: "
+            f"opbench env remove {name}, then create it again"
+        )
     return Environment(name, build.python, installed=build.packages)
 
 

@@ -37,7 +37,7 @@ class Pool:
         self.start_seconds = 0.0
 
     def kind(self, case: Case, environment: Environment) -> Kind:
-        env = frameworks.get(case.framework).thread_env(case.threads)
+        env = frameworks.get(case.framework).thread_env(case.threads) | environment.variables()
         preload = tuple(self._preload.get(case.framework) or case.preload)
         return Kind(environment, preload, tuple(sorted(env.items())))
 

@@ -11,7 +11,7 @@ from opbench.case import Case
 from opbench.result import Result
 from opbench.run.listener import Listener
 from opbench.run.machine import machine_facts
-from opbench.run.plan import Baseline
+from opbench.run.plan import Baseline, work
 from opbench.run.runner import Request, Runner
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ class Recording:
         facts = machine_facts() if self.resumed_run else self.record.machine
         runner = Runner(request, self._keep, listener, done, facts)
         self._runner = runner
-        listener.started(self.record.id, len(request.cases), len(earlier))
+        slots = sum(len(group.slots) for group in work(request.groups, request.environments))
+        listener.started(self.record.id, slots, len(earlier))
         where = str(self.store.path or self.store.url) if self.store else ""
         run = Finished(self.record.id, store=where, baseline=baseline)
         status = "failed"

@@ -1,0 +1,152 @@
+"""`opbench env`: the environments that cases can be measured in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+env = typer.Typer(
+    name="env",
+    help="Environments to measure in: list, create, show, remove.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@env.command("list")
+def list_() -> None:
+    """List the environments that `--env` takes."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from opbench.run import environment_builds as builds
+    from opbench.run.environments import current, interpreter_facts_of
+
+    here = interpreter_facts_of(current())
+    installed = " ".join(f"{name}=={version}" for name, version in here["packages"].items())
+    rows = [("current", here["version"], installed, "opbench runs in it")]
+    built = {build.name: build for build in builds.built()}
+    for name, predefined in builds.PREDEFINED.items():
+        if name not in built:
+            newest = ".".join(map(str, predefined.newest_python))
+            asked = " ".join(predefined.requirements)
+            rows.append((name, f"≤ {newest}", asked, "built on first use"))
+    for build in built.values():
+        asked = " ".join(map(str, build.requirements))
+        rows.append((build.name, build.python_version, asked, f"built {_day(build.created)}"))
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("environment", "python", "packages", ""):
+        grid.add_column(column, overflow="fold")
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    Console(highlight=False).print(grid)
+
+
+@env.command()
+def create(
+    name: str = typer.Argument(help="Letters, digits and .-_"),
+    requirements: list[str] = typer.Argument(
+        None,
+        metavar="REQUIREMENT...",
+        help="numpy==2.2.6, 'torch<2.12', a folder or archive of a project.",
+        show_default=False,
+    ),
+    file: list[str] = typer.Option(
+        [], "-r", "--requirement", metavar="FILE", help="Install what this file lists."
+    ),
+    python: str = typer.Option(
+        None, metavar="PATH", help="Interpreter to make it from. [default: the one of opbench]"
+    ),
+) -> None:
+    """Build an environment and keep it; nothing is done when it is there already."""
+    from rich.console import Console
+
+    from opbench.run import environment_builds as builds
+
+    asked = [*(requirements or []), *(f"-r {path}" for path in file)]
+    if not asked and name in builds.PREDEFINED:
+        asked = list(builds.PREDEFINED[name].requirements)
+    console = Console(stderr=True)
+    with building(console, name) as on_line:
+        build = builds.create(name, asked, python, on_line)
+    print(f"{build.name}: Python {build.python_version}, {' '.join(build.packages)}")
+
+
+@env.command()
+def show(name: str = typer.Argument(help="An environment of `opbench env list`.")) -> None:
+    """Show what an environment consists of."""
+    from opbench.define.definition import DefineError
+    from opbench.run import environment_builds as builds
+    from opbench.run.environments import current, find, interpreter_facts_of
+
+    build = builds.load(name)
+    if build is None and name in builds.PREDEFINED:
+        asked = " ".join(builds.PREDEFINED[name].requirements)
+        raise DefineError(
+            f"'{name}' ({asked}) is not built yet; that happens on first use, or with: "
+            f"opbench env create {name}"
+        )
+    place = current() if build is None and name == "current" else find(name)
+    facts = interpreter_facts_of(place)
+    lines = [("interpreter", place.python), ("python", facts["version"])]
+    if build is not None:
+        asked = " ".join(map(str, build.requirements))
+        lines += [("requirements", asked), ("created", build.created)]
+        installed = list(build.packages)
+    else:
+        installed = [f"{name}=={version}" for name, version in facts["packages"].items()]
+    for label, value in lines:
+        print(f"{label:13} {value}")
+    for index, package in enumerate(installed):
+        print(f"{'' if index else 'packages':13} {package}")
+
+
+@env.command()
+def remove(name: str = typer.Argument(help="An environment that was built.")) -> None:
+    """Delete an environment. Results measured in it stay in the store."""
+    from opbench.run import environment_builds as builds
+
+    builds.remove(name)
+    print(f"removed {name}")
+
+
+def ready(names: Sequence[str], console: Console) -> None:
+    """See that all of them are there; one that is built on first use is built, before anybody's
+    eyes."""
+    from opbench.run.environments import find
+
+    for name in names:
+        with building(console, name) as on_line:
+            find(name, on_line)
+
+
+@contextmanager
+def building(console: Console, name: str) -> Iterator[Callable[[str], None]]:
+    """What is shown of a build: the installer's last line, or in a log each of its lines."""
+    if not console.is_terminal:
+        yield lambda line: console.print(f"{name}: {line}", markup=False, soft_wrap=True)
+        return
+    from rich.text import Text
+
+    status = console.status("")
+
+    def show_last(line: str) -> None:
+        status.start()  # only now: an environment that is there needs no display
+        status.update(Text(f"{name}: {line}", overflow="ellipsis", no_wrap=True))
+
+    try:
+        yield show_last
+    finally:
+        status.stop()
+
+
+def _day(created: str) -> str:
+    return created.partition("T")[0]
