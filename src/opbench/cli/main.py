@@ -11,6 +11,7 @@ import sys
 
 import typer
 
+from opbench.cli.ab import ab
 from opbench.cli.compare import compare
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
@@ -19,6 +20,7 @@ from opbench.cli.init import init
 from opbench.cli.list import list_
 from opbench.cli.run import run
 from opbench.cli.runs import runs
+from opbench.cli.selftest import selftest
 from opbench.cli.show import show
 
 app = typer.Typer(
@@ -36,6 +38,8 @@ app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)
 app.command("compare")(compare)
+app.command("ab")(ab)
+app.command("selftest")(selftest)
 app.add_typer(env)
 app.command("doctor")(doctor)
 app.command("init")(init)
@@ -73,6 +77,9 @@ def explain(error: Exception) -> int:
     if isinstance(error, typer.Abort):
         print("opbench: interrupted", file=sys.stderr)
         return 130
+    if type(error).__name__ == "NoArgsIsHelpError":  # not a mistake: `opbench` alone is a question
+        print(error)
+        return 0
     if hasattr(error, "format_message"):  # a wrong option or argument, in the parser's words
         print(f"opbench: {error.format_message()}", file=sys.stderr)
         return 2

@@ -54,7 +54,7 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     console = console or RichConsole(highlight=False)
     several = len({row.metric for row in comparison.rows}) > 1
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("case", overflow="fold")
+    grid.add_column("case", overflow="fold", min_width=26)
     if several:
         grid.add_column("metric")
     for name in (comparison.base, comparison.new):

@@ -11,6 +11,7 @@ from typing import Any
 from opbench.case import Case
 from opbench.result import Key, Metric, Result, result_key
 from opbench.run import outcome
+from opbench.run.counting import count
 from opbench.run.environments import Environment, current
 from opbench.run.lane import Lane
 from opbench.run.listener import Listener
@@ -43,6 +44,8 @@ class Request:
     #: Seconds for the whole run; None for as long as the cases take.
     budget: float | None = None
     cpus: tuple[int, ...] = ()
+    #: Workers that count instructions side by side; 0 for as many as the machine is good for.
+    jobs: int = 0
     #: Order of interleaving and forking; inputs are seeded by the cases themselves.
     seed: int | None = None
 
@@ -70,6 +73,8 @@ class Runner:
         self.deadline: float | None = None
         #: Groups whose intervals came out wider than asked.
         self.wide: list[WorkGroup] = []
+        #: Seconds spent waiting for workers to start, for the account of where time went.
+        self.start_seconds = 0.0
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._rng = random.Random(request.seed)
         self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
@@ -82,11 +87,13 @@ class Runner:
         """Measure everything. KeyboardInterrupt passes through after the children are ended."""
         if self.request.budget is not None:
             self.deadline = time.monotonic() + self.request.budget
-        with Pool(self.request.cases, cpus=self.request.cpus) as self._pool:
+        with Pool(self.request.cases, cpus=self.request.cpus) as self.pool:
             todo = work(self.request.groups, self.request.environments)
             for index, group in enumerate(todo):
                 self._measure(group, len(todo) - index)
             spend_what_is_left(self)
+            count(self, [slot for group in todo for slot in group.slots])
+            self.start_seconds = self.pool.start_seconds
         return self.results
 
     # -- one group -------------------------------------------------------------------------
@@ -97,11 +104,12 @@ class Runner:
                 self._refuse(slot)
         slots = [slot for slot in planned.slots if not slot.case.unsupported]
         # A comparison needs both sides: where one is missing, the group is measured as a whole.
-        if all(self.has(slot, metric) for slot in slots for metric in self._metrics()):
+        here = [metric for metric in self.metrics() if not metric.under]
+        if all(self.has(slot, metric) for slot in slots for metric in here):
             return
         self.listener.measuring([slot.case for slot in slots])
         try:
-            for metric in self._metrics():
+            for metric in here:
                 missing = [slot for slot in slots if not self.has(slot, metric)]
                 if metric.sampled and missing:
                     self._sample(planned, slots, metric, left)
@@ -111,14 +119,14 @@ class Runner:
         except WorkerError as error:
             ended = SessionEnded("failed", str(error))
             for slot in slots:
-                for metric in self._metrics():
+                for metric in here:
                     if not self.has(slot, metric):
                         place = self.places.of(slot.environment)
                         self.keep(slot, outcome.failure(slot.case, metric, ended, place))
 
     def _refuse(self, slot: Slot) -> None:
         place = self.places.of(slot.environment)
-        for metric in self._metrics():
+        for metric in self.metrics():
             if not self.has(slot, metric):
                 reason = slot.case.unsupported
                 self.keep(slot, outcome.unsupported(slot.case, metric, reason, place))
@@ -142,7 +150,7 @@ class Runner:
             [self._entry(slot) for slot in slots],
             self.request.policy,
             metric=metric.name,
-            memory_limit=self._limit(slots[0].case),
+            memory_limit=self.limit(slots[0].case),
             memory_free=self._free,
             on_estimate=self.listener.estimated,
             rng=self._rng,
@@ -150,25 +158,25 @@ class Runner:
         )
 
     def _entry(self, slot: Slot) -> Entry:
-        kind = self._pool.kind(slot.case, slot.environment)
-        return Entry(slot.case, lambda starts: self._workers(kind, starts), kind)
+        kind = self.pool.kind(slot.case, slot.environment)
+        return Entry(slot.case, lambda starts: self.workers(kind, starts), kind)
 
-    def _limit(self, case: Case) -> int:
+    def limit(self, case: Case) -> int:
         """Bytes a child may hold; on a GPU the driver's address space makes such limits useless."""
         return int(self._free * CHILD_MEMORY_SHARE) if case.device == "cpu" else 0
 
-    def _workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
-        if not self._pool.has(kind, starts):
+    def workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
+        if not self.pool.has(kind, starts):
             self.listener.starting_workers(", ".join(kind.preload) or "Python")
-        return self._pool.workers(kind, starts)
+        return self.pool.workers(kind, starts)
 
     def _exact(self, slot: Slot, metric: Metric) -> None:
         """A metric that is near-deterministic: one fresh child, so that nothing is left over."""
         policy, case = self.request.policy, slot.case
         place = self.places.of(slot.environment)
-        worker = self._workers(self._pool.kind(case, slot.environment), [0])[0]
+        worker = self.workers(self.pool.kind(case, slot.environment), [0])[0]
         try:
-            lane = Lane.open(worker, case, policy, case.seed, self._limit(case))
+            lane = Lane.open(worker, case, policy, case.seed, self.limit(case))
             answer = lane.session.measure(metric.name, {}, policy.timeout)
             lane.session.close()
         except SessionEnded as ended:
@@ -179,7 +187,7 @@ class Runner:
 
     # -- bookkeeping -----------------------------------------------------------------------
 
-    def _metrics(self) -> list[Metric]:
+    def metrics(self) -> list[Metric]:
         return [metrics()[name] for name in self.request.metrics]
 
     def key(self, slot: Slot, metric: Metric) -> Key:

@@ -83,5 +83,5 @@ def _verdict(question: Question, limit: float, margin: float, lower_is_better: b
         return Verdict("slower" if more == lower_is_better else "faster")
     if question.low >= 1 / (1 + margin) and question.high <= 1 + margin:
         return Verdict("same")
-    width = max(question.high / question.value, question.value / question.low) - 1
-    return Verdict("unknown", f"the interval (±{width:.1%}) is wider than ±{margin:.0%}")
+    reach = f"{question.low - 1:+.1%} to {question.high - 1:+.1%}"
+    return Verdict("unknown", f"the interval, {reach}, reaches beyond ±{margin:.0%}")

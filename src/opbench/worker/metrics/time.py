@@ -24,7 +24,7 @@ def block(session, n):
     if session.case["way"] == "difference":
         value = spent - session.timed("minus", n)
     else:
-        value = spent - session.empty_ns(n)
+        value = spent - session.empty_ns(n, spent)
     return {
         "value": value / n / 1e9,
         "n": n,

@@ -1,0 +1,50 @@
+"""Writes a section's figures into docs/performance.md, and leaves the other sections alone."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from pathlib import Path
+
+from opbench.run.machine import machine_facts
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+
+INTRODUCTION = """# Measured figures
+
+Every figure on this page was produced by the command above it, on the machine described beside it.
+Absolute times on a shared machine vary; ratios were measured side by side, interleaved, in one run.
+A target that was missed is shown as missed.
+"""
+
+
+def machine_line() -> str:
+    facts = machine_facts()
+    cpu, load, python = facts["cpu"], facts["load"], facts["python"]
+    memory = (facts["memory"].get("total") or 0) / 2**30
+    virtual = facts["system"].get("virtualisation") or facts["system"].get("hypervisor")
+    packages = python.get("packages") or {}
+    versions = ", ".join(
+        f"{name} {packages[name]}" for name in ("torch", "numpy") if name in packages
+    )
+    return (
+        f"{cpu.get('model')}, {cpu.get('logical_cores')} cores, {memory:.0f} GiB"
+        f"{f', virtual ({virtual})' if virtual else ''}; Python {python.get('version')}; {versions}; "
+        f"load at the end {load.get('load_1') or load.get('one') or '?'}"
+    )
+
+
+def write(name: str, title: str, command: str, body: str, page: Path = PAGE) -> None:
+    """Replace the section `name`, or add it at the end."""
+    text = page.read_text(encoding="utf-8") if page.exists() else INTRODUCTION
+    when = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    section = (
+        f"<!-- begin {name} -->\n## {title}\n\n`{command}`, {when}. {machine_line()}.\n\n"
+        f"{body.strip()}\n<!-- end {name} -->\n"
+    )
+    pattern = re.compile(rf"<!-- begin {name} -->.*?<!-- end {name} -->\n", re.S)
+    if pattern.search(text):
+        text = pattern.sub(lambda _: section, text)
+    else:
+        text = f"{text.rstrip()}\n\n{section}"
+    page.write_text(text, encoding="utf-8")
