@@ -1,0 +1,214 @@
+"""Where in a history did the level change? A pure function of values in time order.
+
+A single high point is a bad night, a new level that holds is a change. Three steps tell them
+apart. First the *noise* of one point is estimated: successive differences do not see a level, so
+they measure noise however often the level changed; where points are few, the intervals that came
+with them stand in, weighted as in `estimate`. Then blips, points that stick out from what lies on
+either side, are drawn in to the edge of the noise. What is left goes through PELT (Killick 2012,
+from `ruptures`): the best segmentation of the logs, where each further change must pay a penalty
+in units of that noise. Last, each change must stand a t test between the two levels beside it,
+corrected for the number of places it could have been; the weakest goes first.
+
+`ruptures` rather than `apache-otava`, whose e-divisive test is made for this task: otava 0.8 pins
+numpy to 2.2.0 and scipy below 1.17, which would decide the versions of the frameworks under test,
+brings BigQuery and Slack clients along, and knows nothing of the intervals of its points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median, median_low
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: A level must hold this long to count: fewer points are a blip. So six points are the fewest in
+#: which a change can be seen.
+HOLD = 3
+#: What a change must explain, in squared noise: `PENALTY * log(points)`. Larger than the 2 to 3 of
+#: the books, because the noise is itself an estimate and its tails are heavier than normal.
+PENALTY = 4.0
+#: A change stays when the chance of seeing it in pure noise is below this.
+ALARM = 0.01
+#: How many differences the intervals of the points are worth against the differences themselves;
+#: like `estimate.LAYOUT_WEIGHT`.
+INTERVAL_WEIGHT = 4
+#: Least noise assumed, relative: repeated counts of bytes or instructions have none at all, and a
+#: change of one in a thousand of them is still found.
+LEAST_NOISE = 1e-4
+#: More correlation between neighbours than this is not believed: the levels would mean nothing.
+MOST_CORRELATED = 0.8
+#: Half of a 95 % interval, in standard errors.
+REACH = 1.96
+#: Relative sizes beyond this are cut: their squares must still be numbers.
+HUGE = 1e9
+#: Points drawn in keep this many times the noise.
+BLIP = 3.0
+
+
+@dataclass(frozen=True)
+class Point:
+    value: float
+    #: The 95 % interval, where there is one.
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class ChangePoint:
+    #: Of the first point on the new level.
+    index: int
+    #: Median of the level before and of the level after, each up to its neighbouring change.
+    before: float
+    after: float
+    #: 1 − the chance that pure noise shows such a change anywhere in the series.
+    confidence: float
+
+    @property
+    def ratio(self) -> float | None:
+        """1.05 reads as: takes 5 % longer since. None where the levels are not both positive."""
+        return self.after / self.before if self.before > 0 and self.after > 0 else None
+
+
+def change_points(points: Sequence[Point]) -> tuple[ChangePoint, ...]:
+    """In time order. Points that are not finite are passed over, indices count them."""
+    kept = [index for index, point in enumerate(points) if math.isfinite(point.value)]
+    if len(kept) < 2 * HOLD:
+        return ()
+    found = [points[index] for index in kept]
+    import numpy as np
+
+    levels, errors = _scaled(found)
+    noise = _noise(np.diff(levels), errors)
+    calm = np.asarray(_without_blips(levels.tolist(), noise))
+    edges, doubts = _tested(calm, _segments(calm / noise), noise)
+    changes = []
+    for at, doubt in enumerate(doubts, start=1):
+        before = [point.value for point in found[edges[at - 1] : edges[at]]]
+        after = [point.value for point in found[edges[at] : edges[at + 1]]]
+        changes.append(
+            ChangePoint(kept[edges[at]], median_low(before), median_low(after), 1 - doubt)
+        )
+    return tuple(changes)
+
+
+def _scaled(points: Sequence[Point]) -> tuple[np.ndarray, list[float]]:
+    """Values on a scale where equal relative changes are equal, and their relative errors.
+
+    Logs; where a value is not positive (an empty statement after the loop was subtracted), values
+    in units of the typical one.
+    """
+    import numpy as np
+
+    values = np.array([point.value for point in points], dtype=float)
+    sizes = sorted(map(abs, values.tolist()))
+    unit = median_low(sizes) or sizes[-1] or 1.0
+    levels = np.log(values) if (values > 0).all() else np.clip(values / unit, -HUGE, HUGE)
+    errors = []
+    for point in points:
+        if point.low is None or point.high is None:
+            continue
+        # Halved before they are subtracted: the largest floats differ by more than a float holds.
+        half = point.high / 2 - point.low / 2
+        size = abs(point.value) or unit
+        if half >= 0:
+            errors.append(min(half / size / REACH, HUGE))
+    return levels, errors
+
+
+def _noise(differences: np.ndarray, errors: Sequence[float]) -> float:
+    """Standard deviation of one point around its level."""
+    import numpy as np
+
+    sizes = np.abs(differences)
+    # Two quantiles of the size of a normal deviation. The median alone would call a series that
+    # mostly repeats itself (bytes, two modes) free of noise; beyond 80 % steps and blips begin.
+    middle, upper = np.quantile(sizes, [0.5, 0.8], method="lower")
+    seen = max(middle / 0.6745, upper / 1.2816) / math.sqrt(2)
+    if not errors:
+        return max(float(seen), LEAST_NOISE)
+    # A quantile of n differences that overlap knows about as much as n / 3 independent ones.
+    weight = len(sizes) / 3
+    expected = median(errors)
+    variance = (weight * seen**2 + INTERVAL_WEIGHT * expected**2) / (weight + INTERVAL_WEIGHT)
+    return max(math.sqrt(variance), LEAST_NOISE)
+
+
+def _without_blips(levels: list[float], noise: float) -> list[float]:
+    """Points that stick out from both their sides, drawn in to the nearer one.
+
+    The first point after a step sticks out from what was before it only. Two high points in a row
+    are a blip still: the median of three neighbours does not see the other one.
+    """
+    calm = list(levels)
+    reach = BLIP * noise
+    for index, level in enumerate(levels):
+        before = levels[max(0, index - HOLD) : index]
+        after = levels[index + 1 : index + 1 + HOLD]
+        away = [_distance(level, before, after), _distance(level, after, before[::-1])]
+        least = min(away, key=abs)
+        if abs(least) > reach and away[0] * away[1] > 0:
+            calm[index] = level - least + math.copysign(reach, least)
+    return calm
+
+
+def _distance(level: float, side: Sequence[float], other: Sequence[float]) -> float:
+    """From the median of one side. Where that side is cut short by the end of the series, from the
+    farthest of the last `HOLD` points: a level at the end counts when all of them are on it."""
+    if len(side) >= HOLD - 1:
+        return level - median(side)
+    rest = [*side, *other[: HOLD - 1 - len(side)]]
+    return max((level - value for value in rest), key=abs)
+
+
+def _segments(levels: np.ndarray) -> list[int]:
+    """Edges of the best segmentation, 0 and the number of points included."""
+    penalty = PENALTY * math.log(len(levels))
+    centred = levels - levels.mean()
+    # A split cannot save more than there is; and ruptures takes a second to import.
+    if float((centred**2).sum()) <= penalty:
+        return [0, len(levels)]
+    import ruptures
+
+    # The linear kernel is the least-squares cost; this is PELT in C, a hundred times as fast.
+    search = ruptures.KernelCPD(kernel="linear", min_size=HOLD)
+    return [0, *search.fit(centred.reshape(-1, 1)).predict(pen=penalty)]
+
+
+def _tested(levels: np.ndarray, edges: list[int], noise: float) -> tuple[list[int], list[float]]:
+    """The edges whose change is beyond doubt, and the doubt that remains about each."""
+    from scipy.special import stdtr
+
+    edges = list(edges)
+    places = len(levels) - 2 * HOLD + 1
+    while len(edges) > 2:
+        parts = [levels[start:end] for start, end in pairwise(edges)]
+        variance, freedom = _scatter(parts, noise)
+        doubts = []
+        for left, right in pairwise(parts):
+            error = math.sqrt(variance * (1 / len(left) + 1 / len(right)))
+            chance = 2 * float(stdtr(freedom, -abs(right.mean() - left.mean()) / error))
+            doubts.append(min(1.0, places * chance))
+        if max(doubts) < ALARM:
+            return edges, doubts
+        del edges[1 + doubts.index(max(doubts))]
+    return edges, []
+
+
+def _scatter(parts: Sequence[np.ndarray], noise: float) -> tuple[float, float]:
+    """Variance that a mean of n points has n-fold, and its degrees of freedom.
+
+    A machine that is warm today is warm tomorrow: noise that wanders from point to point is larger
+    than its differences, and averages out more slowly. What is left around the levels shows both.
+    """
+    rests = [part - part.mean() for part in parts]
+    squares = sum(float((rest**2).sum()) for rest in rests)
+    beside = sum(float((rest[1:] * rest[:-1]).sum()) for rest in rests)
+    freedom = INTERVAL_WEIGHT + sum(map(len, parts)) - len(parts)
+    variance = max((INTERVAL_WEIGHT * noise**2 + squares) / freedom, noise**2)
+    correlation = min(max(beside / squares, 0.0), MOST_CORRELATED) if squares else 0.0
+    return variance * (1 + correlation) / (1 - correlation), freedom
