@@ -26,7 +26,6 @@ from opbench.cli.show import show
 app = typer.Typer(
     name="opbench",
     help="Micro-benchmarks for deep learning: define, measure, store, compare.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -47,13 +46,15 @@ app.command("init")(init)
 
 @app.callback(invoke_without_command=True)
 def opbench(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     if version:
         from opbench import __version__
 
         print(f"opbench {__version__}")
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def main() -> None:

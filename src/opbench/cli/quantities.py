@@ -43,7 +43,10 @@ def cpu_list(value: str) -> tuple[int, ...]:
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
-        cpus += range(int(first), int(last if dash else first) + 1)
+        several = range(int(first), int(last if dash else first) + 1)
+        if not several:
+            raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
+        cpus += several
     usable = os.sched_getaffinity(0)
     missing = [cpu for cpu in cpus if cpu not in usable]
     if missing:
