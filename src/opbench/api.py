@@ -6,7 +6,7 @@ import inspect
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,7 @@ class Options:
     environments: tuple[str, ...] = ()
     name: str = ""
     seed: int = 0
+    jobs: int = 0
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
@@ -143,8 +144,9 @@ def prepare(
     places = tuple(environments) or _places(given.get("environments") or ())
     first = places[0] if places else current()
     targets = resolve(given.get("targets") or (), first.python, first.variables())
-    # A run file speaks where the person who runs it did not.
-    options = Options.of({**targets.options, **_given(given)})
+    # A run file speaks where the person who runs it did not, a suite where neither did.
+    wished = {**targets.options, **_given(given)}
+    options = Options.of({**targets.suggested, **wished})
     for metric in options.metrics:
         if metric not in metrics():
             raise DefineError(f"there is no metric '{metric}'; there is {', '.join(metrics())}")
@@ -158,6 +160,8 @@ def prepare(
         seed=options.seed,
     )
     baseline = Baseline.parse(options.baseline) if options.baseline else None
+    if baseline is not None and "baseline" not in wished and not baseline.among(cases):
+        options, baseline = replace(options, baseline=None), None
     request = Request(
         groups=tuple(groups(cases, baseline)),
         policy=options.policy,
@@ -165,6 +169,7 @@ def prepare(
         environments=places or _places(options.environments) or (current(),),
         budget=options.budget,
         cpus=options.cpus,
+        jobs=options.jobs,
         seed=options.seed,
     )
     return request, options

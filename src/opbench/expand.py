@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 
 from opbench import frameworks
 from opbench.case import STAGES, Case, Label, label_text
@@ -113,9 +112,7 @@ def cases_of(
     stages: tuple[str, ...],
     seed: int,
 ) -> Iterable[Case]:
-    names = list(grid)
-    for values in product(*grid.values()):
-        point = dict(zip(names, values))
+    for point in definition.points(grid):
         context = Context(
             framework=framework_of(definition, point.get("framework")),
             device=str(point.get("device") or fixed.get("device", ["cpu"])[0]),

@@ -7,8 +7,9 @@ of frameworks only what `Spelling` asks for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Protocol
 
 from opbench.case import Case, Label
@@ -89,38 +90,48 @@ class Definition:
         axes = {name: Axis.of(values) for name, values in self.axes.items()}
         object.__setattr__(self, "axes", axes)
 
+    def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
+        """Every combination of the values given on each axis."""
+        for values in product(*grid.values()):
+            yield dict(zip(grid, values))
+
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         """One case per stage at this point; the labels are the point, in its order."""
         program = self.program(point, context)
-        labels = tuple(point.items())
+        for stage in self.stages:
+            if not context.stages or stage in context.stages:
+                yield self.case(stage, stage, program, point, context)
+
+    def case(
+        self, stage: str, spelled: str, program: Program, point: Point, context: Context
+    ) -> Case:
+        """The case of one stage, its source as the framework spells the stage `spelled`: `call`
+        for a program whose statement is the whole stage already."""
         made = (*(tensor.name for tensor in program.inputs), program.module)
         components = program.components or tuple((name, name) for name in made if name)
         floating = next((t.dtype for t in program.inputs if "float" in t.dtype), "")
-        for stage in self.stages:
-            if context.stages and stage not in context.stages:
-                continue
-            source = context.framework.source(
-                stage, program, device=context.device, threads=context.threads
-            )
-            yield Case(
-                suite=self.suite,
-                name=self.name,
-                stage=stage,
-                stmt=source.stmt,
-                setup=source.setup,
-                globals=source.globals,
-                before=source.before,
-                way=source.way,
-                sync=source.sync,
-                labels=labels,
-                components=components,
-                framework=context.framework.name,
-                runtime=self.runtime,
-                device=context.device,
-                dtype=str(point.get("dtype") or floating),
-                threads=context.threads,
-                seed=context.seed,
-                preload=tuple(dict.fromkeys((*source.preload, *program.preload))),
-                module=program.user,
-                unsupported=program.unsupported or source.unsupported,
-            )
+        source = context.framework.source(
+            spelled, program, device=context.device, threads=context.threads
+        )
+        return Case(
+            suite=self.suite,
+            name=self.name,
+            stage=stage,
+            stmt=source.stmt,
+            setup=source.setup,
+            globals=source.globals,
+            before=source.before,
+            way=source.way,
+            sync=source.sync,
+            labels=tuple(point.items()),
+            components=components,
+            framework=context.framework.name,
+            runtime=self.runtime,
+            device=context.device,
+            dtype=str(point.get("dtype") or floating),
+            threads=context.threads,
+            seed=context.seed,
+            preload=tuple(dict.fromkeys((*source.preload, *program.preload))),
+            module=program.user,
+            unsupported=program.unsupported or source.unsupported,
+        )

@@ -6,8 +6,10 @@ Adding a suite is adding one line here and one file; nothing is imported before 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from typing import Any
 
 from opbench.define.definition import DefineError, Definition
 
@@ -17,10 +19,18 @@ class Suite:
     module: str
     #: One line for `opbench list` and `opbench run --help`.
     about: str
+    #: What the suite is run with unless the person says otherwise, by the names of `opbench.run`'s
+    #: arguments. A baseline among them is left out where nothing asked for can be compared with it.
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 SUITES: dict[str, Suite] = {
     "tour": Suite("opbench.define.tour", "a two-minute tour: torch on the CPU, small and mixed"),
+    "layers": Suite(
+        "opbench.define.layers",
+        "what per-sample gradients cost: torch.nn layers against Opacus, time and memory",
+        options={"baseline": "mode=baseline", "metrics": ("time", "memory")},
+    ),
 }
 
 

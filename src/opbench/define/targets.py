@@ -1,4 +1,4 @@
-"""What may stand after `opbench run`: a suite's name, a user's file, a run file."""
+"""What may stand after `opbench run`: a suite's name, a user's file, a run file, a layer config."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ class Targets:
     definitions: list[Definition] = field(default_factory=list)
     #: What run files ask for, by the names of `opbench.run`'s arguments.
     options: dict[str, Any] = field(default_factory=dict)
+    #: What suites are run with where neither the person nor a run file says otherwise.
+    suggested: dict[str, Any] = field(default_factory=dict)
+
+    def add_suite(self, name: str) -> None:
+        self.definitions += suites.load(name)
+        self.suggested.update(suites.SUITES[name].options)
 
 
 def resolve(
@@ -32,18 +38,41 @@ def resolve(
     for target in list(targets) or ["tour"]:
         path = Path(target)
         if target in suites.SUITES:
-            found.definitions += suites.load(target)
+            found.add_suite(target)
         elif path.suffix == ".py":
             from opbench.define.userfile import definitions_from
 
             found.definitions += definitions_from(path, python, env=env)
+        elif path.suffix == ".json" and _is_layer_config(path):
+            _add_layer_config(path, found)
         elif path.suffix in RUN_FILES:
             _add_run_file(path, found)
         elif path.exists():
             raise DefineError(f"{target} is no Python, TOML or JSON file")
         else:
-            found.definitions += suites.load(target)  # raises, with the nearest names
+            found.add_suite(target)  # raises, with the nearest names
     return found
+
+
+def _is_layer_config(path: Path) -> bool:
+    """By its keys; a file that cannot be read is left to the reader with the better words."""
+    import json
+
+    from opbench.define.layers.names import SECTIONS
+
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and bool(set(content) & set(SECTIONS.values()))
+
+
+def _add_layer_config(path: Path, found: Targets) -> None:
+    from opbench.define import layers
+    from opbench.define.layers.config import load
+
+    found.definitions += layers.configured(load(path), str(path))
+    found.suggested.update(suites.SUITES["layers"].options)
 
 
 def _add_run_file(path: Path, found: Targets) -> None:
@@ -51,7 +80,7 @@ def _add_run_file(path: Path, found: Targets) -> None:
 
     content = runfile.load(path)
     for suite in content.run.suites:
-        found.definitions += suites.load(suite)
+        found.add_suite(suite)
     found.definitions += content.definitions
     asked = content.run.model_dump(exclude_unset=True, exclude={"suites"})
     found.options.update({name: value for name, value in asked.items() if value is not None})

@@ -1,0 +1,1 @@
+"""Data that comes with opbench. Every file states where it is from."""

@@ -1,0 +1,87 @@
+"""The definition of one layer of the suite: its modes and batch sizes as axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+from opbench.case import Case, Label
+from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.define.layers import source
+from opbench.define.layers.names import (
+    BASELINE,
+    BATCH_SIZES,
+    HOOKS,
+    MODES,
+    WRAPPED,
+)
+from opbench.define.layers.shapes import shaped
+from opbench.define.program import Program
+
+STEP = "forward_backward"
+STAGES = (STEP, "forward", "backward")
+
+
+@dataclass(frozen=True)
+class LayerDefinition(Definition):
+    section: Any = None
+    warmups: int = 0
+
+    def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
+        """`layer` only chooses, it labels nothing: the name says it already. A classic name that
+        begins with `gsm_` stands for one mode."""
+        seen: dict[tuple[tuple[str, Label], ...], None] = {}
+        for point in super().points(grid):
+            rest = {axis: value for axis, value in point.items() if axis != "layer"}
+            if not str(point["layer"]).startswith(WRAPPED) or rest["mode"] == HOOKS:
+                seen[tuple(rest.items())] = None
+        yield from map(dict, seen)
+
+    def cases(self, point: Point, context: Context) -> Iterator[Case]:
+        mode, batch = str(point["mode"]), int(point["batch_size"] or 0)
+        layer = shaped(self.name, self.section, batch)
+        for stage in context.stages or (STEP,):
+            if stage not in self.stages:
+                continue
+            program = source.program(
+                layer, mode, stage, batch=batch, device=context.device, warmups=self.warmups
+            )
+            if layer.dp or mode != BASELINE:
+                program = replace(program, unsupported=missing_opacus())
+            yield self.case(stage, "call", program, point, context)
+
+
+def missing_opacus() -> str:
+    return "" if find_spec("opacus") else "opacus is not installed; pip install opbench[opacus]"
+
+
+def never(point: Point, context: Context) -> Program:
+    raise NotImplementedError("a layer writes one program for each stage")
+
+
+def layer_definition(
+    layer: str,
+    section: Any,
+    *,
+    modes: Sequence[str] = MODES,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    warmups: int = 0,
+    origin: str = "",
+) -> LayerDefinition:
+    return LayerDefinition(
+        suite="layers",
+        name=layer,
+        program=never,
+        axes={
+            "layer": Axis((layer,), choices=(layer, WRAPPED + layer)),
+            "mode": Axis(tuple(modes), choices=MODES),
+            "batch_size": Axis(tuple(batch_sizes), open=True),
+        },
+        framework="torch",
+        stages=STAGES,
+        section=section,
+        warmups=warmups,
+        origin=origin,
+    )
