@@ -24,6 +24,10 @@ class Baseline:
             raise DefineError(f"a baseline is written AXIS=VALUE, not '{text}'")
         return cls(axis, value)
 
+    def among(self, cases: Iterable[Case]) -> bool:
+        """Whether any of the cases is at this value of the axis."""
+        return any(str(case.axes.get(self.axis)) == self.value for case in cases)
+
 
 @dataclass(frozen=True)
 class PlannedGroup:
