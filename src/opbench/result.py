@@ -29,6 +29,8 @@ class Metric:
     lower_is_better: bool = True
     #: Sampled metrics are noisy and taken block by block; the others are near-deterministic.
     sampled: bool = False
+    #: A program that workers must run under for this metric: `callgrind`, or none.
+    under: str = ""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,10 @@ def run(
         None, metavar="AXIS=VALUE", help="Compare the other values of this axis with this one."
     ),
     metric: list[str] = typer.Option(
-        [], "--metric", metavar="NAMES", help="time, memory; several with commas. [default: time]"
+        [],
+        "--metric",
+        metavar="NAMES",
+        help="time, memory, instructions; several with commas. [default: time]",
     ),
     stage: list[str] = typer.Option(
         [], "--stage", metavar="NAMES", help="forward, backward, forward_backward, step, call."
@@ -81,6 +84,9 @@ def run(
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
     no_save: bool = typer.Option(False, "--no-save", help="Show results, store nothing."),
     seed: int = typer.Option(None, min=0, help="Seed of the inputs. [default: 0]"),
+    jobs: int = typer.Option(
+        None, min=1, help="Workers that count instructions side by side. [default: by the machine]"
+    ),
 ) -> int:
     """Measure suites and files; store, and show, time and other metrics of every case."""
     options: dict[str, Any] = {
@@ -101,6 +107,7 @@ def run(
         "num_repeats": num_repeats,
         "name": name,
         "seed": seed,
+        "jobs": jobs,
     }
     # "stage" reads like any other axis to the person who types it.
     if "stage" in options["axes"]:

@@ -46,6 +46,11 @@ class Framework:
         """An expression that makes the tensor, drawn from its domain."""
         raise NotImplementedError
 
+    def rehearsal(self) -> str:
+        """Source that runs a few common operators: a worker that counts instructions runs it once,
+        and its children find that code already translated."""
+        return ""
+
     def sync(self, device: str) -> str:
         """Ends when the work given to the device has ended; empty where calls wait anyway."""
         return ""

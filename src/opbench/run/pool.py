@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opbench import frameworks
 from opbench.case import Case
+from opbench.run import valgrind
 from opbench.run.environments import Environment
 from opbench.run.worker_process import Worker
 
@@ -23,6 +26,8 @@ class Kind:
     environment: Environment
     preload: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
+    #: Under Callgrind: what the worker runs once, so that its children find it translated.
+    rehearse: str | None = None
 
 
 class Pool:
@@ -33,6 +38,9 @@ class Pool:
         for case in cases:
             self._preload.setdefault(case.framework, {}).update(dict.fromkeys(case.preload))
         self._workers: dict[tuple[Kind, int], Worker] = {}
+        self._lock = threading.Lock()  # instructions are counted by several threads
+        #: Where Callgrind writes, until its dumps are read.
+        self._dumps: tempfile.TemporaryDirectory[str] | None = None
         #: How long worker starts took, for the account of where the time went.
         self.start_seconds = 0.0
 
@@ -41,9 +49,24 @@ class Pool:
         preload = tuple(self._preload.get(case.framework) or case.preload)
         return Kind(environment, preload, tuple(sorted(env.items())))
 
+    def counting_kind(self, case: Case, environment: Environment) -> Kind:
+        """The kind of worker that counts the case's instructions."""
+        plain = self.kind(case, environment)
+        env = {**dict(plain.env), **valgrind.ENVIRONMENT}
+        rehearse = frameworks.get(case.framework).rehearsal()
+        return replace(plain, env=tuple(sorted(env.items())), rehearse=rehearse)
+
     def workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
         """Live workers for the given start numbers; new ones import side by side."""
         began = time.monotonic()
+        with self._lock:
+            chosen = self._chosen(kind, starts)
+        for worker in chosen:
+            worker.wait_ready()
+        self.start_seconds += time.monotonic() - began
+        return chosen
+
+    def _chosen(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
         chosen = []
         for start in starts:
             worker = self._workers.get((kind, start))
@@ -52,20 +75,34 @@ class Pool:
                 worker = None
             if worker is None:
                 self._make_room(kind)
-                worker = Worker(
-                    kind.environment.python,
-                    kind.preload,
-                    start=start,
-                    env=dict(kind.env),
-                    cpus=self.cpus,
-                )
+                worker = self._start(kind, start)
             self._workers.pop((kind, start), None)
             self._workers[(kind, start)] = worker  # the most recently used stands last
             chosen.append(worker)
-        for worker in chosen:
-            worker.wait_ready()
-        self.start_seconds += time.monotonic() - began
         return chosen
+
+    def discard(self, kind: Kind) -> None:
+        """End the workers of a kind that will not be needed again."""
+        for key in [key for key in self._workers if key[0] == kind]:
+            self._workers.pop(key).close()
+
+    def _start(self, kind: Kind, start: int) -> Worker:
+        env = dict(kind.env)
+        prefix: tuple[str, ...] = ()
+        if kind.rehearse is not None:
+            if self._dumps is None:
+                self._dumps = tempfile.TemporaryDirectory(prefix="opbench-callgrind-")
+            prefix, out = valgrind.command(self._dumps.name)
+            env.update(out)
+        return Worker(
+            kind.environment.python,
+            kind.preload,
+            start=start,
+            env=env,
+            cpus=self.cpus,
+            prefix=prefix,
+            rehearse=kind.rehearse,
+        )
 
     def has(self, kind: Kind, starts: Sequence[int]) -> bool:
         return all((kind, start) in self._workers for start in starts)
@@ -79,6 +116,9 @@ class Pool:
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()
+        if self._dumps is not None:
+            self._dumps.cleanup()
+            self._dumps = None
 
     def __enter__(self) -> Pool:
         return self

@@ -41,6 +41,7 @@ class Worker:
         env: Mapping[str, str] | None = None,
         cpus: Sequence[int] = (),
         prefix: Sequence[str] = (),
+        rehearse: str | None = None,
     ) -> None:
         self.python = python
         self.preload = tuple(preload)
@@ -65,7 +66,9 @@ class Worker:
             start_new_session=True,
         )
         theirs.close()
-        options = {"preload": list(self.preload), "cpus": list(cpus)}
+        options: dict = {"preload": list(self.preload), "cpus": list(cpus)}
+        if rehearse is not None:
+            options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind.py
         self._control.send(protocol.encode(options))
         self._ready = False
 

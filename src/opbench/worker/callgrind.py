@@ -36,7 +36,7 @@ ALIASES = {"amd64": "x86_64", "arm64": "aarch64"}
 RUNNING_ON_VALGRIND = 0x1001
 #: Callgrind's own requests are numbered from the letters "CT".
 CALLGRIND = ord("C") << 24 | ord("T") << 16
-ZERO, TOGGLE_COLLECT, DUMP_AT, START = (CALLGRIND + number for number in (1, 2, 3, 4))
+TOGGLE_COLLECT, DUMP_AT, START = (CALLGRIND + number for number in (2, 3, 4))
 
 #: Where the dumps of a worker's children go: the pattern given to Valgrind, without the pid.
 OUT_VARIABLE = "OPBENCH_CALLGRIND_OUT"
@@ -89,9 +89,6 @@ class Requests:
         """Begin or end collecting: nothing but the call itself happens on this side of it."""
         self._call(self._toggle_at)
 
-    def zero(self):
-        self.ask(ZERO)
-
     def dump(self, name):
         """Write what was collected since the last dump, and begin anew. Returns the file."""
         text = ctypes.create_string_buffer(name.encode())
@@ -137,4 +134,3 @@ def rehearse(source):
     rehearsal.loop.close()
     requests().toggle()
     requests().toggle()
-    requests().zero()

@@ -91,7 +91,14 @@ def main(control_fd):
     control.setblocking(True)
     options = json.loads(control.recv(1 << 20).decode())
     try:
-        preload(options["preload"])
+        if "rehearse" in options:
+            from . import cache, callgrind, shadow
+
+            shadow.load(options["preload"], cache.folder())
+            preload(options["preload"])
+            callgrind.rehearse(options["rehearse"])
+        else:
+            preload(options["preload"])
     except BaseException as error:
         reason = "%s: %s" % (type(error).__name__, error)
         control.send(protocol.encode({"event": "broken", "reason": reason[:2000]}))

@@ -1,0 +1,132 @@
+"""The last part of a run: instructions of every case, by workers under Callgrind side by side.
+
+Counts do not mind company, so several workers share the cases; times do, so this begins when the
+last time has been taken. Results are kept by the calling thread alone, one by one.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from opbench.result import Metric, Result
+from opbench.run import instructions, outcome, valgrind
+from opbench.run.plan import Slot
+from opbench.run.pool import Kind
+from opbench.run.session import SessionEnded
+from opbench.run.worker_process import WorkerError
+
+if TYPE_CHECKING:
+    from opbench.run.runner import Runner
+
+#: A start under Valgrind costs as much as some ten cases: fewer do not deserve one more worker.
+CASES_PER_WORKER = 10
+#: Each holds a framework and its translation, about a gigabyte for torch.
+MOST_WORKERS = 4
+
+
+def count(runner: Runner, slots: Iterable[Slot]) -> None:
+    """Measure the metrics that are counted under Callgrind, for the slots that lack them."""
+    for metric in runner.metrics():
+        if metric.under != "callgrind":
+            continue
+        kinds: dict[Kind, list[Slot]] = {}
+        for slot in slots:
+            if slot.case.unsupported or runner.has(slot, metric):
+                continue
+            reason = instructions.unsupported(slot.case)
+            if reason:
+                place = runner.places.of(slot.environment)
+                runner.keep(slot, outcome.unsupported(slot.case, metric, reason, place))
+                continue
+            kind = runner.pool.counting_kind(slot.case, slot.environment)
+            kinds.setdefault(kind, []).append(slot)
+        for kind, todo in kinds.items():
+            _count_kind(runner, metric, kind, todo)
+
+
+def jobs_for(cases: int, asked: int) -> int:
+    most = asked or min(os.cpu_count() or 1, MOST_WORKERS, -(-cases // CASES_PER_WORKER))
+    return max(1, min(most, cases))
+
+
+def _count_kind(runner: Runner, metric: Metric, kind: Kind, slots: Sequence[Slot]) -> None:
+    jobs = jobs_for(len(slots), runner.request.jobs)
+    todo: queue.SimpleQueue[Slot] = queue.SimpleQueue()
+    for slot in slots:
+        todo.put(slot)
+    done: queue.SimpleQueue[tuple[Slot, list[Result]] | BaseException] = queue.SimpleQueue()
+    stop = threading.Event()
+    threads = [
+        threading.Thread(target=_work, args=(runner, metric, kind, number, todo, done, stop))
+        for number in range(jobs)
+    ]
+    try:
+        runner.workers(kind, range(jobs))  # side by side, and with one message if they cannot start
+    except WorkerError as error:
+        ended = SessionEnded("failed", str(error))
+        for slot in slots:
+            place = runner.places.of(slot.environment)
+            runner.keep(slot, outcome.failure(slot.case, metric, ended, place))
+        return
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in slots:
+            answer = done.get()
+            if isinstance(answer, BaseException):
+                raise answer
+            slot, results = answer
+            runner.listener.measuring([slot.case])
+            for result in results:
+                runner.keep(slot, result)
+    finally:
+        # On an interrupt the workers are ended by the pool, and the threads with them.
+        stop.set()
+        runner.pool.discard(kind)
+        for thread in threads:
+            thread.join()
+
+
+def _work(
+    runner: Runner,
+    metric: Metric,
+    kind: Kind,
+    number: int,
+    todo: queue.SimpleQueue[Slot],
+    done: queue.SimpleQueue[tuple[Slot, list[Result]] | BaseException],
+    stop: threading.Event,
+) -> None:
+    while not stop.is_set():
+        try:
+            slot = todo.get_nowait()
+        except queue.Empty:
+            return
+        try:
+            done.put((slot, _one(runner, metric, kind, number, slot)))
+        except BaseException as error:
+            if not stop.is_set():
+                done.put(error)
+            return
+
+
+def _one(runner: Runner, metric: Metric, kind: Kind, number: int, slot: Slot) -> list[Result]:
+    """One case in a fresh child; whatever it does there is its outcome, and no other case's."""
+    case, place = slot.case, runner.places.of(slot.environment)
+    timeout = runner.request.policy.timeout * valgrind.SLOWDOWN
+    try:
+        worker = runner.pool.workers(kind, [number])[0]
+        session = worker.open(memory_limit=runner.limit(case))
+        try:
+            session.prepare(case, case.seed, timeout)
+            answer = session.measure(metric.name, {"name": case.id}, timeout)
+        finally:
+            session.kill()  # Valgrind would write one more dump at an orderly end
+        return instructions.results(case, answer, place)
+    except SessionEnded as ended:
+        return [outcome.failure(case, metric, ended, place)]
+    except WorkerError as error:
+        return [outcome.failure(case, metric, SessionEnded("failed", str(error)), place)]

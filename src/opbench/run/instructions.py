@@ -1,0 +1,142 @@
+"""From Callgrind's dumps to results: per call, the empty loop taken off, noise set apart.
+
+Two things in a process depend on where memory happens to lie: how long an allocator searches and
+how many slots of a hash table are probed. Their internals are most of the noise of an instruction
+count, and rarely what anybody wants to know; so the metric `instructions` leaves them out, and
+`instructions_raw` and `allocations` stand beside it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from opbench.callgrind import Function, Profile, read
+from opbench.case import Case
+from opbench.result import Result, Sample
+from opbench.run import valgrind
+
+ALLOCATOR = re.compile(
+    r"(malloc|calloc|realloc|free|cfree|memalign|posix_memalign|aligned_alloc|reallocarray"
+    r"|(__libc|_int)_\w*(alloc|align|free)\w*|_mid_memalign|malloc_\w+|unlink_chunk|sysmalloc"
+    r"|systrim|tcache_\w+|arena_get\w*|alloc_perturb|_?mi_\w+"
+    r"|_?Py(Object|Mem)_(Raw)?(Malloc|Calloc|Realloc|Free)|_PyMem_\w+|pymalloc_\w+"
+    r"|(new|address_in)_arena\w*|arena_map\w*|allocate_from_new_pool|insert_to_\w+pool)"
+)
+HASH_TABLE = re.compile(
+    r"(unicodekeys_lookup_\w+|dictkeys_\w*lookup\w*|lookdict\w*|_Py_dict_lookup\w*"
+    r"|find_empty_slot|insertdict|insert_to_emptydict|insertion_resize|dictresize|build_indices\w*"
+    r"|compare_(unicode|generic)\w*|set_(lookkey|add_entry|insert_clean|table_resize)\w*)"
+)
+#: Where a request for memory enters an allocator.
+ENTRY = re.compile(
+    r"malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc|mi_(malloc|calloc|zalloc)\w*"
+    r"|_?PyObject_(Malloc|Calloc|Realloc)"
+)
+#: Without debug symbols of the C library (libc6-dbg) its static functions have no names; those
+#: are its allocator's, as far as code under test calls them.
+NAMELESS = ("libc.so", "ld-linux-x86-64.so", "ld-linux-aarch64.so")
+
+#: Filtered counts repeat; more than this between repeats says that the code does not.
+REPEATABLE = 0.001
+
+
+def noise(function: Function) -> bool:
+    """Whether its count depends on addresses rather than on the code under test."""
+    if function.name == "???":
+        return function.object in NAMELESS
+    return bool(ALLOCATOR.fullmatch(function.name) or HASH_TABLE.fullmatch(function.name))
+
+
+def allocations(profile: Profile) -> int:
+    """Requests for memory that came from outside of an allocator."""
+    return sum(
+        calls.count
+        for (caller, callee), calls in profile.calls.items()
+        if ENTRY.fullmatch(callee.name) and not ALLOCATOR.fullmatch(caller.name)
+    )
+
+
+def unsupported(case: Case) -> str:
+    """Why this case's instructions would mean nothing; empty when they can be counted."""
+    if case.threads > 1:
+        return (
+            f"with {case.threads} threads the count depends on how long they wait for each other; "
+            "instructions are counted for one thread"
+        )
+    if case.device != "cpu":
+        return f"Valgrind counts the processor's instructions, and cannot run {case.device}"
+    return valgrind.why_not()
+
+
+def profiles(answer: Mapping[str, Any]) -> list[Profile]:
+    """One profile per repeat, of all its calls together; the dumps are read and removed."""
+    parts = {key: [_take(path) for path in paths] for key, paths in answer["dumps"].items()}
+    found = [stmt - idle for stmt, idle in zip(parts["stmt"], parts["idle"])]
+    if "minus" in parts:
+        minus = [m - empty for m, empty in zip(parts["minus"], parts["empty"])]
+        found = [whole - part for whole, part in zip(found, minus)]
+    return found
+
+
+def results(case: Case, answer: Mapping[str, Any], place: Mapping[str, Any]) -> list[Result]:
+    number = int(answer["number"])
+    counted = profiles(answer)
+    quiet = [sum(c for f, c in p.own.items() if not noise(f)) for p in counted]
+    # The quietest repeat: lazily made state only adds.
+    best = min(range(len(counted)), key=quiet.__getitem__)
+    detail = {
+        "source": valgrind.SOURCE,
+        "calls": number,
+        "way": case.way,
+        "functions": counted[best].pack(),
+    }
+    raw = [profile.total for profile in counted]
+    asked = [allocations(profile) for profile in counted]
+    made = [
+        _result(case, "instructions", "instructions", quiet, number, detail, place),
+        _result(case, "instructions_raw", "instructions", raw, number, {}, place),
+        _result(case, "allocations", "count", asked, number, {}, place),
+    ]
+    if min(quiet) > 0 and max(quiet) > min(quiet) * (1 + REPEATABLE):
+        made[0] = made[0].with_warning(
+            "unrepeatable",
+            f"two counts of the same calls differ by {max(quiet) / min(quiet) - 1:.2%}: the code "
+            "grows something, draws random numbers or reads the time; let each call do the same",
+        )
+    return made
+
+
+def _result(
+    case: Case,
+    metric: str,
+    unit: str,
+    totals: list[int],
+    number: int,
+    detail: dict[str, Any],
+    place: Mapping[str, Any],
+) -> Result:
+    values = [total / number for total in totals]
+    return Result(
+        case_hash=case.hash,
+        metric=metric,
+        unit=unit,
+        estimate=min(values),
+        low=min(values),
+        high=max(values),
+        samples=tuple(Sample(value, order=i, n=number) for i, value in enumerate(values)),
+        detail=detail,
+        created=time.time(),
+        **place,
+    )
+
+
+def _take(path: str) -> Profile:
+    file = Path(path)
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        profile = read(lines)
+    file.unlink()
+    return profile
