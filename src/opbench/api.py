@@ -170,7 +170,6 @@ def prepare(
         budget=options.budget,
         cpus=options.cpus,
         jobs=options.jobs,
-        jobs=options.jobs,
         seed=options.seed,
     )
     return request, options
