@@ -96,3 +96,40 @@ def opbench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return call
+
+
+@pytest.fixture(scope="session")
+def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An OPBENCH_HOME with two real environments, `np22` and `np23`: built once for all tests."""
+    from opbench.run import environment_builds
+
+    home = tmp_path_factory.mktemp("opbench-home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPBENCH_HOME", str(home))
+        environment_builds.create("np22", ["numpy==2.2.6"])
+        environment_builds.create("np23", ["numpy==2.3.5"])
+    return home
+
+
+@pytest.fixture
+def git_project(tmp_path: Path) -> Callable[[dict[str, str]], str]:
+    """Call it with files and their content for a new commit of a project in `tmp_path/project`."""
+    top = tmp_path / "project"
+
+    def git(*words: str) -> str:
+        who = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+        command = ["git", "-C", str(top), *who, *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit(files: dict[str, str]) -> str:
+        if not top.exists():
+            top.mkdir()
+            git("init", "--quiet")
+        for name, content in files.items():
+            (top / name).parent.mkdir(parents=True, exist_ok=True)
+            (top / name).write_text(content)
+        git("add", "--all")
+        git("commit", "--quiet", "--message", "a change")
+        return git("rev-parse", "HEAD")
+
+    return commit
