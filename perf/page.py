@@ -27,10 +27,11 @@ def machine_line() -> str:
     versions = ", ".join(
         f"{name} {packages[name]}" for name in ("torch", "numpy") if name in packages
     )
+    load_now = load.get("load_1") or load.get("one") or "?"
     return (
         f"{cpu.get('model')}, {cpu.get('logical_cores')} cores, {memory:.0f} GiB"
-        f"{f', virtual ({virtual})' if virtual else ''}; Python {python.get('version')}; {versions}; "
-        f"load at the end {load.get('load_1') or load.get('one') or '?'}"
+        f"{f', virtual ({virtual})' if virtual else ''}; Python {python.get('version')}; "
+        f"{versions}; load at the end {load_now}"
     )
 
 

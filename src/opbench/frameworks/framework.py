@@ -6,6 +6,7 @@ subclasses `Framework` for what its framework does differently.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 
 from opbench.define.program import Program, Source, Tensor, lines
@@ -61,6 +62,9 @@ class Framework:
         reason = self.refusal(stage, program, device)
         grad = not reason and stage not in ("forward", "call")
         common = lines(
+            # A set-up that imports the framework itself makes its name local to the whole set-up,
+            # so our own lines above it need the import too.
+            self.imports() if imports_again(program.setup, self.imports()) else "",
             self.set_threads(threads),
             self.seed(),
             *(f"{t.name} = {self.tensor(t, device, grad and t.grad)}" for t in program.inputs),
@@ -96,3 +100,19 @@ class Framework:
     def training(self, stage: str, program: Program) -> tuple[str, str, str]:
         """Timed statement, additional set-up and untimed `before` of a stage that goes backward."""
         raise NotImplementedError
+
+
+def imports_again(source: str, imports: str) -> bool:
+    """Whether `source` binds, by an import of its own, a name that `imports` binds."""
+    if "import" not in source:
+        return False
+
+    def bound(text: str) -> set[str]:
+        return {
+            alias.asname or alias.name.split(".")[0]
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for alias in node.names
+        }
+
+    return bool(bound(source) & bound(imports))

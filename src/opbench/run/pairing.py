@@ -27,7 +27,7 @@ LEAST_ROUNDS = 3
 STARTS = {"paired": 4, "interleaved": 6}
 #: Sets of children per worker start, at most; beyond that the starts themselves decide.
 MOST_SETS = 6
-LEAST_SETS = {"paired": 2, "interleaved": 1}
+LEAST_SETS = 1
 
 
 def sample_pairs(group: Group, policy: Adaptive) -> None:
@@ -76,7 +76,7 @@ def _consider(group: Group, policy: Adaptive, design: str, allowance: float, las
         now = member.estimate()
         if now is not None and group.on_estimate is not None:
             group.on_estimate(member.case, now, member.spent)
-        if known and made >= LEAST_SETS[design]:
+        if known and made >= LEAST_SETS:
             member.done, member.stopped = True, "precise"
         elif out_of_time or last:
             member.done, member.stopped = True, "time"

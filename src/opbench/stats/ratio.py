@@ -24,7 +24,7 @@ from opbench.stats.estimate import LAYOUT, LAYOUT_WEIGHT, Placed, median_error, 
 
 #: What identical code is known to scatter, relative, in logs; docs/statistics.md has the
 #: experiments. Between the children of one pair, forked from the same worker:
-CHILD_PAIR = 0.009
+CHILD_PAIR = 0.007
 #: What remains between worker starts when many children of each are averaged: code placed
 #: differently relative to its data favours one side or the other.
 START_PAIR = 0.003

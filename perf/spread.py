@@ -1,0 +1,171 @@
+"""How far do fresh runs of one tool differ from each other, at an equal wall budget?
+
+Each tool measures three small operators in a fresh process, in the same number of seconds, twenty
+times over; the tools take turns. What counts is the spread of a tool's own answers.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean, median, stdev
+
+TITLE = "Spread of the estimate over fresh runs, beside the peers"
+
+SETUP = "import torch; torch.set_num_threads(1); torch.manual_seed(0); "
+SETUP += "x = torch.randn(64, 64); w = torch.randn(64, 64)"
+OPERATORS = {"add": "x + w", "matmul": "x @ w", "sum": "x.sum()"}
+
+#: Wall seconds for the three operators together, worker starts and imports included.
+BUDGET = 12.0
+
+
+def measure(quick: bool = False) -> str:
+    rounds = 2 if quick else 20
+    answers: dict[str, dict[str, list[float]]] = {}
+    walls: dict[str, list[float]] = {}
+    for number in range(rounds):
+        for name, tool in TOOLS.items():
+            began = time.monotonic()
+            found = tool()
+            walls.setdefault(name, []).append(time.monotonic() - began)
+            for operator, value in found.items():
+                answers.setdefault(name, {}).setdefault(operator, []).append(value)
+        print(f"  round {number + 1} of {rounds}", flush=True)
+    lines = ["| tool | add | matmul | sum | mean spread | wall |"]
+    lines.append("| :-- | --: | --: | --: | --: | --: |")
+    spreads = {}
+    for name, found in answers.items():
+        each = {op: stdev(values) / mean(values) for op, values in found.items()}
+        spreads[name] = mean(each.values())
+        cells = " | ".join(f"{each[op]:.2%}" for op in OPERATORS)
+        lines.append(f"| {name} | {cells} | {spreads[name]:.2%} | {median(walls[name]):.1f} s |")
+    ours = spreads.pop("opbench")
+    best = min(spreads, key=lambda name: spreads[name])
+    share = ours / spreads[best]
+    verdict = "reached" if share <= 0.5 else "**missed**"
+    lines.append("")
+    lines.append(
+        f"Standard deviation over {rounds} fresh runs, relative. Ours is {share:.2f} of the best "
+        f"peer's ({best}); to reach: ≤ 0.5: {verdict}."
+    )
+    return "\n".join(lines)
+
+
+def opbench() -> dict[str, float]:
+    """Worker starts are part of the budget, as imports are part of the peers'."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "three.toml"
+        entries = [
+            f'[[benchmark]]\nname = "{name}"\nstmt = "{stmt}"\n'
+            f'setup = """{SETUP}"""\nglobals = "import torch"\nframework = "torch"\n'
+            for name, stmt in OPERATORS.items()
+        ]
+        path.write_text("\n".join(entries))
+        out = Path(folder) / "out.json"
+        program = str(Path(sys.executable).parent / "opbench")
+        store = str(Path(folder) / "results.db")
+        each = "1.6s"
+        command = [program, "run", str(path), "--precision", "1.2%", "--max-time-per-case", each]
+        subprocess.run([*command, "--store", store], check=True, capture_output=True)
+        export = [program, "export", "-f", "json", "-o", str(out), "--store", store]
+        subprocess.run(export, check=True, capture_output=True)
+        page = json.loads(out.read_text())
+    return {entry["case"].split("/")[1]: entry["estimate"] for entry in page["results"]}
+
+
+def in_fresh_process(source: str) -> dict[str, float]:
+    answer = subprocess.run(
+        [sys.executable, "-c", source], check=True, capture_output=True, text=True
+    )
+    found: dict[str, float] = json.loads(answer.stdout)
+    return found
+
+
+def peer_source(body: str) -> str:
+    return (
+        "import json, sys, time\n"
+        f"SETUP = {SETUP!r}\nOPERATORS = {OPERATORS!r}\nBUDGET = {BUDGET!r}\n"
+        f"began = time.monotonic()\n{SETUP}\nfound = {{}}\n"
+        "for index, (name, stmt) in enumerate(OPERATORS.items()):\n"
+        "    left = (BUDGET - (time.monotonic() - began)) / (len(OPERATORS) - index)\n"
+        f"{body}\nprint(json.dumps(found))\n"
+    )
+
+
+TIMEIT = """    import timeit
+    timer = timeit.Timer(stmt, SETUP)
+    number, _ = timer.autorange()
+    once = timer.timeit(number)
+    repeats = max(3, int(left / once) - 2)
+    found[name] = min(timer.repeat(repeats, number)) / number"""
+
+TIMER = """    from torch.utils.benchmark import Timer
+    found[name] = Timer(stmt, SETUP).blocked_autorange(min_run_time=left).median"""
+
+
+def timeit_tool() -> dict[str, float]:
+    return in_fresh_process(peer_source(TIMEIT))
+
+
+def torch_timer() -> dict[str, float]:
+    return in_fresh_process(peer_source(TIMER))
+
+
+def pyperf_tool() -> dict[str, float]:
+    """Its own processes; as many as fit: each imports torch."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, stmt in OPERATORS.items():
+            out = Path(folder) / f"{name}.json"
+            command = [sys.executable, "-m", "pyperf", "timeit", "-s", SETUP, stmt, "-o", str(out)]
+            command += ["--processes", "2", "--values", "4", "--warmups", "1", "--min-time", "0.05"]
+            subprocess.run([*command, "--quiet"], check=True, capture_output=True)
+            import pyperf
+
+            found[name] = float(pyperf.Benchmark.load(str(out)).mean())
+    return found
+
+
+BENCHMARK_FILE = f"""import pytest
+{SETUP}
+OPERATORS = {OPERATORS!r}
+
+@pytest.mark.parametrize("name", list(OPERATORS))
+def test_operator(benchmark, name):
+    function = eval("lambda: " + OPERATORS[name])
+    benchmark(function)
+"""
+
+
+def pytest_benchmark_tool() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "test_operators.py"
+        path.write_text(BENCHMARK_FILE)
+        out = Path(folder) / "out.json"
+        seconds = (BUDGET - 4) / len(OPERATORS)
+        command = [sys.executable, "-m", "pytest", "-q", str(path), f"--benchmark-json={out}"]
+        command += [
+            f"--benchmark-max-time={seconds}",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            folder,
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+        page = json.loads(out.read_text())
+    return {entry["params"]["name"]: entry["stats"]["median"] for entry in page["benchmarks"]}
+
+
+TOOLS: dict[str, Callable[[], dict[str, float]]] = {
+    "opbench": opbench,
+    "timeit": timeit_tool,
+    "torch Timer": torch_timer,
+    "pyperf": pyperf_tool,
+    "pytest-benchmark": pytest_benchmark_tool,
+}
