@@ -16,6 +16,7 @@ from opbench.result import Result
 from opbench.store import tables
 from opbench.store.database import Database
 from opbench.store.errors import StoreError
+from opbench.store.history import StoredPoint, read_environments, read_metrics, read_points
 from opbench.store.insertion import insert_case, insert_new, insert_result
 from opbench.store.lookup import find_case_hashes, find_run_id
 from opbench.store.queries import read_cases, read_results
@@ -140,6 +141,11 @@ class Store:
             )
             return facts
 
+    def environments(self, fingerprints: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Facts by fingerprint, of those that are known."""
+        with self._database.reading() as connection:
+            return read_environments(connection, fingerprints)
+
     # --------------------------------------------------------------- results
 
     def add_result(self, run_id: str, case: Case, result: Result, replace: bool = False) -> bool:
@@ -212,7 +218,17 @@ class Store:
         with self._database.reading() as connection:
             return read_results(connection, wanted, samples)
 
+    def history(self, case_id: str, metric: str) -> list[StoredPoint]:
+        """One metric of one case over all runs, oldest first; rows of a few hundred bytes."""
+        with self._database.reading() as connection:
+            return read_points(connection, case_id, metric)
+
     # ----------------------------------------------------------------- cases
+
+    def metrics_of(self, case_id: str) -> list[str]:
+        """Names of the metrics that results of the case are stored for."""
+        with self._database.reading() as connection:
+            return read_metrics(connection, case_id)
 
     def cases(self, run: str | RunRecord | None = None) -> list[Case]:
         """By id; of the whole store, or those with a result in one run."""
