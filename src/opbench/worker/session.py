@@ -43,6 +43,7 @@ class Session:
             exec(self._code, self.module.__dict__)
         else:
             self.loop.close()
+            gc.collect()  # wrapped layers hold themselves in cycles, and their gradients with them
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)

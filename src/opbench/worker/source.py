@@ -131,6 +131,11 @@ def build(case):
     return module, compile(top, filename, "exec"), code
 
 
+def sections(case, filename):
+    """The sections of a case as statements whose line numbers point into its listing."""
+    return _listing(case, filename)[1]
+
+
 def _listing(case, filename):
     """The readable text of the case, and its sections as statements numbered by that text."""
     text = "# opbench case %s/%s %s\n" % (

@@ -1,12 +1,20 @@
-"""Peak bytes the framework allocates during one call, from its own allocator, not from RSS.
+"""Bytes the framework allocates during one call, from its own allocator, not from RSS.
 
-On the CPU torch's profiler reports every allocation and release as an event; the peak of their
-running sum is exact and repeats. On CUDA the caching allocator keeps that account itself. Where
-neither exists, Python's tracemalloc is asked, to which NumPy reports as well.
+The value is the peak of one call above the lowest level held in it. The detail has the rest: the
+bytes of each component (inputs, layer, gradients, …), what is held and at most held after each line
+of the statement, so after forward and after backward, and `max_memory`, the peak of everything.
+
+The case runs here line by line in a namespace of its own, from a fresh set-up on, so that every
+byte allocated since then is accounted for.
 """
 
+import ast
+import gc
 import sys
-import tracemalloc
+import time
+
+from .. import source
+from ..ledger import Cuda, Events, Traced, largest_rise
 
 DESCRIBE = {
     "name": "memory",
@@ -15,89 +23,113 @@ DESCRIBE = {
     "sampled": False,
 }
 
-#: Lazily made state (caches, grown lists) is gone after this many calls.
+#: Lazily made state (caches, an optimizer's averages, grown lists) is there after this many calls.
 SETTLING_CALLS = 2
-REPEATS = 3
+#: The account of one call repeats to the byte; a second call shows that it does.
+REPEATS = 2
+#: A call of many thousand allocations is slow to record, so it is recorded once, after one other.
+SLOW_CALL = 0.1
 
 
 def measure(session, _options):
-    session.run("calls", SETTLING_CALLS)
     torch = sys.modules.get("torch")
-    if torch is None:
-        source, one_call = "tracemalloc", _tracemalloc_call
-    elif session.case["device"].startswith("cuda"):
-        source, one_call = "cuda caching allocator", _cuda_call
-    else:
-        source, one_call = "torch allocator events", _torch_cpu_call
-    peaks = []
-    left = 0
-    for repeat in range(REPEATS + 1):
-        session.run("before")
-        peak, left = one_call(session, torch)
-        if repeat:  # the first one's releases are of memory whose allocation was not recorded
-            peaks.append(peak)
-    detail = {"source": source, "left_after": left}
-    components = {
-        name: bytes_of(session.evaluate(expression), torch)
-        for name, expression in session.case.get("components") or ()
-    }
-    if components:
-        detail["components"] = components
+    on_cuda = torch is not None and session.case["device"].startswith("cuda")
+    kind = Traced if torch is None else Cuda if on_cuda else Events
+    if on_cuda:
+        # Libraries keep workspaces from their first call on: part of the offset, in every case.
+        session.run("calls", 1)
+    session.loop.close()
+    gc.collect()
+    case = Lines(session)
+    with kind(torch) as ledger:
+        with ledger.piece("setup"):
+            case.run(case.setup)
+        with ledger.piece("settling"):
+            began = time.perf_counter()
+            case.call()
+            slow = time.perf_counter() - began > SLOW_CALL
+            for _ in range(0 if slow else SETTLING_CALLS - 1):
+                case.call()
+        repeats = 1 if slow else REPEATS
+        for _ in range(repeats):
+            gc.collect()
+            with ledger.piece("before"):
+                case.run(case.before)
+            for line in case.statement:
+                with ledger.piece(line.text):
+                    case.run([line])
+        components = {
+            name: storages_of(case.evaluate(expression), torch)
+            for name, expression in session.case.get("components") or ()
+        }
+    pieces = ledger.pieces()
+    per_call = 1 + len(case.statement)  # `before`, then the lines
+    rounds = [pieces[2 + i * per_call : 2 + (i + 1) * per_call] for i in range(repeats)]
+    peaks = [largest_rise(one[1:]) for one in rounds]
+    detail = account(rounds[-1], case.statement, ledger)
+    detail["components"] = by_component(components, ledger, rounds[-1][-1].end, torch, on_cuda)
+    if on_cuda:
+        detail["requested"] = {name: sum(found.values()) for name, found in components.items()}
+        detail["reserved"] = max(piece.reserved for piece in rounds[-1])
     return {"results": {"memory": {"samples": peaks, "detail": detail}}}
 
 
-def _torch_cpu_call(session, torch):
-    with torch.autograd.profiler.profile(profile_memory=True, use_kineto=True) as profile:
-        session.run("stmt")
-    events = [event for event in profile.kineto_results.events() if event.name() == "[memory]"]
-    events.sort(key=lambda event: event.start_ns())
-    return largest_rise(event.nbytes() for event in events)
+def account(pieces, statement, ledger):
+    """What is held after each line of one call, and at most during it."""
+    before, lines = pieces[0], pieces[1:]
+    stages = {"before": lines[0].start}
+    backward = next((i for i, line in enumerate(statement) if line.goes_backward), None)
+    if backward is None:
+        last = max((i for i, line in enumerate(statement) if not line.deletes), default=0)
+        stages["after_forward"] = lines[last].end
+    else:
+        stages["after_forward"] = lines[backward - 1].end if backward else before.end
+        stages["after_backward"] = lines[backward].end
+    return {
+        "source": ledger.source,
+        "left_after": lines[-1].end - lines[0].start,
+        "max_memory": max(piece.high for piece in lines),
+        "stages": stages,
+        "lines": [
+            {"source": line.name, "held": line.end, "peak": line.high} for line in lines[:40]
+        ],
+    }
 
 
-def largest_rise(changes):
-    """(most bytes held above the lowest level seen before, bytes left at the end).
-
-    A training step first lets go of the last step's gradients. Counting from the level at its
-    start would set what it then allocates off against them, as if gradients cost nothing.
-    """
-    held = lowest = rise = 0
-    for change in changes:
-        held += change
-        lowest = min(lowest, held)
-        rise = max(rise, held - lowest)
-    return rise, held
-
-
-def _cuda_call(session, torch):
-    torch.cuda.synchronize()
-    torch.cuda.reset_peak_memory_stats()
-    before = torch.cuda.memory_allocated()
-    session.run("stmt")
-    torch.cuda.synchronize()
-    return torch.cuda.max_memory_allocated() - before, torch.cuda.memory_allocated() - before
+def by_component(components, ledger, held, torch, on_cuda):
+    """Bytes of each component, and of what belongs to none of them: together, all that is held."""
+    sizes = block_sizes(torch) if on_cuda else {}
+    found = {
+        name: sum(sizes.get(address, size) for address, size in storages.items())
+        for name, storages in components.items()
+    }
+    # Two components may share a storage; it is held once.
+    every = {a: size for storages in components.values() for a, size in storages.items()}
+    known = sum(sizes.get(a, size) for a, size in every.items())
+    return {"offset": ledger.offset, **found, "other": max(0, held - ledger.offset - known)}
 
 
-def _tracemalloc_call(session, _torch):
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        tracemalloc.reset_peak()
-        session.run("stmt")
-        after, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    return peak - before, after - before
+def block_sizes(torch):
+    """What the caching allocator set aside at each address: it rounds up what is asked for."""
+    sizes = {}
+    for segment in torch.cuda.memory_snapshot():
+        address = segment["address"]
+        for block in segment["blocks"]:
+            sizes[address] = block["size"]
+            address += block["size"]
+    return sizes
 
 
-def bytes_of(value, torch):
-    """Bytes of the distinct storages behind a tensor, a module, or a collection of them."""
+def storages_of(value, torch):
+    """Address and bytes of the distinct storages behind a tensor, a module, or many of them."""
     storages = {}
     todo = [value]
     while todo:
         item = todo.pop()
         if torch is not None and isinstance(item, torch.Tensor):
             storage = item.untyped_storage()
-            storages[storage.data_ptr()] = storage.nbytes()
+            if storage.nbytes():
+                storages[storage.data_ptr()] = storage.nbytes()
         elif torch is not None and isinstance(item, torch.nn.Module):
             todo.extend(item.parameters())
             todo.extend(item.buffers())
@@ -107,4 +139,39 @@ def bytes_of(value, torch):
             todo.extend(item)
         elif hasattr(item, "nbytes"):
             storages[id(item)] = int(item.nbytes)
-    return sum(storages.values())
+    return storages
+
+
+class Line:
+    """One statement of the source, compiled so that its line numbers point into the listing."""
+
+    def __init__(self, node, filename):
+        self.text = " ".join(ast.unparse(node).split())[:200]
+        self.deletes = isinstance(node, ast.Delete)
+        self.goes_backward = any(
+            isinstance(part, ast.Attribute) and part.attr == "backward" for part in ast.walk(node)
+        )
+        self.code = compile(ast.Module(body=[node], type_ignores=[]), filename, "exec")
+
+
+class Lines:
+    """The sections of a case, to be run line by line in one namespace."""
+
+    def __init__(self, session):
+        filename = session.module.__file__
+        sections = source.sections(session.case, filename)
+        self.setup, self.before, self.statement, self.sync = (
+            [Line(node, filename) for node in sections[name]]
+            for name in ("SETUP", "BEFORE", "STMT", "SYNC")
+        )
+        self.names = dict(session.module.__dict__, seed=session.case["seed"])
+
+    def run(self, lines):
+        for line in lines:
+            exec(line.code, self.names)
+
+    def call(self):
+        self.run(self.before + self.statement + self.sync)
+
+    def evaluate(self, expression):
+        return eval(expression, self.names)
