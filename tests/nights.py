@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class Nights:
         *,
         case: Case = CASE,
         half: float = 0.02,
+        name: str = "nightly",
         commit: str = "",
         version: str = "0.1.0",
         on: dict[str, Any] | None = None,
@@ -49,11 +51,12 @@ class Nights:
         environment: str = "current",
         **more: Any,
     ) -> str:
-        run_id = f"{20261115 + self.count:08d}-120000-{self.count:04x}"
+        day = datetime.fromtimestamp(NOON + self.count * DAY, tz=timezone.utc)
+        run_id = f"{day:%Y%m%d-%H%M%S}-{self.count:04x}"
         self.store.begin_run(
             RunRecord(
                 run_id,
-                name="nightly",
+                name=name,
                 created=NOON + self.count * DAY,
                 version=version,
                 commit=commit or f"{self.count:x}" * 8,

@@ -16,6 +16,7 @@ from opbench.cli.compare import compare
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
 from opbench.cli.export import export
+from opbench.cli.history import history
 from opbench.cli.init import init
 from opbench.cli.list import list_
 from opbench.cli.run import run
@@ -37,6 +38,7 @@ app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)
 app.command("compare")(compare)
+app.command("history")(history)
 app.command("ab")(ab)
 app.command("selftest")(selftest)
 app.add_typer(env)

@@ -1,0 +1,204 @@
+"""The history of a case for the terminal: chart, points, and a sentence for every change.
+
+Shapes carry the meaning (▲ more, ▼ less, ◆ something else changed, × no value); colours, orange
+and blue, only repeat it. Eighty columns are enough.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from functools import partial
+from typing import TYPE_CHECKING
+
+from opbench.analyse.history import Change, History, Series
+from opbench.analyse.points import Difference, HistoryPoint
+from opbench.report.chart import GAP, Spot, chart
+from opbench.report.units import format_interval, format_percent, format_value
+from opbench.stats.changepoints import HOLD
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+MORE, LESS, OTHER = "▲", "▼", "◆"
+STYLES = {MORE: "orange3", LESS: "dodger_blue1", OTHER: "dim"}
+#: More points than this are abbreviated: the first, the last, and those beside a change.
+LISTED = 24
+FIRST, BESIDE, LAST = 2, 2, 8
+#: Digits of a commit, as `git log --oneline` shows.
+SHORT = 7
+
+
+def show(history: History, console: Console | None = None) -> None:
+    from rich.console import Console as RichConsole
+    from rich.text import Text
+
+    console = console or RichConsole(highlight=False)
+    for line in lines(history, console.width):
+        style = STYLES.get(line[:1], "")
+        console.print(Text(line, style=style), soft_wrap=True)
+
+
+def as_text(history: History, width: int = 80) -> str:
+    from rich.console import Console as RichConsole
+
+    stream = io.StringIO()
+    show(history, RichConsole(file=stream, width=width, highlight=False))
+    return stream.getvalue()
+
+
+def lines(history: History, width: int) -> list[str]:
+    count = history.runs
+    found = [f"{history.case_id} · {history.metric} · {count} run{'s' if count > 1 else ''}"]
+    for series in history.series:
+        found += ["", *_series(series, history, width)]
+    return found
+
+
+def _series(series: Series, history: History, width: int) -> list[str]:
+    where = " ".join(part for part in (series.hardware, f"({series.machine})") if part != "()")
+    title = f"environment {series.environment}" + (f" on {where}" if where else "")
+    found = [*textwrap.wrap(title, width), ""]
+    ends = tuple(_day(series.points[index]) for index in (0, -1))
+    if series.measured > 1:
+        label = partial(format_value, unit=history.unit)
+        plot = chart(_spots(series), width, label, (ends[0], ends[1]))
+        found += [*plot, *_legend(series, words(history)), ""]
+    found += [*_table(series, history, width), ""]
+    for change in series.changes:
+        found += textwrap.wrap(sentence(change, history), width, subsequent_indent="  ")
+    return found + textwrap.wrap(_conclusion(series), width)
+
+
+def _spots(series: Series) -> list[Spot]:
+    starts = [0, *(change.index for change in series.changes), len(series.points)]
+    levels = [change.level.before for change in series.changes[:1]]
+    levels += [change.level.after for change in series.changes]
+    marks = {change.index: MORE if change.rises else LESS for change in series.changes}
+    spots = []
+    for index, point in enumerate(series.points):
+        part = sum(index >= start for start in starts[1:-1])
+        mark = marks.get(index) or (OTHER if index in series.marks else "")
+        good = point.ok
+        spots.append(
+            Spot(
+                point.estimate if good else None,
+                point.low if good else None,
+                point.high if good else None,
+                levels[part] if levels else None,
+                mark,
+            )
+        )
+    return spots
+
+
+def _legend(series: Series, words: tuple[str, str]) -> list[str]:
+    changed = {change.index for change in series.changes}
+    told = [
+        f"{MORE} {words[0]}" if any(change.rises for change in series.changes) else "",
+        f"{LESS} {words[1]}" if any(not change.rises for change in series.changes) else "",
+        f"{OTHER} another environment, opbench or case" if set(series.marks) - changed else "",
+        f"{GAP} no value" if series.measured < len(series.points) else "",
+    ]
+    return [f"  {'   '.join(filter(None, told))}"] if any(told) else []
+
+
+def _table(series: Series, history: History, width: int) -> list[str]:
+    """Newest last."""
+    rows: list[tuple[str, ...]] = []
+    marks = {change.index: MORE if change.rises else LESS for change in series.changes}
+    shown = listed(len(series.points), list(marks))
+    # A name that all have tells nothing, and the room is scarce.
+    named = len({point.name for point in series.points}) > 1
+    before = -1
+    for index in shown:
+        if index > before + 1:
+            rows.append(("", f"… {index - before - 1} more", "", "", "", ""))
+        before = index
+        point = series.points[index]
+        note = ", ".join(told(difference) for difference in series.marks.get(index, ()))
+        if point.ok:
+            value = format_interval(point.estimate, point.low, point.high, history.unit)
+        else:
+            value, note = point.outcome, ", ".join(filter(None, (point.reason, note)))
+        mark = marks.get(index) or (OTHER if index in series.marks else "")
+        rows.append((mark, point.run_id, point.name if named else "", _commit(point), value, note))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    found = []
+    for mark, run, name, commit, value, note in rows:
+        cells = [f"{mark:<1}", f"{run:<{widths[1]}}"]
+        cells += [f"{cell:<{size}}" for cell, size in ((name, widths[2]), (commit, widths[3]))]
+        cells += [f"{value:>{widths[4]}}", note]
+        text = "  ".join(cell for cell, size in zip(cells, [1, *widths[1:], 1]) if size).rstrip()
+        found.append(text if len(text) <= width else text[: width - 1] + "…")
+    return found
+
+
+def listed(count: int, changes: Sequence[int]) -> list[int]:
+    """Which of many points are shown, by index; all of a few."""
+    if count <= LISTED:
+        return list(range(count))
+    beside = {at + near for at in changes for near in range(-BESIDE, BESIDE)}
+    kept = {*range(FIRST), *beside, *range(count - LAST, count)}
+    return sorted(index for index in kept if 0 <= index < count)
+
+
+def sentence(change: Change, history: History) -> str:
+    """`▲ slower by 5.1 % between run X (commit abc) and run Y (commit def): numpy 2.2 → 2.3`."""
+    mark = MORE if change.rises else LESS
+    places = " and ".join(
+        f"run {point.run_id}" + (f" (commit {_commit(point)})" if point.commit else "")
+        for point in (change.before, change.after)
+    )
+    others = [told(d) for d in change.differences if d.kind != "commit"]
+    if not others and any(d.kind == "commit" for d in change.differences):
+        others = ["only the commit changed"]
+    cause = ", ".join(others) or "nothing that is stored changed; look at the machine"
+    return f"{mark} {_moved(change, history)} between {places}: {cause}"
+
+
+def _moved(change: Change, history: History) -> str:
+    ratio = change.ratio
+    if ratio is None:
+        levels = (change.level.before, change.level.after)
+        return "from {} to {}".format(*(format_value(level, history.unit) for level in levels))
+    return f"{words(history)[ratio < 1]} by {format_percent(abs(ratio - 1))}"
+
+
+def words(history: History) -> tuple[str, str]:
+    """What a rise and a fall of the metric are called."""
+    return ("slower", "faster") if history.unit == "s" else ("more", "less")
+
+
+def told(difference: Difference) -> str:
+    """`numpy 2.2.6 → 2.3.5`."""
+    if difference.kind == "case":
+        return "the case was edited"
+    if difference.kind == "environment":
+        return "the environment changed"
+    ends = (difference.before or "none", difference.after or "none")
+    return f"{difference.name} {ends[0]} → {ends[1]}"
+
+
+def _conclusion(series: Series) -> str:
+    count = series.measured
+    if count == 0:
+        return "No run has a value."
+    if count == 1:
+        return "One run has a value: nothing can be said about change."
+    if count < 2 * HOLD:
+        return f"{count} runs: a change of level can be seen from {2 * HOLD} on."
+    if not series.changes:
+        return f"No change of level in {count} runs."
+    return ""
+
+
+def _commit(point: HistoryPoint) -> str:
+    return point.commit[:SHORT] + ("+" if point.dirty and point.commit else "")
+
+
+def _day(point: HistoryPoint) -> str:
+    # In UTC, as the ids of runs are.
+    return f"{datetime.fromtimestamp(point.created, tz=timezone.utc):%Y-%m-%d}"
