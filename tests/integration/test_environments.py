@@ -86,6 +86,21 @@ def test_a_file_is_read_where_its_framework_is(
     assert "read elsewhere" in refused.stderr
 
 
+def test_a_run_file_and_python_name_environments_too(
+    numpy_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPBENCH_HOME", str(numpy_home))
+    file = tmp_path / "two.toml"
+    file.write_text(
+        '[run]\nenvironments = ["np22", "current"]\n\n[[benchmark]]\nname = "n"\nstmt = "pass"\n'
+    )
+    request, settled = prepare({"targets": (str(file),)})
+    assert [place.name for place in request.environments] == ["np22", "current"]
+    assert settled.environments == ("np22", "current")
+    request, _ = prepare({"targets": (str(file),), "environments": "np23"})
+    assert [place.name for place in request.environments] == ["np23"]
+
+
 def outcome_at(rev: str, target: str) -> Result:
     """What the benchmark gives at a commit, by a real worker."""
     side = worktrees.environment_for(rev)

@@ -112,18 +112,19 @@ def run(
     # "stage" reads like any other axis to the person who types it.
     if "stage" in options["axes"]:
         options["stages"] = (*options["stages"], *options["axes"].pop("stage"))
-    if dry_run:
-        return _dry_run(targets or [], options)
-
     from rich.console import Console
 
-    from opbench.api import execute
     from opbench.cli.env import ready
-    from opbench.cli.progress import progress
-    from opbench.report.terminal import show
 
     console = Console(stderr=True)
     ready(options["environments"], console)
+    if dry_run:
+        return _dry_run(targets or [], options)
+
+    from opbench.api import execute
+    from opbench.cli.progress import progress
+    from opbench.report.terminal import show
+
     with progress(console) as listener:
         finished = execute(
             targets or [],
@@ -160,10 +161,12 @@ def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
             note = f"   (unsupported: {case.unsupported})" if case.unsupported else ""
             print(f"{case.id}{note}")
     cases = len(request.cases)
-    most = cases * settled.max_time_per_case
+    places = [place.name for place in request.environments]
+    where = f" in {', '.join(places)}" if places != ["current"] else ""
+    most = cases * len(places) * settled.max_time_per_case
     limit = settled.budget if settled.budget is not None else most
     print(
-        f"\n{cases} case{'s' if cases != 1 else ''}, {', '.join(settled.metrics)}; "
+        f"\n{cases} case{'s' if cases != 1 else ''}{where}, {', '.join(settled.metrics)}; "
         f"{request.policy.text}; at most about {_minutes(limit)}. Nothing was measured."
     )
     return 0
