@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbench.case import Label
 from opbench.define.definition import DefineError
+from opbench.define.reading import fraction, seconds
 from opbench.run.listener import Listener
 from opbench.run.plan import Baseline
 from opbench.run.recording import Finished, Recording
@@ -29,6 +31,15 @@ class Run(Finished):
         from opbench.report.terminal import as_text
 
         return as_text(self)
+
+
+#: Options that may be written as on the command line: "1%", "60s".
+QUANTITIES = {
+    "precision": fraction,
+    "budget": seconds,
+    "max_time_per_case": seconds,
+    "timeout": seconds,
+}
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,16 @@ class Options:
     def of(cls, given: Mapping[str, Any]) -> Options:
         """From keywords, or from the JSON of a stored run."""
         values = {key: value for key, value in given.items() if value is not None}
+        known = [each.name for each in fields(cls)]
+        for key, value in values.items():
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=3) or known
+                raise DefineError(f"run() has no option '{key}'; there is {', '.join(near)}")
+            if key in QUANTITIES:
+                try:
+                    values[key] = QUANTITIES[key](value)
+                except ValueError as error:
+                    raise DefineError(f"{key}: {error}") from None
         for key in ("targets", "keep", "metrics", "stages", "cpus", "environments"):
             if key in values:
                 one = values[key]
@@ -193,9 +214,12 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _calling_file() -> str:
-    for frame in inspect.stack()[2:]:
-        if not frame.filename.startswith("<"):
-            return frame.filename
+    frame = inspect.currentframe()
+    while frame is not None:
+        file, frame = frame.f_code.co_filename, frame.f_back
+        ours = Path(file).is_relative_to(Path(__file__).parent)
+        if not ours and not file.startswith("<"):
+            return file
     raise DefineError(
         "run() without a target measures the benchmarks of the file it is called from, and this "
         "is no file; name a suite or a file: run('tour')"

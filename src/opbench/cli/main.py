@@ -80,9 +80,6 @@ def explain(error: Exception) -> int:
     if isinstance(error, typer.Abort):
         print("opbench: interrupted", file=sys.stderr)
         return 130
-    if type(error).__name__ == "NoArgsIsHelpError":  # not a mistake: `opbench` alone is a question
-        print(error)
-        return 0
     if hasattr(error, "format_message"):  # a wrong option or argument, in the parser's words
         print(f"opbench: {error.format_message()}", file=sys.stderr)
         return 2

@@ -116,7 +116,8 @@ class Recording:
             status = "interrupted"
         finally:
             run.status = status
-            run.results = earlier + runner.results
+            again = {result.key() for _, result in runner.results}
+            run.results = [pair for pair in earlier if pair[1].key() not in again] + runner.results
             if self.store is not None:
                 self.store.finish_run(self.record.id, status)
                 self.store.close()

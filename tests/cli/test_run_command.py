@@ -1,0 +1,261 @@
+"""`opbench run` and the commands that read what it stored, as a person drives them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from opbench.store import Store
+
+
+@pytest.fixture
+def run(opbench, bench_file, fixed):
+    """Measures the small file, quickly."""
+
+    def call(*arguments: object, code: int = 0):
+        done = opbench("run", bench_file, *fixed, *arguments)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return call
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def read(where: str = ".opbench/results.db"):
+        with Store.open(tmp_path / where, create=False) as store:
+            return store.results(samples=True)
+
+    return read
+
+
+def ids(done) -> list[str]:
+    return re.findall(r"bench_\w+/\S+", done.stdout)
+
+
+def test_a_run_shows_its_table_and_stores_each_result_with_its_samples(run, stored):
+    done = run("--name", "first")
+    assert len(ids(done)) == 5
+    assert re.search(r"Run \S+ finished: 5 ok; results in \.opbench/results\.db", done.stdout)
+    results = stored()
+    assert [found.case.id for found in results] == ids(done)
+    for found in results:
+        # Three runs of two calls each, every one with its worker start.
+        assert [sample.n for sample in found.result.samples] == [2, 2, 2]
+        assert {sample.start for sample in found.result.samples} == {0, 1, 2}
+        assert found.result.policy == "fixed runs=3 repeats=2"
+        assert found.result.low < found.result.estimate < found.result.high
+
+
+def test_a_dry_run_lists_the_cases_and_touches_nothing(opbench, bench_file, tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    done = opbench("run", bench_file, "--dry-run", "-a", "n=3")
+    assert done.returncode == 0
+    assert "bench_small/total[n=3,mode=plain]/call" in done.stdout
+    assert "Nothing was measured" in done.stdout
+    assert [p for p in sorted(tmp_path.rglob("*")) if "__pycache__" not in p.parts] == before
+
+
+def test_no_save_shows_and_stores_nothing(run, tmp_path):
+    done = run("--no-save", "-k", "ordered")
+    assert "; not saved" in done.stdout
+    assert not (tmp_path / ".opbench").exists()
+
+
+def test_cases_are_chosen_by_substring_axis_and_stage(opbench, bench_file):
+    def listed(*options: str) -> list[str]:
+        chosen = opbench("list", bench_file, *options).stdout.splitlines()
+        dry = ids(opbench("run", bench_file, "--dry-run", *options))
+        assert dry == chosen
+        return chosen
+
+    assert listed("-k", "plain", "-k", "ordered") == [
+        "bench_small/total[n=1,mode=plain]/call",
+        "bench_small/total[n=10,mode=plain]/call",
+        "bench_small/ordered[n=100]/forward",
+    ]
+    assert listed("-a", "n=5,6", "-a", "mode=plain", "--stage", "call") == [
+        "bench_small/total[n=5,mode=plain]/call",
+        "bench_small/total[n=6,mode=plain]/call",
+    ]
+    assert listed("-a", "stage=forward") == ["bench_small/ordered[n=100]/forward"]
+
+
+def test_list_names_suites_and_hashes(opbench, bench_file):
+    assert "tour" in opbench("list").stdout
+    line = opbench("list", bench_file, "-k", "ordered", "--hash").stdout
+    assert re.fullmatch(r"[0-9a-f]{12}  bench_small/ordered\[n=100\]/forward\n", line)
+
+
+def test_seed_and_threads_reach_the_case(run, stored):
+    run("-k", "ordered", "--seed", "7", "--threads", "2")
+    (found,) = stored()
+    assert (found.case.seed, found.case.threads) == (7, 2)
+
+
+def test_workers_are_pinned_to_the_cpus_asked_for(opbench, tmp_path, fixed):
+    cpu = max(os.sched_getaffinity(0))
+    path = tmp_path / "bench_pinned.py"
+    path.write_text(
+        "import os\nimport opbench as ob\n\n@ob.bench\ndef pinned():\n"
+        f"    assert os.sched_getaffinity(0) == {{{cpu}}}\n"
+    )
+    done = opbench("run", path, *fixed, "--cpus", cpu)
+    assert done.returncode == 0, done.stdout
+
+
+def test_memory_beside_time(run, stored):
+    run("-k", "ordered", "--metric", "time,memory")
+    assert {found.result.metric for found in stored()} == {"time", "memory"}
+    memory = next(found.result for found in stored() if found.result.metric == "memory")
+    # sorted() of 100 items makes a list: at least 100 pointers of 8 bytes.
+    assert 800 <= memory.estimate < 2000
+
+
+def test_a_comparison_with_a_baseline_has_a_column_of_factors(opbench, bench_file, stored):
+    done = opbench(
+        "run", bench_file, "-k", "total", "-a", "n=2000", "--baseline", "mode=plain",
+        "--precision", "20%", "--max-time-per-case", "1s",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    row = next(line for line in done.stdout.splitlines() if "doubled" in line)
+    factor, low, high = map(float, re.search(r"(\S+) \[(\S+), (\S+)\]", row).groups())
+    assert low < factor < high
+    # Twice as much to add up takes about twice as long.
+    assert 1.5 < factor < 2.7
+    assert {found.result.group for found in stored()} != {""}
+
+
+OUTCOMES = """
+import os, sys, time, ctypes
+import opbench as ob
+
+ENDS = ["fine", "prints", "raises", "exits", "segfault", "abort", "hang", "memory", "cannot"]
+
+@ob.bench(end=ENDS)
+def case(end):
+    if end == "prints":
+        print("{}" * 10, file=sys.stderr)
+    elif end == "raises":
+        raise ValueError("not today")
+    elif end == "exits":
+        sys.exit(3)
+    elif end == "segfault":
+        ctypes.string_at(0)
+    elif end == "abort":
+        os.abort()
+    elif end == "hang":
+        time.sleep(600)
+    elif end == "memory":
+        bytearray(1 << 45)
+    elif end == "cannot":
+        raise NotImplementedError("no kernel for this")
+"""
+
+
+def test_whatever_a_case_does_the_others_go_on_and_the_table_says_why(
+    opbench, tmp_path, fixed, stored, marked, eventually
+):
+    path = tmp_path / "bench_ends.py"
+    path.write_text(OUTCOMES)
+    done = opbench("run", path, *fixed, "--timeout", "1s")
+    assert done.returncode == 1, done.stdout + done.stderr
+    outcomes = {found.case.axes["end"]: found.result.outcome_text for found in stored()}
+    assert outcomes.pop("raises").startswith("failed: ValueError: not today")
+    assert outcomes.pop("exits").startswith("failed: called sys.exit(3)")
+    assert outcomes == {
+        "fine": "ok",
+        "prints": "ok",
+        "segfault": "crashed SIGSEGV",
+        "abort": "crashed SIGABRT",
+        "hang": "timeout: no answer within 1 s",
+        "memory": "out_of_memory: MemoryError",
+        "cannot": "unsupported: no kernel for this",
+    }
+    for text in ("crashed SIGSEGV", "ValueError: not today", "no answer within 1 s"):
+        assert text in done.stdout
+    assert "bench_ends/case[end=cannot]/call: unsupported: no kernel for this" in done.stdout
+    assert "2 ok" in done.stdout
+    assert eventually(lambda: marked() == [])
+
+
+def test_what_cannot_be_done_is_no_failure(opbench, tmp_path, fixed):
+    path = tmp_path / "bench_ends.py"
+    path.write_text(OUTCOMES)
+    done = opbench("run", path, *fixed, "-a", "end=fine,cannot")
+    assert done.returncode == 0
+    assert "1 ok, 1 unsupported" in done.stdout
+
+
+def test_cont_of_a_complete_run_measures_nothing_and_shows_everything(run, opbench, stored):
+    first = run("--name", "mine")
+    before = [found.result.created for found in stored()]
+    done = opbench("run", "--cont", "--name", "mine")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert ids(done) == ids(first)
+    assert [found.result.created for found in stored()] == before
+
+
+def test_runs_and_exports_read_what_was_stored(run, opbench, tmp_path):
+    run("-k", "total", "--name", "nightly")
+    run("-k", "ordered")
+    listed = opbench("runs").stdout
+    assert "nightly" in listed
+    assert "4 ok" in listed
+    assert "1 ok" in listed
+    rows = list(csv.DictReader(io.StringIO(opbench("export", "nightly").stdout)))
+    assert len(rows) == 4
+    assert {row["label.mode"] for row in rows} == {"plain", "doubled"}
+    data = json.loads(opbench("export", "all", "--format", "json").stdout)
+    assert len(data["results"]) == 5
+    page = opbench("export", "last", "--format", "md").stdout
+    assert "| `bench_small/ordered[n=100]/forward` |" in page
+    done = opbench("export", "all", "-o", "all.csv")
+    assert done.returncode == 0
+    assert len((tmp_path / "all.csv").read_text().splitlines()) == 6
+
+
+def test_show_finds_a_case_by_any_unique_part_of_its_name_or_hash(run, opbench, stored):
+    run("-k", "ordered")
+    (found,) = stored()
+    for name in (found.case.id, found.case.hash[:8], "ordered"):
+        done = opbench("show", name)
+        assert done.returncode == 0, done.stderr
+        assert found.case.id in done.stdout
+        assert "ordered(*args)" in done.stdout
+
+
+def test_the_script_of_a_case_runs_alone_and_agrees_with_the_stored_time(
+    opbench, bench_file, tmp_path, stored
+):
+    script = tmp_path / "alone.py"
+    ratios = []
+    # Another program may take the machine during one measurement or the other.
+    while len(ratios) < 4 and not any(1 / 1.5 < ratio < 1.5 for ratio in ratios):
+        done = opbench("run", bench_file, "-k", "plain", "-a", "n=5000", "--precision", "5%")
+        assert done.returncode == 0
+        found = stored()[-1]
+        script.write_text(opbench("show", found.case.hash, "--script").stdout)
+        alone = subprocess.run(
+            [sys.executable, "-I", script], capture_output=True, text=True, env={}, timeout=60
+        )
+        assert alone.returncode == 0, alone.stderr
+        seconds = float(re.search(r"median_seconds (\S+)", alone.stdout).group(1))
+        ratios.append(seconds / found.result.estimate)
+    assert 1 / 1.5 < ratios[-1] < 1.5, ratios
+
+
+def test_the_example_that_init_writes_can_be_listed(opbench, tmp_path):
+    assert opbench("init", "bench_mine.py").returncode == 0
+    done = opbench("list", "bench_mine.py")
+    assert done.returncode == 0, done.stderr
+    assert "bench_mine/" in done.stdout
+    assert opbench("init", "bench_mine.py").returncode == 2

@@ -1,0 +1,225 @@
+"""Runs that are interrupted, killed, continued, or not alone: nothing finished is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from opbench.store import Store
+
+CASES = 24
+BENCH = f"""
+import opbench as ob
+
+@ob.bench(n={list(range(CASES))})
+def case(n):
+    sum(range(2000))
+"""
+QUICK = ("--num-runs", "6", "--num-repeats", "50")
+
+
+@pytest.fixture
+def bench_file(tmp_path) -> Path:
+    path = tmp_path / "bench_many.py"
+    path.write_text(BENCH)
+    return path
+
+
+def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "opbench.cli.main", "run", *map(str, arguments)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "160"},
+    )
+
+
+def stored(path: Path) -> dict[str, float]:
+    """When each case was measured, of the latest run; nothing when there is none yet."""
+    if not path.exists():
+        return {}
+    with Store.open(path, create=False) as store:
+        runs = store.runs()
+        if not runs:
+            return {}
+        results = store.results(run=runs[0], samples=True)
+    measured = {found.case.id: found.result.created for found in results}
+    assert len(measured) == len(results), "a case has two results"
+    # Whole results only: all six runs of each.
+    assert all(len(found.result.samples) == 6 for found in results)
+    return measured
+
+
+def test_a_run_killed_again_and_again_is_completed_by_cont(
+    bench_file, tmp_path, marked, eventually
+):
+    store = tmp_path / "results.db"
+    pause = random.Random(20261115)
+    before: dict[str, float] = {}
+    kills = 0
+    for _ in range(8):
+        begun = bool(before) or (store.exists() and _has_run(store))
+        what = ["--cont"] if begun else [bench_file, *QUICK]
+        run = started(tmp_path, *what, "--store", store)
+        try:
+            run.wait(pause.uniform(0.6, 2.0))
+            break
+        except subprocess.TimeoutExpired:
+            run.kill()
+            run.communicate()
+            kills += 1
+        assert eventually(lambda: marked() == []), "processes were left behind"
+        now = stored(store)
+        assert before.items() <= now.items(), "something finished was lost or measured again"
+        before = now
+    assert kills >= 2
+    last = started(tmp_path, "--cont", "--store", store)
+    _out, said = last.communicate(timeout=100)
+    assert last.returncode == 0, said
+    now = stored(store)
+    assert before.items() <= now.items()
+    assert len(now) == CASES
+    # What it said while it went on is what was missing, and nothing else.
+    assert said.count("bench_many/case") == CASES - len(before)
+    with Store.open(store, create=False) as opened:
+        assert [record.status for record in opened.runs()] == ["finished"]
+    assert eventually(lambda: marked() == [])
+
+
+def _has_run(path: Path) -> bool:
+    with Store.open(path, create=False) as store:
+        return bool(store.runs())
+
+
+def test_ctrl_c_ends_the_children_keeps_what_is_finished_and_says_how_to_continue(
+    bench_file, tmp_path, marked, eventually
+):
+    run = started(tmp_path, bench_file, *QUICK, "--name", "mine")
+    assert run.stderr is not None
+    assert "bench_many/case[n=0]/call" in run.stderr.readline()
+    run.send_signal(signal.SIGINT)
+    out, said = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "opbench run --cont --name mine" in said
+    assert "Traceback" not in said
+    assert eventually(lambda: marked() == [])
+    before = stored(tmp_path / ".opbench" / "results.db")
+    assert 1 <= len(before) < CASES
+    assert "interrupted" in out
+    done = started(tmp_path, "--cont", "--name", "mine")
+    done.communicate(timeout=100)
+    assert done.returncode == 0
+    now = stored(tmp_path / ".opbench" / "results.db")
+    assert before.items() <= now.items()
+    assert len(now) == CASES
+
+
+@pytest.mark.parametrize("setting", ["import", "setup", "call"])
+def test_ctrl_c_while_the_users_code_hangs(tmp_path, marked, eventually, setting):
+    path = tmp_path / "bench_hangs.py"
+    flag = tmp_path / "hanging"
+    hang = f"open({str(flag)!r}, 'w').close(); time.sleep(600)"
+    path.write_text(
+        "import time\nimport opbench as ob\n"
+        + (f"{hang}\n" if setting == "import" else "")
+        + "@ob.bench\ndef case():\n"
+        + (f"    {hang}\n" if setting == "setup" else "")
+        + "    def call():\n"
+        + (f"        {hang}\n" if setting == "call" else "        pass\n")
+        + "    yield call\n"
+    )
+    run = started(tmp_path, path, *QUICK)
+    assert eventually(flag.exists)
+    run.send_signal(signal.SIGINT)
+    _out, said = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "Traceback" not in said
+    assert eventually(lambda: marked() == [])
+
+
+def test_a_failing_case_is_not_measured_again_by_cont(opbench, tmp_path):
+    path = tmp_path / "bench_fails.py"
+    path.write_text(
+        "import opbench as ob\n@ob.bench(n=[1, 2])\ndef case(n):\n    assert n == 1, 'no good'\n"
+    )
+    assert opbench("run", path, *QUICK).returncode == 1
+    done = opbench("run", "--cont")
+    assert done.returncode == 1
+    assert done.stderr == ""
+    assert "no good" in done.stdout
+
+
+def test_cont_measures_what_an_edited_file_changed(opbench, bench_file, tmp_path):
+    assert opbench("run", bench_file, *QUICK, "-k", "n=1]").returncode == 0
+    bench_file.write_text(BENCH.replace("2000", "1000"))
+    done = opbench("run", "--cont")
+    assert done.returncode == 0
+    # The same name, other code: another case.
+    assert done.stderr.count("bench_many/case[n=1]/call") == 1
+
+
+def test_a_group_that_lacks_one_side_is_measured_as_a_whole_and_stored_once(tmp_path, opbench):
+    path = tmp_path / "bench_pair.py"
+    path.write_text(
+        "import opbench as ob\n@ob.bench(mode=['a', 'b'])\ndef case(mode):\n    sum(range(500))\n"
+    )
+    quick = ("--precision", "20%", "--max-time-per-case", "300ms")
+    assert opbench("run", path, *quick, "--baseline", "mode=a").returncode == 0
+    where = tmp_path / ".opbench" / "results.db"
+    with Store.open(where) as store:
+        run = store.runs()[0]
+        first = {found.case.axes["mode"]: found.result for found in store.results(run=run)}
+        _forget(store, first["b"].case_hash)
+    done = opbench("run", "--cont")
+    assert done.returncode == 0, done.stderr
+    assert "2 ok" in done.stdout
+    with Store.open(where, create=False) as store:
+        second = {found.case.axes["mode"]: found.result for found in store.results(samples=True)}
+    assert set(second) == {"a", "b"}
+    # Both sides stem from the same sitting, or their pairing would be made up.
+    assert second["a"].created > first["a"].created
+    assert second["a"].group == second["b"].group != ""
+    orders = [{sample.order for sample in second[mode].samples} for mode in "ab"]
+    assert not orders[0] & orders[1]
+
+
+def _forget(store: Store, case_hash: str) -> None:
+    """As if the run had been killed before this result."""
+    from sqlalchemy import delete
+
+    from opbench.store import tables
+
+    with store._database.writing() as connection:
+        connection.execute(delete(tables.results).where(tables.results.c.case_hash == case_hash))
+
+
+def test_two_runs_write_to_one_store_at_once(bench_file, tmp_path, marked, eventually):
+    runs = [started(tmp_path, bench_file, *QUICK, "--name", name) for name in ("a", "b")]
+    for run in runs:
+        _out, said = run.communicate(timeout=120)
+        assert run.returncode == 0, said
+    with Store.open(tmp_path / ".opbench" / "results.db", create=False) as store:
+        for name in ("a", "b"):
+            assert len(store.results(run=store.find_run(name))) == CASES
+    assert eventually(lambda: marked() == [])
+
+
+def test_a_run_without_a_store_keeps_its_results_to_itself(tmp_path, monkeypatch, bench_file):
+    import opbench
+
+    monkeypatch.chdir(tmp_path)
+    began = time.time()
+    run = opbench.run(bench_file, keep="n=1]", num_runs=3, num_repeats=2, save=False)
+    assert [result.ok for _, result in run] == [True]
+    assert run.results[0][1].created >= began
+    assert run.store == ""
+    assert not (tmp_path / ".opbench").exists()
