@@ -27,7 +27,7 @@ def machine_line() -> str:
     versions = ", ".join(
         f"{name} {packages[name]}" for name in ("torch", "numpy") if name in packages
     )
-    load_now = load.get("load_1") or load.get("one") or "?"
+    load_now = load.get("load_1m", "?")
     return (
         f"{cpu.get('model')}, {cpu.get('logical_cores')} cores, {memory:.0f} GiB"
         f"{f', virtual ({virtual})' if virtual else ''}; Python {python.get('version')}; "

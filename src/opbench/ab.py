@@ -16,7 +16,7 @@ from opbench.run.listener import Listener
 from opbench.run.plan import PlannedGroup
 from opbench.run.recording import Finished, Recording
 from opbench.run.runner import Request
-from opbench.run.worktrees import environment_for, target_in
+from opbench.run.worktrees import environment_for, resolve, target_in
 from opbench.store.records import StoredResult
 
 #: A comparison is sharper than an estimate: a ratio is known to half a percent where a time is
@@ -86,6 +86,8 @@ def _apart(first: Case, second: Case) -> Case:
 
 def _sides(environments: Sequence[str], commits: Sequence[str]) -> list[Environment]:
     if len(commits) == 2 and not environments:
+        for rev in commits:
+            resolve(rev)  # a mistake in the second is said before the first is checked out
         sides = [environment_for(rev) for rev in commits]
     elif len(environments) == 2 and not commits:
         sides = [find(name) for name in environments]

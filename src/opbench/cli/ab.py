@@ -52,6 +52,7 @@ def ab(
     from opbench.ab import ab as run_ab
     from opbench.analyse.gate import Gate
     from opbench.cli.comparison_output import give
+    from opbench.cli.env import ready
     from opbench.cli.progress import progress
 
     gate = Gate.parse(fail_on)
@@ -65,7 +66,9 @@ def ab(
         "max_time_per_case": max_time_per_case,
         "name": name,
     }
-    with progress(Console(stderr=True)) as listener:
+    console = Console(stderr=True)
+    ready(env, console)
+    with progress(console) as listener:
         finished, comparison = run_ab(
             targets,
             environments=env,
