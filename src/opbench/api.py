@@ -51,6 +51,8 @@ class Options:
     axes: Mapping[str, Sequence[Label]] = field(default_factory=dict)
     baseline: str | None = None
     metrics: tuple[str, ...] = ("time",)
+    #: Measures `time`: opbench's own clock, or that of python, torch or cuda.
+    clock: str = ""
     stages: tuple[str, ...] = ()
     device: str | None = None
     threads: int | None = None
@@ -158,7 +160,7 @@ def prepare(
     from opbench.define.targets import resolve
     from opbench.expand import expand
     from opbench.run.environments import current
-    from opbench.run.metrics import metrics
+    from opbench.run.metrics import chosen
     from opbench.run.plan import groups
     from opbench.run.runner import Request
 
@@ -168,9 +170,8 @@ def prepare(
     # A run file speaks where the person who runs it did not, a suite where neither did.
     wished = {**targets.options, **_given(given)}
     options = Options.of({**targets.suggested, **wished})
-    for metric in options.metrics:
-        if metric not in metrics():
-            raise DefineError(f"there is no metric '{metric}'; there is {', '.join(metrics())}")
+    measured = chosen(options.metrics, options.clock, options.device or "cpu")
+    options = replace(options, metrics=measured, clock="")
     cases = expand(
         targets.definitions,
         axes=options.axes,

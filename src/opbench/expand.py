@@ -135,11 +135,12 @@ def framework_of(definition: Definition, name: Label) -> frameworks.Framework:
 
 def parse(value: Label, axis: Axis) -> tuple[bool, Label]:
     """Whether the axis accepts the value, and the value in the type of the axis."""
-    for valid in axis.valid:
+    known = (*axis.valid, *axis.also)
+    for valid in known:
         if value == valid and type(value) is type(valid):
             return True, valid
     text = value if isinstance(value, str) else label_text(value)
-    for valid in axis.valid:
+    for valid in known:
         if text == label_text(valid):
             return True, valid
     if not axis.open:

@@ -29,6 +29,8 @@ class Axis:
     values: tuple[Label, ...]
     #: For a closed axis, every valid value; defaults to `values`.
     choices: tuple[Label, ...] = ()
+    #: Valid as well, but not worth listing: other spellings of a choice.
+    also: tuple[Label, ...] = ()
     #: An open axis takes values nobody listed. Sizes are open, names and switches are not.
     open: bool = False
 

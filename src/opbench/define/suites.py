@@ -29,7 +29,8 @@ SUITES: dict[str, Suite] = {
     "layers": Suite(
         "opbench.define.layers",
         "what per-sample gradients cost: torch.nn layers against Opacus, time and memory",
-        options={"baseline": "mode=baseline", "metrics": ("time", "memory")},
+        # One step of a large convolution takes minutes on a CPU, and is no hang.
+        options={"baseline": "mode=baseline", "metrics": ("time", "memory"), "timeout": 900.0},
     ),
 }
 

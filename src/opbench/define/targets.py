@@ -43,7 +43,7 @@ def resolve(
             from opbench.define.userfile import definitions_from
 
             found.definitions += definitions_from(path, python, env=env)
-        elif path.suffix == ".json" and _is_layer_config(path):
+        elif path.suffix not in (".py", ".toml") and _is_layer_config(path):
             _add_layer_config(path, found)
         elif path.suffix in RUN_FILES:
             _add_run_file(path, found)
@@ -71,8 +71,11 @@ def _add_layer_config(path: Path, found: Targets) -> None:
     from opbench.define import layers
     from opbench.define.layers.config import load
 
-    found.definitions += layers.configured(load(path), str(path))
+    config = load(path)
+    found.definitions += layers.configured(config, str(path))
     found.suggested.update(suites.SUITES["layers"].options)
+    if config.benchmark:
+        found.suggested["clock"] = config.benchmark
 
 
 def _add_run_file(path: Path, found: Targets) -> None:

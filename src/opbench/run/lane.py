@@ -31,6 +31,8 @@ class Lane:
     spent: float = 0.0
     warmup: dict[str, Any] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
+    #: What the metric saw beside each block: clocks of the GPU, where its number is from.
+    seen: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def open(cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int) -> Lane:
@@ -67,7 +69,9 @@ class Lane:
         """Its turn: wake, measure one block, pause again."""
         began = time.monotonic()
         n = n or self.n
-        timeout = self.policy.timeout + SLOWEST_BLOCK * n * self.per_call
+        # Without a warm-up nothing is known of a call: each of them may take its time.
+        unknown = n if not self.per_call else 1
+        timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
         answer = self.session.block(metric, n, timeout)
         self.session.pause()
         sample = Sample(
@@ -81,6 +85,8 @@ class Lane:
             switches=answer["switches"],
         )
         self.samples.append(sample)
+        if answer.get("seen"):
+            self.seen.append({"order": order, **answer["seen"]})
         self.own_bytes = max(self.own_bytes, answer["peak_bytes"])
         self.spent += time.monotonic() - began
         return sample

@@ -13,6 +13,7 @@ from opbench.define.layers import source
 from opbench.define.layers.names import (
     BASELINE,
     BATCH_SIZES,
+    CLASSIC,
     HOOKS,
     MODES,
     WRAPPED,
@@ -30,14 +31,16 @@ class LayerDefinition(Definition):
     warmups: int = 0
 
     def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
-        """`layer` only chooses, it labels nothing: the name says it already. A classic name that
-        begins with `gsm_` stands for one mode."""
-        seen: dict[tuple[tuple[str, Label], ...], None] = {}
-        for point in super().points(grid):
-            rest = {axis: value for axis, value in point.items() if axis != "layer"}
-            if not str(point["layer"]).startswith(WRAPPED) or rest["mode"] == HOOKS:
-                seen[tuple(rest.items())] = None
-        yield from map(dict, seen)
+        """`layer` only chooses, it labels nothing: the name says it already. A name that stands
+        for a layer in one mode (`gsm_linear`, `linear@ghost`) has that mode alone."""
+        asked = [mode_in(str(name)) for name in grid["layer"]]
+        modes = dict.fromkeys(mode for mode in asked if mode)
+        if None in asked:
+            modes |= dict.fromkeys(map(str, grid["mode"]))
+        elif tuple(grid["mode"]) != self.axes["mode"].values:
+            modes = {mode: None for mode in modes if mode in grid["mode"]}
+        rest = {axis: values for axis, values in grid.items() if axis != "layer"}
+        yield from super().points({**rest, "mode": [m for m in MODES if m in modes]})
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         mode, batch = str(point["mode"]), int(point["batch_size"] or 0)
@@ -51,6 +54,16 @@ class LayerDefinition(Definition):
             if layer.dp or mode != BASELINE:
                 program = replace(program, unsupported=missing_opacus())
             yield self.case(stage, "call", program, point, context)
+
+
+def in_mode(layer: str, mode: str) -> str:
+    """The name of a layer in one mode, for the axis `layer`."""
+    return f"{layer}@{mode}"
+
+
+def mode_in(name: str) -> str | None:
+    """The mode that a name on the axis `layer` stands for; None for all of them."""
+    return HOOKS if name.startswith(WRAPPED) else name.partition("@")[2] or None
 
 
 def missing_opacus() -> str:
@@ -70,12 +83,15 @@ def layer_definition(
     warmups: int = 0,
     origin: str = "",
 ) -> LayerDefinition:
+    classic = [name for name in (layer, WRAPPED + layer) if name in CLASSIC]
     return LayerDefinition(
         suite="layers",
         name=layer,
         program=never,
         axes={
-            "layer": Axis((layer,), choices=(layer, WRAPPED + layer)),
+            "layer": Axis(
+                (layer,), choices=tuple(classic), also=tuple(in_mode(layer, m) for m in MODES)
+            ),
             "mode": Axis(tuple(modes), choices=MODES),
             "batch_size": Axis(tuple(batch_sizes), open=True),
         },

@@ -1,0 +1,28 @@
+"""CUDA events around a loop of calls: launch-bound where the host is the slower side."""
+
+from .. import nvml
+from ..session import Unsupported
+from ..watch import Watch
+from .device_time import torch_with_cuda
+
+DESCRIBE = {
+    "name": "time_cuda",
+    "unit": "s",
+    "description": "time of one call between two CUDA events around a loop of calls",
+    "sampled": True,
+}
+
+
+def block(session, n):
+    torch = torch_with_cuda(session, "time_cuda")
+    if session.case["way"] != "repeatable":
+        raise Unsupported("events around a loop would time the preparation of this stage as well")
+    session.run("calls", 1)
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    with Watch() as watch:
+        torch.cuda.synchronize()
+        first.record()
+        session.timed("time", n)
+        last.record()
+        torch.cuda.synchronize()
+    return watch.sample(first.elapsed_time(last) / 1e3 / n, n, nvml.seen())

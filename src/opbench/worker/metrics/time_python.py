@@ -1,0 +1,16 @@
+"""The clock of Python's `timeit`: total time of a loop over its calls, nothing taken off."""
+
+from ..watch import Watch
+
+DESCRIBE = {
+    "name": "time_python",
+    "unit": "s",
+    "description": "wall-clock time of one call as timeit reports it, loop included",
+    "sampled": True,
+}
+
+
+def block(session, n):
+    with Watch() as watch:
+        spent = session.timed("time", n)
+    return watch.sample(spent / n / 1e9, n)
