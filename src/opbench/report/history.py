@@ -61,10 +61,9 @@ def _series(series: Series, history: History, width: int) -> list[str]:
     where = " ".join(part for part in (series.hardware, f"({series.machine})") if part != "()")
     title = f"environment {series.environment}" + (f" on {where}" if where else "")
     found = [*textwrap.wrap(title, width), ""]
-    ends = tuple(_day(series.points[index]) for index in (0, -1))
     if series.measured > 1:
         label = partial(format_value, unit=history.unit)
-        plot = chart(_spots(series), width, label, (ends[0], ends[1]))
+        plot = chart(_spots(series), width, label, _ends(series))
         found += [*plot, *_legend(series, words(history)), ""]
     found += [*_table(series, history, width), ""]
     for change in series.changes:
@@ -175,7 +174,7 @@ def words(history: History) -> tuple[str, str]:
 def told(difference: Difference) -> str:
     """`numpy 2.2.6 → 2.3.5`."""
     if difference.kind == "case":
-        return "the case was edited"
+        return "the measured code changed"
     if difference.kind == "environment":
         return "the environment changed"
     ends = (difference.before or "none", difference.after or "none")
@@ -199,6 +198,10 @@ def _commit(point: HistoryPoint) -> str:
     return point.commit[:SHORT] + ("+" if point.dirty and point.commit else "")
 
 
-def _day(point: HistoryPoint) -> str:
-    # In UTC, as the ids of runs are.
-    return f"{datetime.fromtimestamp(point.created, tz=timezone.utc):%Y-%m-%d}"
+def _ends(series: Series) -> tuple[str, str]:
+    """Days, or the time of day where it was one day; in UTC, as the ids of runs are."""
+    first, last = (
+        datetime.fromtimestamp(series.points[index].created, tz=timezone.utc) for index in (0, -1)
+    )
+    shape = "%H:%M" if first.date() == last.date() else "%Y-%m-%d"
+    return first.strftime(shape), last.strftime(shape)
