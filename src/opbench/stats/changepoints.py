@@ -107,7 +107,8 @@ def _scaled(points: Sequence[Point]) -> tuple[np.ndarray, list[float]]:
     values = np.array([point.value for point in points], dtype=float)
     sizes = sorted(map(abs, values.tolist()))
     unit = median_low(sizes) or sizes[-1] or 1.0
-    levels = np.log(values) if (values > 0).all() else np.clip(values / unit, -HUGE, HUGE)
+    with np.errstate(over="ignore"):
+        levels = np.log(values) if (values > 0).all() else np.clip(values / unit, -HUGE, HUGE)
     errors = []
     for point in points:
         if point.low is None or point.high is None:
