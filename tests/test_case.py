@@ -43,6 +43,7 @@ OTHER = {
     "setup": "x = 1",
     "globals": "import other",
     "before": "x = 2",
+    "prelude": "x = 3",
     "way": "each",
     "minus": "pass",
     "sync": "wait()",

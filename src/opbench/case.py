@@ -50,6 +50,8 @@ class Case:
     globals: str = ""
     #: Untimed source before each call (see `WAYS`).
     before: str = ""
+    #: For a case in another language: Python run first, which may write the file `model_path`.
+    prelude: str = ""
     way: str = "repeatable"
     #: With way `difference`: the statement whose time is subtracted.
     minus: str = ""
@@ -88,6 +90,8 @@ class Case:
         """
         identity = self.to_dict()
         del identity["preload"]
+        if not self.prelude:  # came later; cases without one keep the hash they had
+            del identity["prelude"]
         if self.module is not None:
             identity["module"] = {"module": self.module.module, "digest": self.module.digest}
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))

@@ -45,6 +45,10 @@ class Display(Listener):
         self._now, self._estimate = f"starting workers ({what})", ""
         self._draw(force=True)
 
+    def compiling(self, statements: int) -> None:
+        self._now, self._estimate = f"compiling {statements} C++ statements", ""
+        self._draw(force=True)
+
     def measuring(self, cases: Sequence[Case]) -> None:
         more = f" and {len(cases) - 1} beside it" if len(cases) > 1 else ""
         self._now, self._estimate = cases[0].id + more, ""

@@ -56,14 +56,25 @@ def definitions_from(
         error = found["error"]
         line = f" line {error['line']}" if error["line"] else ""
         # Our own refusals are sentences; Python's errors need their names.
-        kind = "" if error["type"] in ("BenchError", "SystemExit") else f"{error['type']}: "
+        kind = "" if error["type"] in ("BenchError", "SnippetError", "SystemExit") else f"{error['type']}: "
         raise UserFileError(f"{path}{line}: {kind}{error['message']}", error["traceback"])
-    if not found["benchmarks"]:
-        raise UserFileError(f"{path} defines no benchmark; decorate a function with @ob.bench")
+    if not found["benchmarks"] and not found["snippets"]:
+        raise UserFileError(
+            f"{path} defines no benchmark; decorate a function with @ob.bench, or write a snippet "
+            "with GroupedStmts from opbench.snippets"
+        )
     user = UserModule(found["module"], found["root"], found["digest"])
-    return [
-        definition_of(entry, path, user, tuple(found["modules"])) for entry in found["benchmarks"]
-    ]
+    modules = tuple(found["modules"])
+    made = [definition_of(entry, path, user, modules) for entry in found["benchmarks"]]
+    return made + (snippets_of(found["snippets"], path, user) if found["snippets"] else [])
+
+
+def snippets_of(entries: list[dict[str, Any]], path: Path, user: UserModule) -> list[Definition]:
+    from opbench.define.snippets.definition import definitions_of
+    from opbench.worker.stub.snippets.found import from_data
+
+    flat = [(tuple(entry["label"]), from_data(entry)) for entry in entries]
+    return definitions_of(path.stem, flat, user=user, origin=str(path))
 
 
 def definition_of(

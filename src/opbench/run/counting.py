@@ -35,7 +35,7 @@ def count(runner: Runner, slots: Iterable[Slot]) -> None:
             continue
         kinds: dict[Kind, list[Slot]] = {}
         for slot in slots:
-            if slot.case.unsupported or runner.has(slot, metric):
+            if runner.refusal(slot) is not None or runner.has(slot, metric):
                 continue
             reason = instructions.unsupported(slot.case)
             if reason:

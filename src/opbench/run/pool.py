@@ -37,6 +37,8 @@ class Pool:
         self._preload: dict[str, dict[str, None]] = {}
         for case in cases:
             self._preload.setdefault(case.framework, {}).update(dict.fromkeys(case.preload))
+        #: Compiled C++ statements of each environment: see `opbench.run.statements`.
+        self.libraries: dict[Environment, dict[str, str]] = {}
         self._workers: dict[tuple[Kind, int], Worker] = {}
         self._lock = threading.Lock()  # instructions are counted by several threads
         #: Where Callgrind writes, until its dumps are read.
@@ -74,7 +76,7 @@ class Pool:
                 worker.close()
                 worker = None
             if worker is None:
-                self._make_room(kind)
+                self._make_room(kind, starts)
                 worker = self._start(kind, start)
             self._workers.pop((kind, start), None)
             self._workers[(kind, start)] = worker  # the most recently used stands last
@@ -102,15 +104,22 @@ class Pool:
             cpus=self.cpus,
             prefix=prefix,
             rehearse=kind.rehearse,
+            libraries=self.libraries.get(kind.environment),
         )
 
     def has(self, kind: Kind, starts: Sequence[int]) -> bool:
         return all((kind, start) in self._workers for start in starts)
 
-    def _make_room(self, kind: Kind) -> None:
-        others = [key for key in self._workers if key[0] != kind]
-        while len(self._workers) >= MOST_ALIVE and others:
-            self._workers.pop(others.pop(0)).close()
+    def _make_room(self, kind: Kind, starts: Sequence[int]) -> None:
+        """End what was not used for longest, other kinds first; never a worker in use."""
+        spare = [
+            key
+            for key, worker in self._workers.items()
+            if worker.idle and not (key[0] == kind and key[1] in starts)
+        ]
+        spare.sort(key=lambda key: key[0] == kind)
+        while len(self._workers) >= MOST_ALIVE and spare:
+            self._workers.pop(spare.pop(0)).close()
 
     def close(self) -> None:
         for worker in self._workers.values():

@@ -24,6 +24,7 @@ from opbench.run.pool import Kind, Pool
 from opbench.run.sampling import Entry, Group
 from opbench.run.second_pass import spend_what_is_left
 from opbench.run.session import SessionEnded
+from opbench.run.statements import compiled
 from opbench.run.worker_process import Worker, WorkerError
 
 #: A child may take this share of the memory that was free when the run began.
@@ -75,6 +76,7 @@ class Runner:
         self.wide: list[WorkGroup] = []
         #: Seconds spent waiting for workers to start, for the account of where time went.
         self.start_seconds = 0.0
+        self._uncompiled: dict[tuple[Environment, str], SessionEnded] = {}
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._rng = random.Random(request.seed)
         self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
@@ -89,6 +91,7 @@ class Runner:
             self.deadline = time.monotonic() + self.request.budget
         with Pool(self.request.cases, cpus=self.request.cpus) as self.pool:
             todo = work(self.request.groups, self.request.environments)
+            self._compile([slot for group in todo for slot in group.slots])
             for index, group in enumerate(todo):
                 self._measure(group, len(todo) - index)
             spend_what_is_left(self)
@@ -100,9 +103,8 @@ class Runner:
 
     def _measure(self, planned: WorkGroup, left: int) -> None:
         for slot in planned.slots:
-            if slot.case.unsupported:
-                self._refuse(slot)
-        slots = [slot for slot in planned.slots if not slot.case.unsupported]
+            self._refuse(slot)
+        slots = [slot for slot in planned.slots if self.refusal(slot) is None]
         # A comparison needs both sides: where one is missing, the group is measured as a whole.
         here = [metric for metric in self.metrics() if not metric.under]
         if all(self.has(slot, metric) for slot in slots for metric in here):
@@ -124,12 +126,37 @@ class Runner:
                         place = self.places.of(slot.environment)
                         self.keep(slot, outcome.failure(slot.case, metric, ended, place))
 
+    def refusal(self, slot: Slot) -> SessionEnded | None:
+        """Why a case is not even tried: it is known to be unsupported, or does not compile."""
+        if slot.case.unsupported:
+            return SessionEnded("unsupported", slot.case.unsupported)
+        return self._uncompiled.get((slot.environment, slot.case.hash))
+
     def _refuse(self, slot: Slot) -> None:
-        place = self.places.of(slot.environment)
+        ended = self.refusal(slot)
         for metric in self.metrics():
-            if not self.has(slot, metric):
-                reason = slot.case.unsupported
-                self.keep(slot, outcome.unsupported(slot.case, metric, reason, place))
+            if ended is not None and not self.has(slot, metric):
+                place = self.places.of(slot.environment)
+                self.keep(slot, outcome.failure(slot.case, metric, ended, place))
+
+    def _compile(self, slots: Sequence[Slot]) -> None:
+        """Build the C++ statements to be measured, all together, before anything is timed."""
+        for environment in self.request.environments:
+            cases = [
+                slot.case
+                for slot in slots
+                if slot.environment == environment
+                and slot.case.language == "cpp"
+                and not slot.case.unsupported
+                and not all(self.has(slot, metric) for metric in self.metrics())
+            ]
+            if not cases:
+                continue
+            self.listener.compiling(len(cases))
+            found = compiled(cases, environment)
+            self.pool.libraries[environment] = found.libraries
+            for mark, ended in found.failures.items():
+                self._uncompiled[(environment, mark)] = ended
 
     def _sample(self, planned: WorkGroup, slots: Sequence[Slot], metric: Metric, left: int) -> None:
         group = self.group(slots, metric, planned.base_of(slots))
@@ -177,8 +204,10 @@ class Runner:
         worker = self.workers(self.pool.kind(case, slot.environment), [0])[0]
         try:
             lane = Lane.open(worker, case, policy, case.seed, self.limit(case))
-            answer = lane.session.measure(metric.name, {}, policy.timeout)
-            lane.session.close()
+            try:
+                answer = lane.session.measure(metric.name, {}, policy.timeout)
+            finally:
+                lane.session.close()
         except SessionEnded as ended:
             self.keep(slot, outcome.failure(case, metric, ended, place))
             return

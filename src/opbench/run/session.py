@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from opbench.case import Case
 from opbench.worker import protocol
+from opbench.worker.cpp_source import key_of
 
 
 class SessionEnded(Exception):
@@ -48,6 +49,7 @@ class Session:
         start: int,
         number: int,
         how_it_ended: Callable[[Session], SessionEnded],
+        libraries: Mapping[str, str] | None = None,
     ) -> None:
         self.channel = channel
         self.pid = pid
@@ -55,10 +57,16 @@ class Session:
         self.number = number
         self.ended: SessionEnded | None = None
         self._how_it_ended = how_it_ended
+        #: Compiled statements by their key, for cases in C++.
+        self._libraries = libraries or {}
         self._paused = False
+        #: Whether it was told to end; then its worker can do without it.
+        self.closed = False
 
     def prepare(self, case: Case, seed: int, timeout: float) -> dict[str, Any]:
-        message = {"op": "prepare", "case": case.to_dict(), "seed": seed}
+        message: dict[str, Any] = {"op": "prepare", "case": case.to_dict(), "seed": seed}
+        if case.language == "cpp":
+            message["library"] = self._libraries[key_of(message["case"])]
         return self.request(message, timeout)
 
     def warm_up(self, seconds: float, block_seconds: float, timeout: float) -> dict[str, Any]:
@@ -114,12 +122,14 @@ class Session:
     def close(self) -> None:
         """End the child politely; it leaves without running the framework's exit handlers."""
         self.wake()
+        self.closed = True
         self.channel.close()
 
     def kill(self) -> None:
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 kill(self.pid, signal.SIGKILL)
+        self.closed = True
         self.channel.close()
 
     def _signal(self, number: int) -> None:

@@ -42,9 +42,11 @@ class Worker:
         cpus: Sequence[int] = (),
         prefix: Sequence[str] = (),
         rehearse: str | None = None,
+        libraries: Mapping[str, str] | None = None,
     ) -> None:
         self.python = python
         self.preload = tuple(preload)
+        self.libraries = libraries
         #: Number of this worker start within the run: the unit of replication.
         self.start = start
         self.facts: dict = {}
@@ -97,6 +99,11 @@ class Worker:
         return self._process.pid
 
     @property
+    def idle(self) -> bool:
+        """Whether nobody needs a child of it."""
+        return all(session.closed for session in self._sessions.values())
+
+    @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
@@ -130,7 +137,8 @@ class Worker:
         finally:
             theirs.close()
         event = self._await("opened", number)
-        session = Session(protocol.Channel(ours), event["pid"], self.start, number, self._ended)
+        channel = protocol.Channel(ours)
+        session = Session(channel, event["pid"], self.start, number, self._ended, self.libraries)
         self._sessions[number] = session
         return session
 

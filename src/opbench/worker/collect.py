@@ -30,7 +30,7 @@ def collect(path):
         sys.argv = [path]
         if root not in sys.path:
             sys.path.insert(0, root)
-        import_as(module_name, path)
+        module = import_as(module_name, path)
         benchmarks = own_benchmarks(stub.registered(), module_name, stub.BenchError)
         return {
             "file": path,
@@ -39,6 +39,7 @@ def collect(path):
             "digest": digest(path, root),
             "modules": [name for name in PRELOADABLE if name in sys.modules],
             "benchmarks": benchmarks,
+            "snippets": stub.snippets.found_in(vars(module)),
         }
     except BaseException as error:  # sys.exit and KeyboardInterrupt included: nothing may escape
         return {"error": describe(error, path)}

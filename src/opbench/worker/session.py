@@ -34,6 +34,9 @@ class Session:
     def do_prepare(self, message):
         """Run globals and setup. A second prepare runs the setup anew, with another seed."""
         began = time.perf_counter()
+        if message["case"].get("language") == "cpp":
+            self._open_compiled(message)
+            return {"seconds": time.perf_counter() - began}
         if self.loop is None:
             self.case = message["case"]
             self._load_user_module()
@@ -123,6 +126,14 @@ class Session:
 
     def _metric(self, name):
         return importlib.import_module(__package__ + ".metrics." + name)
+
+    def _open_compiled(self, message):
+        from . import cpp
+
+        if self.loop is not None:
+            self.loop.close()
+        self.case = message["case"]
+        self.loop = cpp.Loop(self.case, message["library"], message["seed"])
 
     def _load_user_module(self):
         user = self.case.get("module")

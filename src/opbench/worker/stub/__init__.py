@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import types
 
+from . import snippets
 from .bench import BenchError, bench, registered
 
 __all__ = ["BenchError", "Nothing", "bench", "install", "registered"]
@@ -76,5 +77,7 @@ def install() -> types.ModuleType:
     stub.__path__ = []  # a package without submodules: `import opbench.x` says so
     stub.__dict__.update(bench=bench, BenchError=BenchError)
     sys.modules["opbench"] = stub
+    # The one submodule there is: definitions made with it are data, whoever made them.
+    stub.__dict__["snippets"] = sys.modules["opbench.snippets"] = snippets
     registered().clear()
     return stub

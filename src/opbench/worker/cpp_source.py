@@ -1,0 +1,160 @@
+"""C++ statements as source of one library: each a coroutine that sets up once and then runs blocks.
+
+As in Python, the variables of the setup must outlive a block and be plain names in the statement;
+a coroutine is C++'s generator. Every piece of a user's text stands below a `#line` that names it,
+so a compiler's message says whose line it means.
+"""
+
+import hashlib
+import re
+
+#: What the library answers to; `cpp.py` speaks it.
+RUN, NOTHING = 1, 2
+
+RUNTIME = r"""
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace opbench {
+struct Session {
+  struct promise_type {
+    int op = 0;
+    int64_t n = 0;
+    int64_t nanoseconds = 0;
+    std::string error;
+    Session get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() {
+      try {
+        throw;
+      } catch (const std::exception& e) {
+        error = e.what();
+      } catch (...) {
+        error = "it threw something that is no std::exception";
+      }
+      if (error.empty()) error = "an exception without a message";
+    }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+struct Next {
+  Session::promise_type* promise = nullptr;
+  bool await_ready() { return false; }
+  void await_suspend(std::coroutine_handle<Session::promise_type> h) { promise = &h.promise(); }
+  Session::promise_type& await_resume() { return *promise; }
+};
+inline int64_t clock() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+}  // namespace opbench
+
+#define OPBENCH_SHARED extern "C" __attribute__((weak, used, visibility("default")))
+OPBENCH_SHARED int64_t opbench_send(void* session, int op, int64_t n) {
+  auto handle = std::coroutine_handle<opbench::Session::promise_type>::from_address(session);
+  auto& promise = handle.promise();
+  promise.op = op;
+  promise.n = n;
+  handle.resume();
+  return handle.done() ? -1 : promise.nanoseconds;
+}
+OPBENCH_SHARED const char* opbench_error(void* session) {
+  auto handle = std::coroutine_handle<opbench::Session::promise_type>::from_address(session);
+  return handle.promise().error.c_str();
+}
+OPBENCH_SHARED void opbench_close(void* session) {
+  std::coroutine_handle<opbench::Session::promise_type>::from_address(session).destroy();
+}
+"""
+
+#: The empty assembly keeps the compiler from removing a loop, or from lifting loads out of it.
+STATEMENT = """
+static opbench::Session session_{key}(std::string model_path) {{
+#line 1 "{key}/setup"
+{setup}
+#line 1 "{key}/loop"
+for (;;) {{
+auto& opbench_now = co_await opbench::Next{{}};
+const int64_t opbench_n = opbench_now.n;
+const int64_t opbench_began = opbench::clock();
+if (opbench_now.op == {run}) {{
+for (int64_t opbench_i = 0; opbench_i < opbench_n; ++opbench_i) {{
+asm volatile("" ::: "memory");
+#line 1 "{key}/stmt"
+{stmt}
+#line 10 "{key}/loop"
+}}
+}} else {{
+for (int64_t opbench_i = 0; opbench_i < opbench_n; ++opbench_i) asm volatile("" ::: "memory");
+}}
+opbench_now.nanoseconds = opbench::clock() - opbench_began;
+}}
+}}
+extern "C" __attribute__((visibility("default"))) void* opbench_{key}(const char* model_path) {{
+  return session_{key}(model_path).handle.address();
+}}
+"""
+
+TORCH_NAMES = re.compile(r"\b(torch|at|c10)\b")
+#: What only the whole of torch's C++ API declares, and some ten seconds of compilation more.
+API_NAMES = re.compile(r"\btorch::(nn|optim|data|serialize|save|load|autograd|fft|special)\b")
+HEADERS = {"none": (), "tensor": ("torch/utils.h",), "all": ("torch/torch.h",)}
+TIERS = tuple(HEADERS)
+
+
+def key_of(case):
+    """Twenty hex digits over what is compiled; threads and seed are not part of it."""
+    text = "\0".join(case.get(name) or "" for name in ("globals", "setup", "stmt"))
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def tier_of(case):
+    """The least of torch's headers that the text seems to need."""
+    text = "\n".join(case.get(name) or "" for name in ("globals", "setup", "stmt"))
+    if API_NAMES.search(text):
+        return "all"
+    return "tensor" if TORCH_NAMES.search(text) else "none"
+
+
+def unit(cases, tier):
+    """The text of one translation unit; all its cases have the same global setup."""
+    headers = "".join("#include <%s>\n" % header for header in HEADERS[tier])
+    globals_ = cases[0].get("globals") or ""
+    text = '%s%s\n#line 1 "globals"\n%s\n' % (headers, RUNTIME, globals_)
+    for case in cases:
+        text += STATEMENT.format(
+            key=key_of(case), setup=case.get("setup") or "", stmt=case["stmt"], run=RUN
+        )
+    return text
+
+
+def unbalanced(source):
+    """What is wrong with the brackets of a piece of C++: an open one would swallow what follows."""
+    pairs = {")": "(", "]": "[", "}": "{"}
+    open_ones = []
+    bare = re.sub(
+        r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'',
+        lambda match: "\n" * match.group().count("\n"),
+        source,
+        flags=re.DOTALL,
+    )
+    for number, line in enumerate(bare.splitlines(), 1):
+        for character in line:
+            if character in "([{":
+                open_ones.append((character, number))
+            elif character in pairs:
+                if not open_ones or open_ones[-1][0] != pairs[character]:
+                    return number, "'%s' closes nothing" % character
+                open_ones.pop()
+    if open_ones:
+        character, number = open_ones[-1]
+        return number, "'%s' is never closed" % character
+    return None

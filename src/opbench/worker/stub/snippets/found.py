@@ -1,0 +1,63 @@
+"""The snippets that a user's module defines, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from .args import TimerArgs
+from .grouped import GroupedBenchmark
+from .tables import flatten
+
+
+def found_in(names: dict[str, Any]) -> list[dict[str, Any]]:
+    """Label and definition of every snippet among a module's names, in its order, each once.
+
+    A definition stands under the name of its variable, one in a dictionary under its own label.
+    """
+    entries: list[dict[str, Any]] = []
+    seen: set[int] = set()
+    for name, value in list(names.items()):
+        if name.startswith("_"):
+            continue
+        for label, snippet in labelled(name, value):
+            if id(snippet) not in seen:
+                seen.add(id(snippet))
+                entries.append({"label": list(label), **as_data(snippet)})
+    return entries
+
+
+def labelled(name: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
+    if is_snippet(value):
+        return [((name,), value)]
+    if isinstance(value, dict) and is_tree(value):
+        return list(flatten(value).items())
+    if isinstance(value, (tuple, list)) and value and all(is_snippet(one) for one in value):
+        # `benchmark = GroupedStmts(…),` is a tuple of one.
+        if len(value) == 1:
+            return [((name,), value[0])]
+        return [((name, str(index)), one) for index, one in enumerate(value)]
+    return []
+
+
+def is_snippet(value: Any) -> bool:
+    return isinstance(value, (GroupedBenchmark, TimerArgs))
+
+
+def is_tree(value: Any) -> bool:
+    return bool(value) and all(
+        is_snippet(one) or (isinstance(one, dict) and is_tree(one)) for one in value.values()
+    )
+
+
+def as_data(snippet: Any) -> dict[str, Any]:
+    if isinstance(snippet, GroupedBenchmark):
+        return {"grouped": snippet.to_dict()}
+    data = {field.name: getattr(snippet, field.name) for field in fields(snippet)}
+    return {"timer": dict(data, language=snippet.language.value)}
+
+
+def from_data(entry: dict[str, Any]) -> Any:
+    if "grouped" in entry:
+        return GroupedBenchmark.from_dict(entry["grouped"])
+    return TimerArgs(**entry["timer"])

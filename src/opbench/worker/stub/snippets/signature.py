@@ -1,0 +1,154 @@
+"""`f(x, w) -> y`: what a snippet reads and what it makes, checked against its statement.
+
+From a signature come a TorchScript function, its call in two languages and the tensor from which a
+backward pass starts. A signature that does not fit would fail late and obscurely, in a generated
+source; so it is held against the statement where it is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import re
+from dataclasses import dataclass
+from typing import Optional
+
+from .errors import SnippetError
+
+FORM = re.compile(r"^\s*\w+\s*\((?P<args>[^()]*)\)\s*->\s*(?P<outputs>.+?)\s*$")
+KNOWN = {"torch", "math", *dir(builtins)}
+
+
+@dataclass(frozen=True)
+class Signature:
+    args: tuple[str, ...]
+    #: Empty for `-> None`.
+    outputs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"f({', '.join(self.args)}) -> {', '.join(self.outputs) or 'None'}"
+
+
+def parse(text: Optional[str]) -> Optional[Signature]:
+    if text is None:
+        return None
+    match = FORM.match(text) if isinstance(text, str) else None
+    if match is None:
+        raise SnippetError(f"a signature is written 'f(x, w) -> y', not {text!r}")
+    args = names(match["args"], text)
+    outputs = () if match["outputs"] == "None" else names(match["outputs"].strip("()"), text)
+    return Signature(args, outputs)
+
+
+def names(text: str, signature: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    for name in found:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise SnippetError(f"signature {signature!r}: {name!r} is not a name")
+    if len(set(found)) < len(found):
+        raise SnippetError(f"signature {signature!r} has a name twice")
+    return found
+
+
+def check_python(signature: Signature, stmt: str, setup: str, closed: bool) -> None:
+    """Refuse outputs that are never assigned, arguments that nothing makes and, where the statement
+    becomes a function of its own (`closed`), names that would not be known in it."""
+    try:
+        tree = ast.parse(stmt)
+    except SyntaxError:
+        return  # the case itself will say so; the others of the file still run
+    assigned = stored(tree)
+    for output in signature.outputs:
+        if output not in assigned and output not in signature.args:
+            raise SnippetError(
+                f"signature {signature}: the statement never assigns {output} "
+                f"({last_line(stmt)}); write {output} = … in it, or -> None"
+            )
+    made = made_by(setup)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for argument in signature.args:
+        if made is not None and argument not in made:
+            raise SnippetError(
+                f"signature {signature}: setup does not make {argument}; it makes "
+                f"{', '.join(sorted(made)) or 'nothing'}"
+            )
+        if argument not in used:
+            raise SnippetError(
+                f"signature {signature}: the statement does not use {argument} ({last_line(stmt)})"
+            )
+    if not closed:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            known = node.id in assigned or node.id in signature.args or node.id in KNOWN
+            if not known:
+                line = stmt.splitlines()[node.lineno - 1].strip()
+                raise SnippetError(
+                    f"signature {signature}: line {node.lineno} of the statement uses {node.id}, "
+                    f"which is no argument of it: `{line}`"
+                )
+
+
+def check_cpp(signature: Signature, stmt: str, setup: str) -> None:
+    for output in signature.outputs:
+        if not mentions(stmt, output):
+            raise SnippetError(
+                f"signature {signature}: the C++ statement never mentions {output} "
+                f"({last_line(stmt)})"
+            )
+    for argument in signature.args:
+        if not mentions(stmt, argument):
+            raise SnippetError(
+                f"signature {signature}: the C++ statement does not use {argument} "
+                f"({last_line(stmt)})"
+            )
+        if not mentions(setup, argument):
+            raise SnippetError(f"signature {signature}: cpp_setup does not make {argument}")
+
+
+def check_makes(signature: Signature, setup: str) -> None:
+    """For models: the arguments they are called with must exist."""
+    made = made_by(setup)
+    for argument in signature.args:
+        if made is not None and argument not in made:
+            raise SnippetError(f"signature {signature}: setup does not make {argument}")
+
+
+def stored(tree: ast.AST) -> set[str]:
+    found = {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(a.asname or a.name).split(".")[0] for a in node.names}
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return found
+
+
+def made_by(setup: str) -> Optional[set[str]]:
+    """Names that the setup assigns; None when that cannot be told from its text."""
+    try:
+        tree = ast.parse(setup)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and any(a.name == "*" for a in node.names):
+            return None
+        if isinstance(node, ast.Name) and node.id in ("exec", "eval", "globals", "locals", "vars"):
+            return None
+    return stored(tree)
+
+
+def mentions(source: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", source) is not None
+
+
+def last_line(stmt: str) -> str:
+    lines = [line for line in stmt.splitlines() if line.strip()]
+    return f"line {len(stmt.rstrip().splitlines())}: `{lines[-1].strip()}`" if lines else "empty"
