@@ -60,7 +60,12 @@ def ab(
         [s for s in stored(finished) if s.result.environment == side.name] for side in sides
     )
     names = (sides[0].name, sides[1].name)
-    return finished, compare(base, new, names=names, margin=margin)
+    first, second = ([case.id for case in asked.cases] for asked, _ in requests)
+    return finished, replace(
+        compare(base, new, names=names, margin=margin),
+        only_base=tuple(id for id in first if id not in second),
+        only_new=tuple(id for id in second if id not in first),
+    )
 
 
 def stored(finished: Finished) -> list[StoredResult]:

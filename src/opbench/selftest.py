@@ -8,11 +8,14 @@ it would catch. Both go through the same pipeline, policy and verdicts as `opben
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib.util import find_spec
 
 from opbench.analyse.compare import Comparison, Row, compare_pairs
 from opbench.case import Case
+from opbench.define.definition import DefineError
 from opbench.result import Result
 from opbench.run.listener import Listener
 from opbench.run.plan import PlannedGroup
@@ -20,19 +23,69 @@ from opbench.run.policy import Adaptive
 from opbench.run.runner import Request, Runner
 from opbench.store.records import StoredResult
 
+
+@dataclass(frozen=True)
+class Workload:
+    """Small operators, where noise hurts most, and what they need."""
+
+    framework: str
+    operators: Mapping[str, str]
+    globals: str
+    setup: str
+    dtype: str = ""
+    preload: tuple[str, ...] = ()
+
+
 TORCH = """torch.set_num_threads(1)
 torch.manual_seed(seed)
 x = torch.randn(64, 64)
 w = torch.randn(64, 64)
 z = torch.randn(128, 128)"""
 
-#: Small operators, where noise hurts most: the cost of a call, of arithmetic, of memory, of views.
+#: The cost of a call, of arithmetic, of memory, of views.
 OPERATORS = {
     "add": "y = x + w",
     "matmul": "y = z @ z",
     "sum": "y = z.sum()",
     "view": "y = x.view(32, 128).t()",
 }
+
+#: For those without torch: the interpreter's own calls, loops, memory and text.
+PYTHON = Workload(
+    "python",
+    {
+        "call": "y = twice(7)",
+        "sum": "y = sum(numbers)",
+        "sort": "y = sorted(shuffled)",
+        "join": "y = ','.join(words)",
+    },
+    globals="import random\n\n\ndef twice(n):\n    return n + n",
+    setup="""numbers = list(range(200))
+shuffled = random.Random(seed).sample(range(50), 50)
+words = [str(n) for n in shuffled]""",
+)
+
+WORKLOADS = {
+    "torch": Workload("torch", OPERATORS, "import torch", TORCH, "float32", ("torch",)),
+    "python": PYTHON,
+}
+
+#: Calls on each side of an identical pair.
+CALLS = 20
+#: An effect is a fraction of calls with at most this many of them, or as many as it takes.
+MOST_CALLS = 100
+
+
+def workload(framework: str | None = None) -> Workload:
+    """That of a framework; without a name torch, or plain Python where torch is not installed."""
+    if framework is None:
+        return WORKLOADS["torch" if find_spec("torch") else "python"]
+    if framework not in WORKLOADS:
+        valid = ", ".join(WORKLOADS)
+        raise DefineError(f"there is no self-test with '{framework}'; there is {valid}")
+    if framework == "torch" and not find_spec("torch"):
+        raise DefineError("torch is not installed here; the self-test can do with python")
+    return WORKLOADS[framework]
 
 
 @dataclass(frozen=True)
@@ -52,8 +105,21 @@ class Trial:
         return self.row.verdict == "slower"
 
 
+@dataclass(frozen=True)
+class Tally:
+    """How many pairs of one effect were called different (an identical pair) or slower."""
+
+    effect: float
+    trials: int
+    found: int
+    #: 95 % interval of the share that was found.
+    low: float
+    high: float
+
+
 @dataclass
 class Report:
+    framework: str = "torch"
     trials: list[Trial] = field(default_factory=list)
 
     def of(self, effect: float) -> list[Trial]:
@@ -62,6 +128,21 @@ class Report:
     @property
     def effects(self) -> list[float]:
         return sorted({trial.effect for trial in self.trials})
+
+    @property
+    def tallies(self) -> list[Tally]:
+        """One per effect, smallest first: that of the false alarms is the first."""
+        rows = []
+        for effect in self.effects:
+            trials = self.of(effect)
+            hits = sum(trial.found if effect else trial.alarmed for trial in trials)
+            rows.append(Tally(effect, len(trials), hits, *share_interval(hits, len(trials))))
+        return rows
+
+    @property
+    def unmeasured(self) -> list[Trial]:
+        """Pairs that gave no ratio at all; the reason stands in their row."""
+        return [trial for trial in self.trials if trial.row.value is None]
 
     @property
     def detectable(self) -> float:
@@ -74,11 +155,12 @@ class Report:
         return sum(trial.seconds for trial in self.trials) / max(1, len(self.trials))
 
 
-def pair(operator: str, effect: float, number: int) -> tuple[Case, Case]:
+def pair(
+    operator: str, effect: float, number: int, using: Workload = WORKLOADS["torch"]
+) -> tuple[Case, Case]:
     """Two sides of which the second does `effect` more work; exactly, by counting calls."""
-    calls = round(1 / effect) if effect else 20
-    extra = 1 if effect else 0
-    statement = OPERATORS[operator]
+    extra, calls = calls_for(effect)
+    statement = using.operators[operator]
     sides = []
     for side, repeats in (("a", calls), ("b", calls + extra)):
         sides.append(
@@ -87,15 +169,23 @@ def pair(operator: str, effect: float, number: int) -> tuple[Case, Case]:
                 name=operator,
                 stage="forward",
                 stmt="\n".join([statement] * repeats),
-                setup=TORCH,
-                globals="import torch",
+                setup=using.setup,
+                globals=using.globals,
                 labels=(("effect", effect), ("pair", number), ("side", side)),
-                framework="torch",
-                dtype="float32",
-                preload=("torch",),
+                framework=using.framework,
+                dtype=using.dtype,
+                preload=using.preload,
             )
         )
     return sides[0], sides[1]
+
+
+def calls_for(effect: float) -> tuple[int, int]:
+    """Extra calls, and calls of the base: 2 % is 1 on top of 50, 40 % is 2 on top of 5."""
+    if not effect:
+        return 0, CALLS
+    share = Fraction(effect).limit_denominator(max(MOST_CALLS, math.ceil(1 / effect)))
+    return share.numerator, share.denominator
 
 
 def selftest(
@@ -104,25 +194,31 @@ def selftest(
     *,
     seconds: float = 10.0,
     precision: float = 0.005,
-    operators: Sequence[str] = tuple(OPERATORS),
+    framework: str | None = None,
+    operators: Sequence[str] = (),
     listener: Listener | None = None,
     seed: int | None = None,
 ) -> Report:
-    """`pairs` pairs for each operator and effect, each given at most `seconds`."""
+    """`pairs` pairs for each operator and effect, each given at most `seconds`.
+
+    `framework` is `torch` or `python`, the best there is by default; `operators` are all of its
+    own unless some are named.
+    """
+    using = workload(framework)
     plan = [
         (operator, effect, number)
         for number in range(pairs)
-        for effect in effects
-        for operator in operators
+        for effect in dict.fromkeys(effects)
+        for operator in operators or using.operators
     ]
-    groups = tuple(PlannedGroup(pair(*trial)) for trial in plan)
+    groups = tuple(PlannedGroup(pair(*trial, using)) for trial in plan)
     policy = Adaptive(precision=precision, max_time=seconds / 2)
     runner = Runner(
         Request(groups, policy, seed=seed), lambda _case, _result, _again: None, listener
     )
     runner.run()
     results = {case.hash: (case, result) for case, result in runner.results}
-    report = Report()
+    report = Report(using.framework)
     for (operator, effect, _), group in zip(plan, groups, strict=True):
         sides = [results[case.hash] for case in group.cases]
         comparison = judged(sides[0], sides[1])

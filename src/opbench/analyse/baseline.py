@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from opbench.case import Case
-from opbench.result import Result
+from opbench.result import Result, calm
 from opbench.run.plan import Baseline, baseline_of, groups
 from opbench.stats.estimate import Placed
 from opbench.stats.ratio import ratio
@@ -47,6 +47,4 @@ def _distinct(results: Iterable[tuple[Case, Result]]) -> list[Case]:
 
 
 def _placed(result: Result) -> list[Placed]:
-    calm = [sample for sample in result.samples if not sample.contended]
-    chosen = calm if 2 * len(calm) >= len(result.samples) else result.samples
-    return [(sample.start, sample.session, sample.value) for sample in chosen]
+    return [(sample.start, sample.session, sample.value) for sample in calm(result.samples)]

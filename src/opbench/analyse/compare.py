@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from opbench.result import Result
-from opbench.stats.ratio import Ratio, ratio
+from opbench.analyse.matching import Pair, match
+from opbench.result import Result, calm
+from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
 from opbench.stats.verdict import FALSE_DISCOVERY, MARGIN, Question, verdicts
 from opbench.store.records import StoredResult
 
@@ -63,7 +64,7 @@ class Comparison:
     new: str
     rows: tuple[Row, ...]
     means: tuple[Mean, ...] = ()
-    #: Case ids that only one side has.
+    #: Ids of cases that only one side has, and `id (metric)` where it lacks but a metric.
     only_base: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
 
@@ -79,27 +80,18 @@ def compare(
     margin: float = MARGIN,
     rate: float = FALSE_DISCOVERY,
 ) -> Comparison:
-    """The later of two results of one case on one side counts."""
-    ours = {(s.case.id, s.result.metric): s for s in base}
-    theirs = {(s.case.id, s.result.metric): s for s in new}
-    return compare_pairs(
-        [(key, ours[key], theirs[key]) for key in ours if key in theirs],
-        names=names,
-        margin=margin,
-        rate=rate,
-        only_base=_only(ours, theirs),
-        only_new=_only(theirs, ours),
-    )
+    """Every case that both sides have, by id and metric."""
+    matched = match(base, new)
+    found = compare_pairs(matched.pairs, names=names, margin=margin, rate=rate)
+    return replace(found, only_base=matched.only_base, only_new=matched.only_new)
 
 
 def compare_pairs(
-    pairs: Iterable[tuple[tuple[str, str], StoredResult, StoredResult]],
+    pairs: Iterable[Pair],
     *,
     names: tuple[str, str],
     margin: float = MARGIN,
     rate: float = FALSE_DISCOVERY,
-    only_base: tuple[str, ...] = (),
-    only_new: tuple[str, ...] = (),
 ) -> Comparison:
     """For callers that match the sides themselves; a key is (row title, metric)."""
     rows: list[Row] = []
@@ -115,7 +107,7 @@ def compare_pairs(
         given = verdicts([q for _, q in asked], rate=rate, margin=margin)
         for (index, _), verdict in zip(asked, given, strict=True):
             rows[index] = replace(rows[index], verdict=verdict.verdict, reason=verdict.reason)
-    return Comparison(*names, tuple(rows), tuple(_means(rows)), only_base, only_new)
+    return Comparison(*names, tuple(rows), tuple(_means(rows)))
 
 
 def _row(
@@ -132,7 +124,7 @@ def _row(
     design = _design(one, other)
     found = ratio(_placed(base), _placed(new), design)
     if found is None:
-        return replace(row, reason="a time of zero or less cannot be divided"), None
+        return replace(row, reason="a time of zero or less has no ratio"), None
     row = replace(
         row,
         value=found.value,
@@ -159,12 +151,20 @@ def _obstacle(base: Result, new: Result) -> str:
     for side, result in (("base", base), ("new", new)):
         if not result.ok:
             return f"{side} is {result.outcome_text}"
-        if result.estimate is None or not math.isfinite(result.estimate):
-            return f"{side} has no finite value"
+        if result.estimate is None:
+            return f"{side} has no value"
+        told = (result.estimate, result.low, result.high, *(s.value for s in result.samples))
+        if not all(math.isfinite(value) for value in told if value is not None):
+            return f"{side} has values that are not finite"
     if base.unit != new.unit:
         return f"one is in {base.unit}, the other in {new.unit}"
-    if _is_sampled(base) and min(len(base.samples), len(new.samples)) < 2:
-        return "one sample says nothing about its own noise"
+    if _is_sampled(base):
+        fewest = min(len(base.samples), len(new.samples))
+        if fewest < 2:
+            few = "one sample says" if fewest else "a value without samples says"
+            return f"{few} nothing about its own noise"
+    elif min(base.estimate or 0.0, new.estimate or 0.0) < 0:
+        return f"a negative number of {base.unit} is none"
     return ""
 
 
@@ -173,7 +173,10 @@ def _is_sampled(result: Result) -> bool:
 
 
 def _exact(row: Row, base: Result, new: Result) -> Row:
-    """Values that repeat: any difference beyond the metric's own spread is real."""
+    """Values that repeat: any difference beyond the metric's own spread is real.
+
+    Zero is a value like any other here (a view allocates nothing), but it has no ratio.
+    """
     assert base.estimate is not None
     assert new.estimate is not None
     if base.estimate == new.estimate:
@@ -182,13 +185,15 @@ def _exact(row: Row, base: Result, new: Result) -> Row:
         words = "slower" if new.estimate > base.estimate else "faster"
         return replace(row, verdict=words, design="exact", reason="one side is zero")
     value = new.estimate / base.estimate
+    if not 0 < value < math.inf:
+        return replace(row, reason="the values are too far apart for a ratio")
     spread = max((base.half_width or 0.0), (new.half_width or 0.0), TOLERANCE.get(row.unit, 0.0))
     verdict = "same" if abs(math.log(value)) <= spread else "slower" if value > 1 else "faster"
     return replace(
         row,
         value=value,
-        low=value * (1 - spread),
-        high=value * (1 + spread),
+        low=value * exp(-spread),
+        high=value * exp(spread),
         detectable=spread,
         verdict=verdict,
         design="exact",
@@ -197,16 +202,14 @@ def _exact(row: Row, base: Result, new: Result) -> Row:
 
 def _design(one: StoredResult, other: StoredResult) -> str:
     """Blocks of one run and one group were interleaved; everything else was measured apart."""
-    same = one.run_id == other.run_id and one.result.group == other.result.group
-    if same and one.result.group:
-        return str(one.result.detail.get("design") or "separate")
-    return "separate"
+    group = one.result.group
+    together = one.run_id == other.run_id and group and group == other.result.group
+    noted = {str(stored.result.detail.get("design")) for stored in (one, other)}
+    return noted.pop() if together and len(noted) == 1 and noted <= set(DESIGNS) else "separate"
 
 
 def _placed(result: Result) -> list[tuple[int, int, float]]:
-    calm = [sample for sample in result.samples if not sample.contended]
-    chosen = calm if 2 * len(calm) >= len(result.samples) else result.samples
-    return [(sample.start, sample.session, sample.value) for sample in chosen]
+    return [(sample.start, sample.session, sample.value) for sample in calm(result.samples)]
 
 
 def _means(rows: Sequence[Row]) -> Iterable[Mean]:
@@ -219,18 +222,10 @@ def _means(rows: Sequence[Row]) -> Iterable[Mean]:
         # The cases are what they are, not a sample of all cases: only their own errors count.
         variance = sum(_log_error(row) ** 2 for row in of_metric) / len(logs) ** 2
         reach = 1.96 * math.sqrt(variance)
-        yield Mean(
-            metric, math.exp(mean), math.exp(mean - reach), math.exp(mean + reach), len(logs)
-        )
+        yield Mean(metric, exp(mean), exp(mean - reach), exp(mean + reach), len(logs))
 
 
 def _log_error(row: Row) -> float:
-    if not row.low or not row.high or row.low <= 0:
-        return 0.0
+    if not row.low or not row.high:
+        return math.inf
     return (math.log(row.high) - math.log(row.low)) / 2 / 1.96
-
-
-def _only(
-    here: dict[tuple[str, str], StoredResult], there: dict[tuple[str, str], StoredResult]
-) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(key[0] for key in here if key not in there))

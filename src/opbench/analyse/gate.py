@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,13 +24,16 @@ class Gate:
         for text in texts:
             verdict, _, share = text.partition(":")
             if verdict not in VERDICTS:
+                near = difflib.get_close_matches(verdict, VERDICTS, n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
                 valid = ", ".join(VERDICTS)
-                raise DefineError(f"--fail-on takes a verdict ({valid}), not '{verdict}'")
+                raise DefineError(f"--fail-on takes a verdict ({valid}), not '{verdict}'{hint}")
             terms.append((verdict, _fraction(share) if share else 0.0))
         return cls(tuple(terms))
 
     def fails(self, row: Row) -> bool:
-        change = abs((row.value or 1.0) - 1)
+        # From nothing to something has no ratio, and is no small change.
+        change = math.inf if row.value is None else abs(row.value - 1)
         return any(row.verdict == verdict and change >= least for verdict, least in self.terms)
 
 
@@ -36,5 +41,8 @@ def _fraction(text: str) -> float:
     try:
         value = float(text.removesuffix("%"))
     except ValueError:
-        raise DefineError(f"--fail-on slower:3% takes a percentage, not '{text}'") from None
+        value = math.nan
+    # A bare 3 would be read as 300 %, and the gate would never fail.
+    if not 0 <= value < (math.inf if text.endswith("%") else 1):
+        raise DefineError(f"--fail-on takes a percentage, as in slower:3%, not '{text}'")
     return value / 100 if text.endswith("%") else value

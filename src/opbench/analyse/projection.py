@@ -56,9 +56,12 @@ class Filter:
             terms.append((key, tuple(values.split(",")), wanted))
         return cls(tuple(terms))
 
-    def keep(self, results: Sequence[StoredResult]) -> list[StoredResult]:
+    def check(self, results: Sequence[StoredResult]) -> None:
+        """A key that no result has is a mistake, not an empty answer."""
         for key, _, _ in self.terms:
             check_key(key, results)
+
+    def keep(self, results: Sequence[StoredResult]) -> list[StoredResult]:
         return [stored for stored in results if self._holds(stored)]
 
     def _holds(self, stored: StoredResult) -> bool:
@@ -86,32 +89,13 @@ def columns(results: Sequence[StoredResult], key: str) -> dict[str, list[StoredR
     return found
 
 
-def title(stored: StoredResult, rows: Sequence[str], without: str = "") -> str:
-    """What a result's row is called: the named keys, or the id less the compared axis."""
+def title(stored: StoredResult, rows: Sequence[str] = (), without: str = "") -> str:
+    """What a result's row is called: the named keys, or the id less the compared key."""
     if rows:
         return " ".join(f"{key}={value_of(stored, key) or ''}" for key in rows)
     case = stored.case
+    suite = "*" if without == "suite" else case.suite
+    name = "*" if without == "name" else case.name
     axes = ",".join(f"{axis}={label_text(v)}" for axis, v in case.labels if axis != without)
     stage = "" if without == "stage" else f"/{case.stage}"
-    return f"{case.suite}/{case.name}{f'[{axes}]' if axes else ''}{stage}"
-
-
-def pairs(
-    base: Sequence[StoredResult], new: Sequence[StoredResult], rows: Sequence[str], without: str
-) -> list[tuple[tuple[str, str], StoredResult, StoredResult]]:
-    """Results of both sides that stand in the same row, matched one by one."""
-    waiting: dict[tuple[str, str], list[StoredResult]] = {}
-    for stored in base:
-        waiting.setdefault((_matched(stored, without), stored.result.metric), []).append(stored)
-    found = []
-    for stored in new:
-        partners = waiting.get((_matched(stored, without), stored.result.metric))
-        if partners:
-            key = (title(stored, rows, without), stored.result.metric)
-            found.append((key, partners[-1], stored))
-    return found
-
-
-def _matched(stored: StoredResult, without: str) -> str:
-    """Two results are of the same thing when all but the compared key is equal."""
-    return title(stored, (), without)
+    return f"{suite}/{name}{f'[{axes}]' if axes else ''}{stage}"

@@ -7,7 +7,8 @@ device. Of several runs that fit, the latest counts.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from opbench.define.definition import DefineError
@@ -16,6 +17,9 @@ from opbench.store.records import RunRecord, StoredResult
 
 #: Fewer digits of a commit would match by chance.
 SHORTEST_COMMIT = 4
+
+#: One device of several: its colon is not that of `RUN:ENVIRONMENT`.
+DEVICE = re.compile(r"[a-z]+:\d+")
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,16 @@ def machine_of(run: RunRecord) -> str:
 def find_side(store: Store, text: str) -> Side:
     """The results a person means by `text`; one line with near names where there are none."""
     run_ref, colon, environment = text.partition(":")
-    if colon:
-        run = store.find_run(run_ref)
-        return _side(store, run, text, lambda s: s.result.environment == environment)
+    if colon and not DEVICE.fullmatch(text):
+        return _in_environment(store, store.find_run(run_ref), environment)
     try:
         run = store.find_run(text)
-    except StoreError as missing:
-        return _by_attribute(store, text, missing)
-    return _side(store, run, run.name or run.id, lambda _: True)
+    except StoreError:
+        found = None if text.startswith("last") else _by_attribute(store, text)
+        if found is not None:
+            return found
+        raise _unknown(store, text) from None
+    return _side(store, run, run.name or run.id)
 
 
 def environments_of(store: Store, run: RunRecord) -> list[str]:
@@ -54,32 +60,79 @@ def environments_of(store: Store, run: RunRecord) -> list[str]:
     return list(dict.fromkeys(s.result.environment for s in store.results(run=run)))
 
 
-def _by_attribute(store: Store, text: str, missing: StoreError) -> Side:
-    names: list[str] = []
+def _in_environment(store: Store, run: RunRecord, environment: str) -> Side:
+    there = environments_of(store, run)
+    if environment not in there:
+        raise DefineError(
+            f"run {run.name or run.id} was not measured in '{environment}'; "
+            f"there is {', '.join(there) or 'nothing in it'}"
+        )
+    name = f"{run.name or run.id}:{environment}"
+    return _side(store, run, name, lambda s: s.result.environment == environment)
+
+
+def _by_attribute(store: Store, text: str) -> Side | None:
     for run in store.runs():
-        if len(text) >= SHORTEST_COMMIT and run.commit.startswith(text):
-            return _side(store, run, f"commit {run.commit[:10]}", lambda _: True)
         if text == machine_of(run):
-            return _side(store, run, f"machine {text}", lambda _: True)
-        environments = environments_of(store, run)
-        if text in environments:
+            return _side(store, run, f"machine {text}")
+        results = store.results(run=run)
+        if any(s.result.environment == text for s in results):
             return _side(store, run, text, lambda s: s.result.environment == text)
-        if text in ("cpu", "cuda"):
-            found = store.results(run=run)
-            if any(s.case.device.startswith(text) for s in found):
-                return _side(store, run, text, lambda s: s.case.device.startswith(text))
-        names += [run.name, *environments]
-    near = difflib.get_close_matches(text, [name for name in names if name], n=3)
-    hint = f"; did you mean {' or '.join(dict.fromkeys(near))}?" if near else ""
-    raise DefineError(
-        f"no run, environment, commit, machine or device is called '{text}'{hint}"
-    ) from missing
+        if any(_on(s, text) for s in results):
+            return _side(store, run, text, lambda s: _on(s, text))
+        if len(text) >= SHORTEST_COMMIT and (found := _of_commit(store, run, results, text)):
+            return found
+    return None
 
 
-def _side(store: Store, run: RunRecord, name: str, keep: Callable[[StoredResult], bool]) -> Side:
+def _of_commit(
+    store: Store, run: RunRecord, results: Iterable[StoredResult], text: str
+) -> Side | None:
+    commits = _commits(store, run, results)
+    whole = next((c for c in commits.values() if c.startswith(text.lower())), None)
+    if whole is None:
+        return None
+    name = f"commit {whole[:10]}"
+    return _side(store, run, name, lambda s: commits[s.result.fingerprint] == whole)
+
+
+def _on(stored: StoredResult, device: str) -> bool:
+    return stored.case.device == device or stored.case.device.partition(":")[0] == device
+
+
+def _commits(store: Store, run: RunRecord, results: Iterable[StoredResult]) -> dict[str, str]:
+    """The commit that was measured, by fingerprint: that of the environment where it is one, as in
+    `opbench ab --commit`; otherwise the one the run was started in."""
+    marks = {stored.result.fingerprint for stored in results}
+    facts = store.environments(marks)
+    return {
+        mark: str((facts.get(mark, {}).get("interpreter") or {}).get("commit") or run.commit)
+        for mark in marks
+    }
+
+
+def _unknown(store: Store, text: str) -> DefineError:
+    runs = store.runs()
+    if not runs:
+        return DefineError(f"there is nothing called '{text}': the store has no runs yet")
+    if text.startswith("last"):
+        count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
+        return DefineError(f"there is no run '{text}': the store has {count}")
+    several = [run.id for run in runs if text and run.id.startswith(text)]
+    if several:
+        return DefineError(f"'{text}' begins the ids of several runs: {', '.join(several[:5])}")
+    names = [name for run in runs for name in (run.name, *environments_of(store, run)) if name]
+    near = dict.fromkeys(difflib.get_close_matches(text, [*names, "last"], n=3))
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; `opbench runs` lists the runs"
+    return DefineError(f"no run, environment, commit, machine or device is called '{text}'{hint}")
+
+
+def _side(
+    store: Store, run: RunRecord, name: str, keep: Callable[[StoredResult], bool] = lambda _: True
+) -> Side:
     results = tuple(s for s in store.results(run=run, samples=True) if keep(s))
     if not results:
-        raise DefineError(f"'{name}' has no results")
+        raise DefineError(f"run {name} has no results")
     return Side(name, run, results)
 
 

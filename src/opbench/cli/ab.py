@@ -33,7 +33,7 @@ def ab(
         None, metavar="5s", callback=checked(duration), help="Per side. [default: 5s]"
     ),
     margin: str = typer.Option(
-        "3%", callback=checked(share), help="Differences below this are called same."
+        "3%", callback=checked(share), help="Same: the whole interval lies within this of 1."
     ),
     fail_on: list[str] = typer.Option(
         [], "--fail-on", metavar="slower[:3%]", help="Exit with 1 if a case got this verdict."

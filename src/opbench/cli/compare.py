@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,9 @@ from opbench.cli.quantities import checked, names, share
 
 if TYPE_CHECKING:
     from opbench.analyse.compare import Comparison
+    from opbench.analyse.sides import Side
     from opbench.store import Store
+    from opbench.store.records import StoredResult
 
 
 def compare(
@@ -26,7 +30,7 @@ def compare(
     filter: str = typer.Option("", "--filter", metavar="KEY:VALUE", help="Keep only these."),
     metric: list[str] = typer.Option([], "--metric", metavar="NAMES", help="Only these metrics."),
     margin: str = typer.Option(
-        "3%", callback=checked(share), help="Differences below this are called same."
+        "3%", callback=checked(share), help="Same: the whole interval lies within this of 1."
     ),
     across_machines: bool = typer.Option(
         False, "--across-machines", help="Compare results of different machines."
@@ -45,66 +49,104 @@ def compare(
     from opbench.cli.comparison_output import give
 
     gate = Gate.parse(fail_on)
+    wanted = _wanted(list(sides or []), last, col)
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
-        found = _comparisons(
-            opened,
-            list(sides or []) or ([f"last~{last - 1}", "last"] if last else []),
-            col,
-            names(row),
-            filter,
-            names(metric),
-            float(margin),
-            across_machines,
-        )
+        question = Question(col, names(row), filter, names(metric), float(margin), across_machines)
+        found = comparisons(opened, wanted, question)
     return give(found, gate, markdown, junit)
 
 
-def _comparisons(
-    store: Store,
-    sides: list[str],
-    col: str | None,
-    rows: tuple[str, ...],
-    filter: str,
-    metrics: tuple[str, ...],
-    margin: float,
-    across: bool,
-) -> list[Comparison]:
-    from opbench.analyse.compare import compare_pairs
-    from opbench.analyse.projection import Filter, columns, pairs
-    from opbench.analyse.sides import environments_of, find_side, same_machine
+def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:
+    """The sides that were named, in one of the three ways to name them."""
     from opbench.define.definition import DefineError
 
-    if len(sides) == 1 and col is None:
-        run = store.find_run(sides[0])
-        found = environments_of(store, run)
-        if len(found) < 2:
-            raise DefineError(
-                f"'{sides[0]}' is one run in one environment; name a second side, or --col KEY"
-            )
-        col = "environment"
-    if not sides or len(sides) > 2:
+    if last:
+        if sides:
+            raise DefineError("--last 2 names both sides; leave out BASE and NEW")
+        sides = [f"last~{last - 1}", "last"]
+    if not 1 <= len(sides) <= 2:
         raise DefineError("compare takes two sides, or one run and --col KEY, or --last 2")
+    if len(sides) == 2 and col is not None:
+        raise DefineError("--col compares values within one run; name one run, or leave it out")
+    return sides
+
+
+@dataclass(frozen=True)
+class Question:
+    """What to compare, of the results of the sides."""
+
+    col: str | None = None
+    rows: tuple[str, ...] = ()
+    filter: str = ""
+    metrics: tuple[str, ...] = ()
+    margin: float = 0.03
+    across_machines: bool = False
+
+
+def comparisons(store: Store, sides: list[str], question: Question) -> list[Comparison]:
+    """One comparison of two sides, or one per further value of `col` within a single side."""
+    from opbench.analyse.projection import check_key, columns
+    from opbench.analyse.sides import find_side, same_machine
+    from opbench.define.definition import DefineError
+
     chosen = [find_side(store, text) for text in sides]
-    if len(chosen) == 2 and not across:
-        same_machine(*chosen)
-    keep = Filter.parse(filter)
-    kept = [
-        [s for s in keep.keep(side.results) if not metrics or s.result.metric in metrics]
-        for side in chosen
-    ]
+    everything = [stored for side in chosen for stored in side.results]
+    for key in question.rows:
+        check_key(key, everything)
+    kept = [_kept(side, question, everything) for side in chosen]
     if len(chosen) == 2:
-        matched = pairs(kept[0], kept[1], rows, "")
-        if not matched:
-            raise DefineError(f"'{chosen[0].name}' and '{chosen[1].name}' have no case in common")
-        return [compare_pairs(matched, names=(chosen[0].name, chosen[1].name), margin=margin)]
-    assert col is not None
+        if not question.across_machines:
+            same_machine(*chosen)
+        one, other = chosen
+        # Two runs of one name: their ids tell them apart.
+        alike = one.name == other.name
+        titles = (one.run.id, other.run.id) if alike else (one.name, other.name)
+        return [_compared(titles, kept[0], kept[1], question)]
+    col = question.col or "environment"
     by_value = columns(kept[0], col)
+    if len(by_value) < 2 and question.col is None:
+        raise DefineError(
+            f"'{sides[0]}' is one run in one environment; name a second side, or --col KEY"
+        )
     if len(by_value) < 2:
         raise DefineError(f"'{col}' has only one value here: {', '.join(by_value)}")
     (base, ours), *others = by_value.items()
-    return [
-        compare_pairs(pairs(ours, theirs, rows, col), names=(base, name), margin=margin)
-        for name, theirs in others
-    ]
+    return [_compared((base, name), ours, theirs, question, col) for name, theirs in others]
+
+
+def _kept(side: Side, question: Question, everything: Sequence[StoredResult]) -> list[StoredResult]:
+    from opbench.analyse.projection import Filter
+    from opbench.define.definition import DefineError
+
+    keep = Filter.parse(question.filter)
+    keep.check(everything)
+    found = keep.keep(side.results)
+    if not found:
+        raise DefineError(f"the filter '{question.filter}' leaves nothing of '{side.name}'")
+    there = dict.fromkeys(stored.result.metric for stored in found)
+    for metric in question.metrics:
+        if metric not in there:
+            raise DefineError(
+                f"'{side.name}' has no metric '{metric}'; there is {', '.join(there)}"
+            )
+    return [s for s in found if not question.metrics or s.result.metric in question.metrics]
+
+
+def _compared(
+    names: tuple[str, str],
+    base: Sequence[StoredResult],
+    new: Sequence[StoredResult],
+    question: Question,
+    col: str = "",
+) -> Comparison:
+    from opbench.analyse.compare import compare_pairs
+    from opbench.analyse.matching import match
+    from opbench.define.definition import DefineError
+
+    matched = match(base, new, question.rows, col)
+    if not matched.pairs:
+        raise DefineError(f"'{names[0]}' and '{names[1]}' have no case and metric in common")
+    found = compare_pairs(matched.pairs, names=names, margin=question.margin)
+    return replace(found, only_base=matched.only_base, only_new=matched.only_new)

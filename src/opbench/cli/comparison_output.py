@@ -23,7 +23,7 @@ def give(
         show(comparison)
         failed += sum(gate.fails(row) for row in comparison.rows)
     _write(markdown, "\n".join(as_markdown(comparison) for comparison in comparisons))
-    _write(junit, "".join(as_junit(comparison, gate.fails) for comparison in comparisons[:1]))
+    _write(junit, as_junit(comparisons, gate.fails))
     if failed:
         print(f"gate: {failed} case{'s' if failed > 1 else ''} failed")
     return 1 if failed else 0
@@ -35,6 +35,6 @@ def _write(path: Path | None, text: str) -> None:
     from opbench.define.definition import DefineError
 
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise DefineError(f"cannot write {path}: {error.strerror}") from None

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
 from opbench.cli.quantities import checked, duration, share
+
+if TYPE_CHECKING:
+    from opbench.selftest import Report
 
 
 def selftest(
@@ -15,51 +20,64 @@ def selftest(
     time_per_pair: str = typer.Option(
         "10s", "--time-per-pair", callback=checked(duration), help="At most this long per pair."
     ),
+    framework: str = typer.Option(
+        None, metavar="torch|python", help="What the pairs are made of. [default: torch, if there]"
+    ),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> int:
     """Measure identical pairs and pairs with injected work; report alarms and what is caught."""
-    import json as json_format
-
     from rich.console import Console
 
     from opbench.cli.progress import progress
     from opbench.selftest import selftest as run_selftest
-    from opbench.selftest import share_interval
 
     try:
         effects = [float(share(text)) for text in effect]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    console = Console(stderr=True)
-    with progress(console) as listener:
+    with progress(Console(stderr=True)) as listener:
         report = run_selftest(
-            pairs, [0.0, *effects], seconds=float(time_per_pair), listener=listener
+            pairs,
+            [0.0, *effects],
+            seconds=float(time_per_pair),
+            framework=framework,
+            listener=listener,
         )
-    rows = []
-    for value in report.effects:
-        trials = report.of(value)
-        hits = sum(trial.found if value else trial.alarmed for trial in trials)
-        low, high = share_interval(hits, len(trials))
-        rows.append(
-            {"effect": value, "trials": len(trials), "found": hits, "low": low, "high": high}
-        )
-    if json:
-        page = {
-            "rows": rows,
-            "detectable": report.detectable,
-            "seconds_per_pair": report.seconds_per_pair,
-        }
-        print(json_format.dumps(page, indent=2))
-        return 0
-    for row in rows:
+    print(_as_json(report) if json else _as_text(report))
+    return 1 if report.unmeasured else 0
+
+
+def _as_json(report: Report) -> str:
+    import json
+    import math
+    from dataclasses import asdict
+
+    page = {
+        "framework": report.framework,
+        "rows": [asdict(tally) for tally in report.tallies],
+        "detectable": report.detectable if math.isfinite(report.detectable) else None,
+        "seconds_per_pair": report.seconds_per_pair,
+        "unmeasured": [trial.row.reason for trial in report.unmeasured],
+    }
+    return json.dumps(page, indent=2)
+
+
+def _as_text(report: Report) -> str:
+    lines = []
+    for tally in report.tallies:
         what = (
-            f"identical pairs called different (false alarms): {row['found']}"
-            if not row["effect"]
-            else f"pairs with {row['effect']:.1%} more work called slower: {row['found']}"
+            f"pairs with {tally.effect:.1%} more work called slower"
+            if tally.effect
+            else "identical pairs called different (false alarms)"
         )
-        print(f"{what} of {row['trials']}  (95 %: {row['low']:.0%} to {row['high']:.0%})")
-    print(
-        f"A slowdown of {report.detectable:.1%} would be caught in four of five comparisons here, "
-        f"in {report.seconds_per_pair:.1f} s per case."
-    )
-    return 0
+        share = f"(95 %: {tally.low:.0%} to {tally.high:.0%})"
+        lines.append(f"{what}: {tally.found} of {tally.trials}  {share}")
+    if report.unmeasured:
+        reason = report.unmeasured[0].row.reason
+        lines.append(f"{len(report.unmeasured)} pairs could not be measured: {reason}")
+    if len(report.unmeasured) < len(report.trials):
+        lines.append(
+            f"A slowdown of {report.detectable:.1%} would be caught in four of five comparisons "
+            f"here, in {report.seconds_per_pair:.1f} s per case."
+        )
+    return "\n".join(lines)

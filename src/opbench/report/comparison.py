@@ -22,6 +22,9 @@ WORDS = {
 SIGNS = {"slower": "▲", "faster": "▼", "same": "=", "unknown": "?"}
 STYLES = {"slower": "bold red", "faster": "bold green", "same": "", "unknown": "dim"}
 
+#: Reasons of unknowns that are spelled out below the table.
+REASONS = 8
+
 #: Rows of a verdict that nobody has to act upon, listed in Markdown before the rest is folded.
 FOLDED = 20
 
@@ -35,7 +38,9 @@ def ratio_text(row: Row) -> str:
         return "–"
     if row.low == row.high:
         return f"{row.value:.4g}"
-    return f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
+    # Three decimals where a change of a percent is the question; digits where it is a thousandfold.
+    form = ".3f" if 0.1 <= row.value < 100 else ".3g"
+    return f"{row.value:{form}} [{row.low:{form}}, {row.high:{form}}]"
 
 
 def change_text(row: Row) -> str:
@@ -87,16 +92,23 @@ def remarks(comparison: Comparison) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for row in comparison.of("unknown"):
         reasons.setdefault(row.reason, []).append(row.case_id)
-    for reason, ids in list(reasons.items())[:8]:
+    for reason, ids in list(reasons.items())[:REASONS]:
         more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
         lines.append(f"unknown: {ids[0]}{more}: {reason}")
+    left = sum(len(ids) for ids in list(reasons.values())[REASONS:])
+    if left:
+        lines.append(f"unknown: {left} more, for reasons like these")
     for name, alone in (
         (comparison.base, comparison.only_base),
         (comparison.new, comparison.only_new),
     ):
         if alone:
             plural = "s" if len(alone) > 1 else ""
-            lines.append(f"only in {name}: {len(alone)} case{plural}, e.g. {alone[0]}")
+            lines.append(f"only in {name}: {len(alone)} result{plural}, e.g. {alone[0]}")
+    edited = [row.case_id for row in comparison.rows if row.edited]
+    if edited:
+        more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
+        lines.append(f"edited in between: {edited[0]}{more}: the benchmark itself differs")
     return [*lines, counts(comparison.rows)]
 
 
@@ -105,7 +117,8 @@ def counts(rows: Sequence[Row]) -> str:
     for row in rows:
         found[row.verdict] = found.get(row.verdict, 0) + 1
     order = ("slower", "faster", "same", "unknown")
-    return ", ".join(f"{found[verdict]} {verdict}" for verdict in order if verdict in found)
+    said = ", ".join(f"{found[verdict]} {verdict}" for verdict in order if verdict in found)
+    return said or "nothing to compare"
 
 
 def as_text(comparison: Comparison, width: int = 120) -> str:
@@ -139,7 +152,7 @@ def _markdown_table(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     lines = [head, "| :-- | :-- | --: | --: | --: | --: | :-- |"]
     for row in rows:
         lines.append(
-            f"| `{row.case_id.replace('`', '').replace('|', chr(92) + '|')}` | {row.metric} "
+            f"| {_code(row.case_id)} | {_md(row.metric)} "
             f"| {_value(row.base, row.unit)} | {_value(row.new, row.unit)} | {change_text(row)} "
             f"| {ratio_text(row)} | {SIGNS[row.verdict]} {word(row)} |"
         )
@@ -151,8 +164,18 @@ def _value(result: object, unit: str) -> str:
     return format_value(estimate, unit)
 
 
+def _code(text: str) -> str:
+    """A name as a code span; even there a bar would end the cell of a table."""
+    return f"`{_line(text).replace('`', '').replace('|', chr(92) + '|')}`"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _md(text: str) -> str:
     """Names come from results: in Markdown they are text, never markup."""
+    text = _line(text)
     for sign in "\\`*_{}[]<>|#":
         text = text.replace(sign, "\\" + sign)
     return text

@@ -1,37 +1,52 @@
-"""A comparison as JUnit XML: CI systems show each case as a test, a blamed one as a failure."""
+"""Comparisons as JUnit XML: CI systems show each case as a test, a blamed one as a failure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from xml.etree import ElementTree
 
 from opbench.analyse.compare import Comparison, Row
 from opbench.report.comparison import ratio_text, word
 
+#: What XML 1.0 cannot hold, not even escaped; a case may raise with any text.
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-def as_junit(comparison: Comparison, fails: Callable[[Row], bool]) -> str:
-    """`fails` says which rows break the gate; unknown ones are marked as skipped."""
+
+def as_junit(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) -> str:
+    """`fails` says which rows break the gate; other unknown ones are marked as skipped."""
+    root = ElementTree.Element("testsuites")
+    root.extend(_suite(comparison, fails) for comparison in comparisons)
+    ElementTree.indent(root)
+    # Said here, because the library would declare the encoding of the locale.
+    declaration = '<?xml version="1.0" encoding="utf-8"?>\n'
+    return declaration + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(comparison: Comparison, fails: Callable[[Row], bool]) -> ElementTree.Element:
     rows = comparison.rows
+    failed = sum(fails(row) for row in rows)
+    skipped = sum(row.verdict == "unknown" and not fails(row) for row in rows)
     suite = ElementTree.Element(
         "testsuite",
-        name=f"opbench {comparison.base} → {comparison.new}",
+        name=_clean(f"opbench {comparison.base} → {comparison.new}"),
         tests=str(len(rows)),
-        failures=str(sum(fails(row) for row in rows)),
-        skipped=str(sum(row.verdict == "unknown" for row in rows)),
+        failures=str(failed),
+        skipped=str(skipped),
         errors="0",
     )
     for row in rows:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=f"opbench.{row.metric}", name=row.case_id
+            suite, "testcase", classname=_clean(f"opbench.{row.metric}"), name=_clean(row.case_id)
         )
         if fails(row):
-            failure = ElementTree.SubElement(
-                case, "failure", message=f"{word(row)}: {ratio_text(row)}"
-            )
-            failure.text = f"{row.metric} of {row.case_id}: ratio {ratio_text(row)}"
+            said = _clean(f"{word(row)}: {row.reason or ratio_text(row)}")
+            failure = ElementTree.SubElement(case, "failure", message=said)
+            failure.text = _clean(f"{row.metric} of {row.case_id}: ratio {ratio_text(row)}")
         elif row.verdict == "unknown":
-            ElementTree.SubElement(case, "skipped", message=row.reason or "unknown")
-    root = ElementTree.Element("testsuites")
-    root.append(suite)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+            ElementTree.SubElement(case, "skipped", message=_clean(row.reason or "unknown"))
+    return suite
+
+
+def _clean(text: str) -> str:
+    return FORBIDDEN.sub("�", text)

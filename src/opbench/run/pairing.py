@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opbench.stats.ratio import Ratio, ratio
+from opbench.result import calm
+from opbench.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from opbench.run.policy import Adaptive
@@ -25,6 +26,8 @@ LEAST_ROUNDS = 3
 #: Worker starts of a comparison within one environment, and between two (per side): there each
 #: side brings the layout of its own starts, so more of them are needed.
 STARTS = {"paired": 4, "interleaved": 6}
+#: Fewer would leave the interval to what starts are known to do elsewhere.
+LEAST_STARTS = 3
 #: Sets of children per worker start, at most; beyond that the starts themselves decide.
 MOST_SETS = 6
 LEAST_SETS = 1
@@ -42,6 +45,8 @@ def sample_pairs(group: Group, policy: Adaptive) -> None:
     allowance = group.max_time * len(group.entries)
     for made in range(MOST_SETS):
         for index in range(starts):
+            if index >= LEAST_STARTS and _spent(group) > allowance:
+                break  # calls of a second each: fewer starts, and the interval says so
             _one_set(group, index, allowance / starts)
         _consider(group, policy, design, allowance, last=made + 1 == MOST_SETS)
         if all(member.done for member in group.members):
@@ -66,12 +71,11 @@ def _one_set(group: Group, index: int, seconds: float) -> None:
 
 def _consider(group: Group, policy: Adaptive, design: str, allowance: float, last: bool) -> None:
     """Whether the ratios are known well enough, or the time is spent."""
-    spent = sum(member.spent for member in group.members)
+    spent = _spent(group)
     made = max(len(member.closed) for member in group.members) // STARTS[design]
     # Another set of children of every start costs what the last ones did.
     out_of_time = spent + spent / max(1, made) > allowance
-    found = [_ratio(group, member, design) for member in group.members]
-    known = all((r.high - r.low) / 2 / r.value <= policy.precision for r in found if r is not None)
+    known = all(_is_known(group, member, design, policy.precision) for member in group.members)
     for member in group.members:
         now = member.estimate()
         if now is not None and group.on_estimate is not None:
@@ -82,12 +86,18 @@ def _consider(group: Group, policy: Adaptive, design: str, allowance: float, las
             member.done, member.stopped = True, "time"
 
 
-def _ratio(group: Group, member: Member, design: str) -> Ratio | None:
+def _spent(group: Group) -> float:
+    return sum(member.spent for member in group.members)
+
+
+def _is_known(group: Group, member: Member, design: str, precision: float) -> bool:
+    """Whether the ratio to the baseline is precise enough, or there is none to know."""
     base = group.members[group.base]
     if member is base or member.ended is not None or base.ended is not None:
-        return None
-    return ratio(_placed(base), _placed(member), design)
+        return True
+    found = ratio(_placed(base), _placed(member), design)
+    return found is not None and (found.high - found.low) / 2 / found.value <= precision
 
 
 def _placed(member: Member) -> list[tuple[int, int, float]]:
-    return [(s.start, s.session, s.value) for s in member.samples() if not s.contended]
+    return [(s.start, s.session, s.value) for s in calm(member.samples())]

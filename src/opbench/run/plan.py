@@ -68,7 +68,7 @@ class WorkGroup:
 
 def work(planned: Iterable[PlannedGroup], environments: Iterable[Environment]) -> list[WorkGroup]:
     """Everything to do, environment by environment."""
-    planned, found = list(planned), []
+    planned, environments, found = list(planned), list(environments), []
     for group in planned:
         if group.environments:
             slots = tuple(map(Slot, group.cases, group.environments))
@@ -77,7 +77,9 @@ def work(planned: Iterable[PlannedGroup], environments: Iterable[Environment]) -
         for group in planned:
             if not group.environments:
                 slots = tuple(Slot(case, environment) for case in group.cases)
-                found.append(WorkGroup(group.id, slots, slots[group.base]))
+                # The same group in two environments is measured twice, not interleaved.
+                where = f" in {environment.name}" if len(environments) > 1 else ""
+                found.append(WorkGroup(group.id + where, slots, slots[group.base]))
     return found
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.case import Case
-from opbench.result import Sample
+from opbench.result import Sample, calm
 from opbench.run.lane import Lane
 from opbench.run.pairing import sample_pairs
 from opbench.run.policy import Adaptive, Fixed, Policy
@@ -80,10 +80,7 @@ class Member:
 
 
 def estimate_of(samples: Sequence[Sample]) -> Estimate | None:
-    """Contended blocks are left out while enough calm ones remain."""
-    calm = [sample for sample in samples if not sample.contended]
-    chosen = calm if 2 * len(calm) >= len(samples) else samples
-    return estimate((sample.start, sample.session, sample.value) for sample in chosen)
+    return estimate((sample.start, sample.session, sample.value) for sample in calm(samples))
 
 
 @dataclass

@@ -31,6 +31,9 @@ START_PAIR = 0.003
 #: Between two runs of the same code on the same machine, at different times.
 BETWEEN_RUNS = 0.015
 
+#: The log of the largest number there is, and a little less.
+LARGEST_LOG = 709.0
+
 DESIGNS = ("paired", "interleaved", "separate")
 
 
@@ -65,7 +68,7 @@ class Ratio:
     def detectable(self) -> float:
         """The smallest slowdown that data like these show four times out of five: 0.02 is 2 %."""
         reach = t_quantile(self.freedom) + t_quantile(self.freedom, 0.6)
-        return math.expm1(reach * self.error)
+        return exp(reach * self.error) - 1
 
 
 @dataclass(frozen=True)
@@ -81,12 +84,15 @@ class _Start:
 def ratio(
     baseline: Iterable[Placed], other: Iterable[Placed], design: str | None = None
 ) -> Ratio | None:
-    """None where either side has no positive samples.
+    """None where either side has no samples, or a child whose typical value is not positive and
+    finite: such values have no ratio.
 
     Without a `design`, sides that share worker starts are taken for paired, others for separate.
     """
     base, new = _starts(baseline), _starts(other)
     if not base or not new:
+        return None
+    if not all(math.isfinite(start.log) for start in (*base.values(), *new.values())):
         return None
     shared = sorted(set(base) & set(new))
     design = design or ("paired" if shared else "separate")
@@ -104,7 +110,7 @@ def ratio(
     return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design)
 
 
-def _separate(base: Sequence[_Start], new: Sequence[_Start]) -> Ratio:
+def _separate(base: Sequence[_Start], new: Sequence[_Start]) -> Ratio | None:
     value, variance, freedom = 0.0, 2 * BETWEEN_RUNS**2, 0.0
     for sign, side in ((-1, base), (1, new)):
         logs = [start.log for start in side]
@@ -117,19 +123,26 @@ def _separate(base: Sequence[_Start], new: Sequence[_Start]) -> Ratio:
     return _ratio(value, math.sqrt(variance), freedom, starts, "separate")
 
 
-def _ratio(log: float, error: float, freedom: float, starts: int, design: str) -> Ratio:
-    reach = t_quantile(freedom) * error
-    return Ratio(
-        math.exp(log), math.exp(log - reach), math.exp(log + reach), starts, design, error, freedom
-    )
+def _ratio(log: float, error: float, freedom: float, starts: int, design: str) -> Ratio | None:
+    value, reach = exp(log), t_quantile(freedom) * error
+    if not 0 < value < math.inf:
+        return None
+    return Ratio(value, exp(log - reach), exp(log + reach), starts, design, error, freedom)
+
+
+def exp(log: float) -> float:
+    """`math.exp`, but infinity where that would raise."""
+    return math.exp(log) if log < LARGEST_LOG else math.inf
 
 
 def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
     """Per worker start: the mean log of its children's medians, and the error of that."""
     children: dict[tuple[int, int], list[float]] = {}
     for start, session, value in samples:
-        if value > 0:
-            children.setdefault((start, session), []).append(math.log(value))
+        # A block of zero or less (an empty loop was taken off) is a low value, not a missing one:
+        # leaving it out would move the median of the rest.
+        log = math.log(value) if value > 0 else -math.inf
+        children.setdefault((start, session), []).append(log)
     found: dict[int, list[tuple[float, float]]] = {}
     for (start, _), logs in children.items():
         found.setdefault(start, []).append((median(logs), median_error(logs)))

@@ -8,6 +8,7 @@ difference worth mentioning; otherwise the honest answer is *unknown*.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,8 @@ VERDICTS = ("faster", "slower", "same", "unknown")
 #: Expected share of innocent cases among those called faster or slower.
 FALSE_DISCOVERY = 0.05
 
-#: A difference smaller than this is not worth mentioning unless the user says otherwise.
+#: Where nothing was found, the interval must lie within this of 1 to be called *same*. It does not
+#: hide what was found: a difference that is certain is called so, however small.
 MARGIN = 0.03
 
 
@@ -65,7 +67,8 @@ def discovery_limit(p_values: Sequence[float | None], rate: float) -> float:
 
 
 def _answerable(question: Question) -> bool:
-    return not question.obstacle and question.p_value is not None
+    p = question.p_value
+    return not question.obstacle and p is not None and math.isfinite(p)
 
 
 def _verdict(question: Question, limit: float, margin: float, lower_is_better: bool) -> Verdict:
@@ -76,6 +79,7 @@ def _verdict(question: Question, limit: float, margin: float, lower_is_better: b
         or question.low is None
         or question.high is None
         or question.p_value is None
+        or not all(map(math.isfinite, (question.value, question.p_value)))
     ):
         return Verdict("unknown", "there is no interval")
     if question.p_value <= limit:
@@ -84,4 +88,4 @@ def _verdict(question: Question, limit: float, margin: float, lower_is_better: b
     if question.low >= 1 / (1 + margin) and question.high <= 1 + margin:
         return Verdict("same")
     reach = f"{question.low - 1:+.1%} to {question.high - 1:+.1%}"
-    return Verdict("unknown", f"the interval, {reach}, reaches beyond ±{margin:.0%}")
+    return Verdict("unknown", f"the interval, {reach}, reaches beyond ±{100 * margin:.3g}%")

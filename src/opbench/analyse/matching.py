@@ -1,0 +1,82 @@
+"""Which result of one side belongs to which of the other.
+
+Two results are of the same thing when all but the compared key is equal: suite, name, axes and
+stage. The environment counts as well where both sides were measured in one and the same; sides
+that have none in common are compared across their environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from opbench.analyse.projection import keys_of, title, value_of
+from opbench.store.records import StoredResult
+
+#: What is matched: the thing itself, its environment, the metric.
+Key = tuple[str, str, str]
+
+#: Title of the row and metric, then the result of each side.
+Pair = tuple[tuple[str, str], StoredResult, StoredResult]
+
+
+@dataclass(frozen=True)
+class Matched:
+    pairs: tuple[Pair, ...]
+    #: What only one side has: a case, or a metric of a case that both have.
+    only_base: tuple[str, ...] = ()
+    only_new: tuple[str, ...] = ()
+
+
+def match(
+    base: Sequence[StoredResult],
+    new: Sequence[StoredResult],
+    rows: Sequence[str] = (),
+    without: str = "",
+) -> Matched:
+    """The later of two results of one thing on one side counts."""
+    apart = without == "environment" or not _environments(base) & _environments(new)
+    ours, theirs = (
+        {_key(stored, without, apart): stored for stored in side} for side in (base, new)
+    )
+    shared = [key for key in ours if key in theirs]
+    several = len({environment for _, environment, _ in shared}) > 1
+    pairs = []
+    for key in shared:
+        name = title(theirs[key], rows, without)
+        if several and "environment" not in rows:
+            name += f" in {key[1]}"
+        pairs.append(((name, key[2]), ours[key], theirs[key]))
+    return Matched(tuple(_told_apart(pairs, without)), _only(ours, theirs), _only(theirs, ours))
+
+
+def _environments(results: Iterable[StoredResult]) -> set[str]:
+    return {stored.result.environment for stored in results}
+
+
+def _key(stored: StoredResult, without: str, apart: bool) -> Key:
+    environment = "" if apart else stored.result.environment
+    return title(stored, (), without), environment, stored.result.metric
+
+
+def _told_apart(pairs: Sequence[Pair], without: str) -> Iterable[Pair]:
+    """Rows of the same title get the keys in which they differ: no two rows read alike."""
+    alike: dict[tuple[str, str], list[StoredResult]] = {}
+    for row, _, stored in pairs:
+        alike.setdefault(row, []).append(stored)
+    for row, one, other in pairs:
+        group = alike[row]
+        keys = [key for key in keys_of(group) if key not in (without, "id", "run", "metric")]
+        differing = [key for key in keys if len({value_of(stored, key) for stored in group}) > 1]
+        more = "".join(f" {key}={value_of(other, key) or ''}" for key in differing)
+        yield (row[0] + more, row[1]), one, other
+
+
+def _only(here: Iterable[Key], there: Iterable[Key]) -> tuple[str, ...]:
+    other = set(there)
+    things = {key[:2] for key in other}
+    found = []
+    for thing, environment, metric in here:
+        if (thing, environment, metric) not in other:
+            found.append(f"{thing} ({metric})" if (thing, environment) in things else thing)
+    return tuple(dict.fromkeys(found))
