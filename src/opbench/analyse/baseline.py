@@ -39,7 +39,7 @@ def factors(
 
 
 def _has(cases: Iterable[Case], baseline: Baseline) -> bool:
-    return any(str(case.axes.get(baseline.axis)) == baseline.value for case in cases)
+    return baseline_of(list(cases), baseline) is not None
 
 
 def _distinct(results: Iterable[tuple[Case, Result]]) -> list[Case]:

@@ -61,7 +61,8 @@ def table(run: Finished) -> RenderableType:
     against = factors(run.results, run.baseline) if run.baseline else {}
     several = len(environments) > 1
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("case", overflow="fold")
+    # In a narrow terminal numbers may lose their ends, but never the case they belong to.
+    grid.add_column("case", overflow="fold", min_width=20)
     if several:
         grid.add_column("environment")
     for metric in metrics:

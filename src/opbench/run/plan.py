@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from opbench.case import Case, Label
+from opbench.case import Case, Label, label_text
 from opbench.define.definition import DefineError
 from opbench.run.environments import Environment
 
@@ -26,7 +26,10 @@ class Baseline:
 
     def among(self, cases: Iterable[Case]) -> bool:
         """Whether any of the cases is at this value of the axis."""
-        return any(str(case.axes.get(self.axis)) == self.value for case in cases)
+        return any(
+            self.axis in case.axes and label_text(case.axes[self.axis]) == self.value
+            for case in cases
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
     if baseline is None:
         return [PlannedGroup((case,)) for case in cases]
     cases = list(cases)
-    values = {str(case.axes[baseline.axis]) for case in cases if baseline.axis in case.axes}
+    values = {label_text(case.axes[baseline.axis]) for case in cases if baseline.axis in case.axes}
     if not values:
         axes = dict.fromkeys(axis for case in cases for axis in case.axes)
         raise DefineError(
@@ -111,7 +114,7 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
 
 def baseline_of(group: Sequence[Case], baseline: Baseline) -> Case | None:
     for case in group:
-        if str(case.axes.get(baseline.axis)) == baseline.value:
+        if baseline.axis in case.axes and label_text(case.axes[baseline.axis]) == baseline.value:
             return case
     return None
 

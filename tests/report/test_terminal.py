@@ -1,0 +1,91 @@
+"""The final table, held against a golden one.
+
+After an intended change: `OPBENCH_UPDATE_GOLDEN=1 pytest tests/report/test_terminal.py`, then read
+the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from opbench.case import Case
+from opbench.report.terminal import LISTED, as_text
+from opbench.result import Result, Sample, Warning
+from opbench.run.plan import Baseline
+from opbench.run.recording import Finished
+
+GOLDEN = Path(__file__).parent / "golden" / "final_table.txt"
+
+
+def case(name: str, stage: str = "forward", **labels) -> Case:
+    return Case("layers", name, stage, "f(x)", labels=tuple(labels.items()))
+
+
+def timed(of: Case, value: float, width: float = 0.012, warnings=()) -> tuple[Case, Result]:
+    samples = tuple(Sample(value, start=start, session=n) for start in range(4) for n in range(3))
+    low, high = value * (1 - width), value * (1 + width)
+    noted = tuple(Warning(*warning) for warning in warnings)
+    return of, Result(of.hash, "time", "s", "ok", "", value, low, high, samples, noted)
+
+
+def ended(of: Case, outcome: str, reason: str, metric: str = "time") -> tuple[Case, Result]:
+    unit = "s" if metric == "time" else "bytes"
+    return of, Result(of.hash, metric, unit, outcome=outcome, reason=reason)
+
+
+def memory(of: Case, value: float) -> tuple[Case, Result]:
+    return of, Result(of.hash, "memory", "bytes", "ok", "", value, value, value)
+
+
+CONTENDED = ("contended", "31% of the blocks were disturbed by other programs; close them")
+LINEAR = [case("linear", batch=16, mode=mode) for mode in ("plain", "hooks", "ghost")]
+RESULTS = [
+    timed(LINEAR[0], 12.34e-6),
+    timed(LINEAR[1], 24.68e-6, 0.003),
+    timed(LINEAR[2], 18.51e-6, 0.08, [CONTENDED]),
+    memory(LINEAR[0], 4_194_304.0),
+    memory(LINEAR[1], 8_388_608.0),
+    ended(LINEAR[2], "out_of_memory", "MemoryError", "memory"),
+    ended(case("lstm"), "unsupported", "hooks do not support nn.LSTM"),
+    ended(case("conv"), "crashed", "SIGSEGV"),
+    ended(case("norm"), "failed", "ValueError: [bold]not markup[/bold] (at `y = f(x)`)"),
+    ended(case("gru"), "failed", "ValueError: [bold]not markup[/bold] (at `y = f(x)`)"),
+    ended(case("slow"), "timeout", "no answer within 60 s"),
+    timed(case("a" * 60, batch=1024, sequence=128, heads=16, bias=True), 1.5),
+]
+
+
+def test_the_final_table_is_the_golden_one():
+    run = Finished(
+        "20261115-120000-ab12",
+        RESULTS,
+        store=".opbench/results.db",
+        baseline=Baseline("mode", "plain"),
+    )
+    text = as_text(run, width=110)
+    if os.environ.get("OPBENCH_UPDATE_GOLDEN"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_it_fits_any_width_and_loses_no_case():
+    run = Finished("r", RESULTS)
+    for width in (50, 80, 200):
+        text = as_text(run, width=width)
+        assert all(len(line) <= width for line in text.splitlines())
+        whole = "".join(text.split())
+        for name in ("lstm", "conv", "norm", "gru", "slow"):
+            assert f"layers/{name}/forward" in whole
+
+
+def test_many_reasons_are_counted_not_listed():
+    results = [ended(case(f"c{n}"), "failed", f"reason {n}") for n in range(LISTED + 5)]
+    text = as_text(Finished("r", results))
+    assert f"reason {LISTED - 1}" in text
+    assert f"reason {LISTED}\n" not in text
+    assert "and 5 more reasons" in text
+
+
+def test_a_run_without_results_says_so():
+    assert "No results" in as_text(Finished("r"))

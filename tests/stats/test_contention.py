@@ -1,0 +1,53 @@
+"""Which blocks other programs disturbed, judged by what was counted beside them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opbench.stats.contention import BlockNoise, contended
+
+
+def block(waited: float = 0.0, switches: int = 0, wall: int = 2_000_000) -> BlockNoise:
+    return BlockNoise(wall, round(wall * (1 - waited)), switches)
+
+
+def test_nothing_is_disturbed_where_nothing_was_measured():
+    assert contended([]) == []
+
+
+def test_a_block_that_waited_and_was_pushed_aside_is_disturbed():
+    blocks = [block()] * 9 + [block(waited=0.3, switches=2)]
+    assert contended(blocks) == [False] * 9 + [True]
+
+
+def test_waiting_alone_or_switching_alone_is_not_enough():
+    assert not any(contended([block()] * 9 + [block(waited=0.3)]))
+    assert not any(contended([block()] * 9 + [block(switches=5)]))
+    # 4 % more than the calm ones is within what the clocks themselves do.
+    assert not any(contended([block()] * 9 + [block(waited=0.04, switches=1)]))
+
+
+def test_a_case_that_always_sleeps_is_compared_with_itself():
+    sleeping = [block(waited=0.9, switches=1)] * 10
+    assert not any(contended(sleeping))
+    assert contended([*sleeping, block(waited=0.99, switches=1)])[-1]
+
+
+def test_many_threads_use_more_cpu_than_wall_time():
+    busy = [BlockNoise(1000, 2000, 0)] * 8
+    assert not any(contended(busy))
+    assert not any(contended([BlockNoise(0, 0, 3)]))
+
+
+noise = st.builds(BlockNoise, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 5))
+
+
+@given(st.lists(noise, max_size=30), st.integers(1, 1000))
+def test_units_do_not_matter_and_calm_blocks_are_the_majority_of_a_quarter(blocks, factor):
+    marks = contended(blocks)
+    assert len(marks) == len(blocks)
+    scaled = [BlockNoise(b.wall_ns * factor, b.cpu_ns * factor, b.switches) for b in blocks]
+    assert contended(scaled) == marks
+    # The calm level is the lower quartile: at least that many blocks are never disturbed.
+    assert marks.count(False) >= (len(blocks) + 3) // 4

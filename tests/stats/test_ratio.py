@@ -1,0 +1,137 @@
+"""Ratios to a baseline, on samples whose true ratio is known."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from opbench.stats.estimate import LAYOUT, LAYOUT_WEIGHT
+from opbench.stats.ratio import BETWEEN_RUNS, CHILD_PAIR, START_PAIR, ratio
+
+
+def paired(rng, truth=1.0, starts=4, children=3, blocks=15, noise=0.01):
+    """Two sides forked from the same starts: layout is shared, children differ a little."""
+    sides: tuple[list, list] = ([], [])
+    for start in range(starts):
+        layout = rng.gauss(0, LAYOUT)
+        tilt = rng.gauss(0, START_PAIR)
+        for child in range(children):
+            for side, factor in enumerate((1.0, truth)):
+                level = layout + side * tilt + rng.gauss(0, CHILD_PAIR / math.sqrt(2))
+                for _ in range(blocks):
+                    value = 1e-6 * factor * math.exp(level + rng.gauss(0, noise))
+                    sides[side].append((start, 2 * child + side, value))
+    return sides
+
+
+def apart(rng, truth=1.0, starts=6, blocks=15, noise=0.01, drift=0.0, first=(0, 0)):
+    """Two sides with starts of their own."""
+    sides = []
+    for side, factor in enumerate((1.0, truth)):
+        moved = rng.gauss(0, drift)
+        found = []
+        for start in range(starts):
+            level = moved + rng.gauss(0, LAYOUT)
+            found += [
+                (start + first[side], 0, 1e-6 * factor * math.exp(level + rng.gauss(0, noise)))
+                for _ in range(blocks)
+            ]
+        sides.append(found)
+    return sides
+
+
+def test_a_side_without_positive_samples_has_no_ratio():
+    assert ratio([], [(0, 0, 1.0)]) is None
+    assert ratio([(0, 0, 1.0)], [(0, 0, -1.0), (0, 0, 0.0)]) is None
+
+
+def test_sides_that_share_starts_are_paired_and_others_are_not():
+    base = [(start, 0, 1.0) for start in range(3)]
+    assert ratio(base, base).design == "paired"
+    assert ratio(base, [(start + 3, 0, 1.0) for start in range(3)]).design == "separate"
+    assert ratio(base, base, "interleaved").design == "interleaved"
+
+
+def test_pairing_cancels_what_a_start_does_to_both_sides():
+    base = [(start, 0, 10.0**start) for start in range(4)]
+    new = [(start, 1, 1.1 * 10.0**start) for start in range(4)]
+    found = ratio(base, new)
+    assert found.value == pytest.approx(1.1)
+    # No scatter seen (3 degrees), 0.9 % per child and 0.3 % per start by experience (4 degrees).
+    variance = LAYOUT_WEIGHT * (CHILD_PAIR**2 + START_PAIR**2) / (LAYOUT_WEIGHT + 3)
+    assert found.error == pytest.approx(math.sqrt(variance / 4))
+    assert found.freedom == LAYOUT_WEIGHT + 3
+    assert found.starts == 4
+
+
+def test_two_runs_at_different_times_are_never_known_better_than_the_machine_repeats_itself():
+    base = [(start, 0, 1.0) for start in range(50) for _ in range(20)]
+    assert ratio(base, base, "separate").error >= math.sqrt(2) * BETWEEN_RUNS
+
+
+SIMULATED = {
+    "paired": lambda rng, truth: paired(rng, truth),
+    "interleaved": lambda rng, truth: apart(rng, truth),
+    "separate": lambda rng, truth: apart(rng, truth, drift=BETWEEN_RUNS, first=(0, 100)),
+}
+
+
+@pytest.mark.parametrize("design", SIMULATED)
+@pytest.mark.parametrize("truth", [1.0, 1.05])
+def test_the_interval_contains_the_true_ratio_as_often_as_it_says(design, truth):
+    rng = random.Random(20261115)
+    hits = 0
+    for _ in range(300):
+        found = ratio(*SIMULATED[design](rng, truth), design)
+        hits += found.low <= truth <= found.high
+    # 95 % of 300 are 285, √(300 · 0.95 · 0.05) = 3.8: four of these below is 270.
+    assert hits >= 270
+
+
+@pytest.mark.parametrize("design", SIMULATED)
+def test_identical_sides_alarm_as_rarely_as_the_level_says(design):
+    rng = random.Random(7)
+    alarms = sum(ratio(*SIMULATED[design](rng, 1.0), design).p_value < 0.05 for _ in range(300))
+    # 5 % of 300 are 15; four standard deviations above is 30.
+    assert alarms <= 30
+
+
+def test_an_injected_five_per_cent_is_found_by_pairs():
+    rng = random.Random(11)
+    found = [ratio(*paired(rng, 1.05), "paired") for _ in range(100)]
+    assert sum(r.low > 1 for r in found) >= 95
+    assert all(r.p_value < 0.05 for r in found if r.low > 1)
+
+
+sides = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 2), st.floats(1e-9, 1e3)), min_size=1, max_size=25
+)
+
+
+@given(sides, sides, st.sampled_from(["paired", "interleaved", "separate", None]))
+def test_exchanging_the_sides_inverts_the_ratio(base, new, design):
+    one, other = ratio(base, new, design), ratio(new, base, design)
+    assert one.value == pytest.approx(1 / other.value, rel=1e-9)
+    assert one.low == pytest.approx(1 / other.high, rel=1e-9)
+    assert one.low <= one.value <= one.high
+    assert one.p_value == pytest.approx(other.p_value, abs=1e-9)
+
+
+@given(sides, sides, st.floats(1e-3, 1e3), st.randoms())
+def test_units_and_the_order_of_samples_do_not_matter(base, new, factor, rng):
+    one = ratio(base, new)
+    scaled = [[(s, c, v * factor) for s, c, v in side] for side in (base, new)]
+    for side in scaled:
+        rng.shuffle(side)
+    other = ratio(*scaled)
+    assert other.value == pytest.approx(one.value, rel=1e-6)
+    assert other.high == pytest.approx(one.high, rel=1e-6)
+
+
+def test_what_could_be_detected_is_more_than_what_the_interval_spans():
+    found = ratio(*paired(random.Random(5)), "paired")
+    assert found.detectable > found.high / found.value - 1
