@@ -18,11 +18,14 @@ from opbench.cli.env import env
 from opbench.cli.export import export
 from opbench.cli.history import history
 from opbench.cli.init import init
+from opbench.cli.layers import layers
 from opbench.cli.list import list_
+from opbench.cli.report import report
 from opbench.cli.run import run
 from opbench.cli.runs import runs
 from opbench.cli.selftest import selftest
 from opbench.cli.show import show
+from opbench.cli.spaced import SpacedCommand
 
 app = typer.Typer(
     name="opbench",
@@ -33,10 +36,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run)
+app.command("layers", cls=SpacedCommand)(layers)
 app.command("list")(list_)
 app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)
+app.add_typer(report)
 app.command("compare")(compare)
 app.command("history")(history)
 app.command("ab")(ab)

@@ -1,0 +1,117 @@
+"""`opbench report`: what was measured, made to be read. `opbench report layers` is one of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import typer
+
+from opbench.define.definition import DefineError
+
+if TYPE_CHECKING:
+    from opbench.analyse.factors import Row
+    from opbench.analyse.factors_published import Published
+
+report = typer.Typer(
+    name="report",
+    help="Reports on stored results.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+FORMATS = ("terminal", "md", "csv")
+FILE_WIDTH = 160
+
+
+@report.command("layers")
+def layers(
+    run: str = typer.Argument(
+        "", metavar="[RUN | FILE.csv]", help="A run, or a file of this report. [default: latest]"
+    ),
+    format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv"),
+    output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
+    charts: Path = typer.Option(
+        None, "--charts", metavar="FOLDER", help="Also write the charts, as PNG and SVG."
+    ),
+    against: str = typer.Option(
+        None,
+        "--against",
+        metavar="FILE|published",
+        help="Lay our factors beside those of a CSV file, or of the study of 2021.",
+    ),
+    store: str = typer.Option(
+        None, metavar="URL", help="The store. [default: .opbench/results.db]"
+    ),
+) -> None:
+    """Factors of each mode over the layer as it is, for time and memory, with intervals."""
+    from opbench.analyse.factors_published import published
+
+    if format not in FORMATS:
+        raise DefineError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
+    theirs = published(against) if against else None
+    rows, environment = _read(run, store)
+    _write(rows, environment, format, output, theirs)
+    if charts is not None:
+        from opbench.report.layers_charts import save
+
+        written = save(rows, charts)
+        typer.echo(f"{len(written)} charts in {charts}", err=True)
+
+
+def _read(run: str, store: str | None) -> tuple[list[Row], list[str]]:
+    from opbench.analyse.factors import rows as rows_of
+    from opbench.report.layers_csv import environment_lines, read
+    from opbench.store import Store
+
+    if run.endswith(".csv"):
+        return read(Path(run))
+    with Store.open(store, create=False) as opened:
+        records = [opened.find_run(run)] if run else opened.runs()
+        for record in records:
+            results = opened.results(run=record, samples=True)
+            if any(stored.case.suite == "layers" for stored in results):
+                return rows_of(results), environment_lines(record)
+    where = f"run {run}" if run else "this store"
+    raise DefineError(f"{where} has no results of layers; measure some: opbench run layers")
+
+
+def _write(
+    rows: list[Row],
+    environment: list[str],
+    format: str,
+    output: Path | None,
+    against: Published | None,
+) -> None:
+    if output is None:
+        _print(rows, environment, format, sys.stdout, against)
+        return
+    try:
+        with output.open("w", encoding="utf-8", newline="") as stream:
+            _print(rows, environment, format, stream, against)
+    except OSError as error:
+        raise DefineError(f"cannot write {output}: {error.strerror}") from None
+
+
+def _print(
+    rows: list[Row],
+    environment: list[str],
+    format: str,
+    stream: TextIO,
+    against: Published | None,
+) -> None:
+    from rich.console import Console
+
+    from opbench.report import layers as text
+    from opbench.report import layers_csv
+
+    if format == "csv":
+        layers_csv.write(rows, stream, environment)
+    elif format == "md":
+        text.to_markdown(rows, stream, against, environment)
+    elif stream.isatty():
+        text.to_terminal(rows, Console(highlight=False), against)
+    else:
+        # A file has no width of its own, and a table in it should not be cut.
+        text.to_terminal(rows, Console(file=stream, width=FILE_WIDTH, highlight=False), against)
