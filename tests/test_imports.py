@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "opbench"
 
 EVERYTHING_BELOW = {
     "case", "result", "stats", "callgrind", "define", "frameworks", "expand", "store", "run",
-    "analyse", "report", "script", "frames",
+    "analyse", "report", "script", "frames", "snippets",
 }  # fmt: skip
 
 #: What each part may import of ours, beside itself. `part.module` allows that module only.
@@ -24,14 +24,16 @@ RULE: dict[str, set[str]] = {
     "stats": set(),
     "callgrind": set(),
     "data": set(),
-    # The decorator is one file for us and for foreign environments, where it lives with the stub.
-    "define": {"case", "data", "worker.stub.bench"},
+    # What a user's file says is one implementation for us and for foreign environments: the stub's.
+    "define": {"case", "data", "snippets", "worker.stub", "worker.cpp_source"},
+    "snippets": {"worker.stub"},
     "frameworks": {"case", "define.program"},
     "expand": {"case", "define", "frameworks"},
     "store": {"case", "result"},
     "run": {
         "case", "result", "stats", "callgrind", "define", "frameworks", "expand", "store",
-        "worker.protocol", "worker.facts", "worker.metrics", "worker.callgrind", "__version__",
+        "worker.protocol", "worker.facts", "worker.metrics", "worker.callgrind",
+        "worker.cpp_source", "__version__",
     },
     # What is wrong in a question is told with the same error as a wrong definition.
     "analyse": {"case", "result", "stats", "store", "run.plan", "define.definition"},
