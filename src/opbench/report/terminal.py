@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.baseline import factors
 from opbench.case import Case
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from opbench.run.recording import Finished
 
+PIPE_WIDTH = 160
+
 #: Reasons and warnings listed in full before the rest is counted.
 LISTED = 12
 
@@ -23,9 +26,14 @@ LISTED = 12
 def show(run: Finished, console: Console | None = None) -> None:
     from rich.console import Console as RichConsole
 
-    console = console or RichConsole(highlight=False)
+    console = console or RichConsole(highlight=False, width=width_for(sys.stdout))
     for part in parts(run):
         console.print(part)
+
+
+def width_for(stream: TextIO) -> int | None:
+    """A file or a pipe has no width: long ids need not be broken there."""
+    return None if stream.isatty() else PIPE_WIDTH
 
 
 def as_text(run: Finished, width: int = 120) -> str:
