@@ -36,7 +36,8 @@ RULE: dict[str, set[str]] = {
         "worker.cpp_source", "__version__",
     },
     # What is wrong in a question is told with the same error as a wrong definition.
-    "analyse": {"case", "result", "stats", "store", "run.plan", "define.definition"},
+    "analyse": {"case", "result", "stats", "store", "run.plan", "define.definition",
+                "define.layers.names"},
     "report": {"case", "result", "stats", "store", "analyse"},
     "worker": set(),
     "capture": {"case", "define", "frameworks"},

@@ -56,13 +56,17 @@ def layers(
     if charts is not None:
         from opbench.report.layers_charts import save
 
-        written = save(rows, charts)
+        try:
+            written = save(rows, charts)
+        except OSError as error:
+            raise DefineError(f"cannot write charts to {charts}: {error.strerror}") from None
         typer.echo(f"{len(written)} charts in {charts}", err=True)
 
 
 def _read(run: str, store: str | None) -> tuple[list[Row], list[str]]:
     from opbench.analyse.factors import rows as rows_of
-    from opbench.report.layers_csv import environment_lines, read
+    from opbench.analyse.factors_file import read
+    from opbench.report.layers_csv import environment_lines
     from opbench.store import Store
 
     if run.endswith(".csv"):

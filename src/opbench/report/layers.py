@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.analyse.factors import MAX_MEMORY, Factor, Row, metrics_of
+from opbench.analyse.factors import BASELINE, COUNTERPART, MAX_MEMORY, Factor, Row, metrics_of
 from opbench.analyse.factors_published import TIME, Published
-from opbench.define.layers.names import BASELINE, COUNTERPART
 from opbench.report.export_md import cell
 from opbench.report.units import MISSING, format_interval, format_percent
 

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbench.analyse.factors import MAX_MEMORY, Row, metrics_of
-from opbench.define.definition import DefineError
-from opbench.define.layers.names import LAYERS, MODES
+from opbench.analyse.factors import LAYERS, MAX_MEMORY, MODES, Row, metrics_of
 from opbench.report.layers import TITLES
 
 if TYPE_CHECKING:
@@ -109,16 +107,13 @@ def charts(rows: Sequence[Row]) -> dict[str, Any]:
 def save(rows: Sequence[Row], folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write every chart in every format; the folder is made when it is missing."""
     written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, chart in charts(rows).items():
-            for kind in formats:
-                path = folder / f"{name}.{kind}"
-                # Twice the pixels: charts are shown on dense screens and in print.
-                chart.save(str(path), **({"scale_factor": 2.0} if kind == "png" else {}))
-                written.append(path)
-    except OSError as error:
-        raise DefineError(f"cannot write charts to {folder}: {error.strerror}") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, chart in charts(rows).items():
+        for kind in formats:
+            path = folder / f"{name}.{kind}"
+            # Twice the pixels: charts are shown on dense screens and in print.
+            chart.save(str(path), **({"scale_factor": 2.0} if kind == "png" else {}))
+            written.append(path)
     return written
 
 

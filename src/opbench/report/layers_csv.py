@@ -9,18 +9,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 from opbench.analyse.factors import Factor, Row
-from opbench.define.definition import DefineError
-from opbench.define.layers.names import LAYERS, MODES
+from opbench.analyse.factors_file import FACTORS, NUMBERS, PLAIN, PREFIX
 from opbench.store.records import RunRecord
-
-PLAIN = ("layer", "mode", "batch_size", "stage", "device", "metric", "unit", "outcome", "reason")
-NUMBERS = ("estimate", "low", "high")
-FACTORS = ("factor", "factor_nn")
-PREFIX = "component."
 
 
 def write(rows: Sequence[Row], stream: TextIO, environment: Iterable[str] = ()) -> None:
@@ -45,48 +38,6 @@ def write(rows: Sequence[Row], stream: TextIO, environment: Iterable[str] = ()) 
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.8g}"
-
-
-def read(path: Path) -> tuple[list[Row], list[str]]:
-    """The rows of such a file, and the lines about its environment."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise DefineError(f"cannot read {path}: {reason}") from None
-    notes = [line[1:].strip() for line in lines if line.startswith("#")]
-    reader = csv.DictReader(line for line in lines if not line.startswith("#"))
-    missing = [name for name in (*PLAIN, *NUMBERS) if name not in (reader.fieldnames or ())]
-    if missing:
-        raise DefineError(f"{path}: no column {missing[0]}; is it a file of `report layers`?")
-    rows = []
-    for line in reader:
-        try:
-            rows.append(_row(line))
-        except (TypeError, ValueError) as error:
-            raise DefineError(f"{path} line {reader.line_num + len(notes)}: {error}") from None
-    return rows, notes
-
-
-def _row(line: dict[str, str]) -> Row:
-    if line["layer"] not in LAYERS or line["mode"] not in MODES:
-        raise ValueError(f"there is no layer {line['layer']} in mode {line['mode']}")
-    return Row(
-        **{name: line[name] for name in PLAIN if name != "batch_size"},  # type: ignore[arg-type]
-        batch_size=int(line["batch_size"]),
-        **{name: float(line[name]) if line[name] else None for name in NUMBERS},  # type: ignore[arg-type]
-        **{name: _factor(line, name) for name in FACTORS},  # type: ignore[arg-type]
-        components={
-            name[len(PREFIX) :]: int(float(value))
-            for name, value in line.items()
-            if name.startswith(PREFIX) and value
-        },
-    )
-
-
-def _factor(line: dict[str, str], name: str) -> Factor | None:
-    texts = [line.get(name + end) or "" for end in ("", "_low", "_high")]
-    return Factor(*map(float, texts)) if all(texts) else None
 
 
 def environment_lines(run: RunRecord) -> list[str]:
