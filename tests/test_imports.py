@@ -18,7 +18,7 @@ EVERYTHING_BELOW = {
 
 #: What each part may import of ours, beside itself. `part.module` allows that module only.
 RULE: dict[str, set[str]] = {
-    "__init__": {"api", "case", "define.bench", "frames", "result"},
+    "__init__": {"api", "case", "define.bench", "frames", "layer_benchmark", "result"},
     "case": set(),
     "result": set(),
     "stats": set(),
@@ -45,6 +45,7 @@ RULE: dict[str, set[str]] = {
     "frames": {"case", "result", "store", "report"},
     "api": EVERYTHING_BELOW,
     "ab": EVERYTHING_BELOW | {"api"},
+    "layer_benchmark": EVERYTHING_BELOW,
     "selftest": EVERYTHING_BELOW | {"api"},
     "cli": EVERYTHING_BELOW | {"api", "ab", "selftest", "data", "capture", "__version__"},
 }  # fmt: skip

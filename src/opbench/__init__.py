@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opbench.case import Case
     from opbench.define.bench import bench
     from opbench.frames import load
+    from opbench.layer_benchmark import run_layer_benchmark
     from opbench.result import Result
 
 _HOME = {
@@ -34,9 +35,10 @@ _HOME = {
     "load": "opbench.frames",
     "Case": "opbench.case",
     "Result": "opbench.result",
+    "run_layer_benchmark": "opbench.layer_benchmark",
 }
 
-__all__ = ["Case", "Result", "Run", "bench", "load", "run"]
+__all__ = ["Case", "Result", "Run", "bench", "load", "run", "run_layer_benchmark"]
 
 
 def __getattr__(name: str) -> Any:

@@ -36,6 +36,9 @@ def run(
         metavar="NAMES",
         help="time, memory, instructions; several with commas. [default: time]",
     ),
+    clock: str = typer.Option(
+        None, metavar="opbench|python|cuda|torch", help="What takes the time. [default: opbench]"
+    ),
     stage: list[str] = typer.Option(
         [], "--stage", metavar="NAMES", help="forward, backward, forward_backward, step, call."
     ),
@@ -94,6 +97,7 @@ def run(
         "axes": parse_axes(axis),
         "baseline": baseline,
         "metrics": names(metric),
+        "clock": clock,
         "stages": names(stage),
         "device": device,
         "environments": names(env),
