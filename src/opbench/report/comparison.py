@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import Comparison, Row
-from opbench.report.units import format_percent, format_value
+from opbench.report.units import COUNTED, format_percent, format_value
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 #: What the verdicts are called where "slower" would be odd.
 WORDS = {
@@ -51,34 +52,47 @@ def change_text(row: Row) -> str:
 
 
 def show(comparison: Comparison, console: Console | None = None) -> None:
-    from rich import box
+    """A table per metric, then the remarks."""
     from rich.console import Console as RichConsole
-    from rich.table import Table
     from rich.text import Text
 
     console = console or RichConsole(highlight=False)
-    several = len({row.metric for row in comparison.rows}) > 1
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("case", overflow="fold", min_width=26)
-    if several:
-        grid.add_column("metric")
-    for name in (comparison.base, comparison.new):
-        grid.add_column(Text(name), justify="right")
-    grid.add_column("ratio [95 %]", justify="right", no_wrap=True)
-    grid.add_column("would show", justify="right")
-    grid.add_column("verdict", no_wrap=True)
-    for row in comparison.rows:
-        cells = [Text(row.case_id + (" (edited)" if row.edited else ""))]
-        if several:
-            cells.append(Text(row.metric))
-        cells += [Text(_value(row.base, row.unit)), Text(_value(row.new, row.unit))]
-        cells.append(Text(ratio_text(row)))
-        cells.append(Text(format_percent(row.detectable) if row.detectable else ""))
-        cells.append(Text(f"{SIGNS[row.verdict]} {word(row)}", style=STYLES[row.verdict]))
-        grid.add_row(*cells)
-    console.print(grid)
+    metrics = list(dict.fromkeys(row.metric for row in comparison.rows))
+    for metric in metrics:
+        rows = [row for row in comparison.rows if row.metric == metric]
+        title = f"case ({metric})" if len(metrics) > 1 else "case"
+        console.print(_table(comparison, rows, title))
     for line in remarks(comparison):
         console.print(Text(line))
+
+
+def _table(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
+    """Where it gets narrow the names of cases and sides fold; numbers and verdicts never do."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    grid.add_column(Text(title), overflow="fold", min_width=12)
+    sides = [
+        [_value(row.base, row.unit) for row in rows],
+        [_value(row.new, row.unit) for row in rows],
+    ]
+    for name, values in zip((comparison.base, comparison.new), sides):
+        widest = max(map(len, values), default=0)
+        grid.add_column(Text(name), justify="right", overflow="fold", min_width=widest)
+    grid.add_column("ratio [95 %]", justify="right", no_wrap=True)
+    grid.add_column("would\nshow", justify="right", no_wrap=True)
+    grid.add_column("verdict", no_wrap=True)
+    for row, *values in zip(rows, *sides):
+        grid.add_row(
+            Text(row.case_id + (" (edited)" if row.edited else "")),
+            *map(Text, values),
+            Text(ratio_text(row)),
+            Text(format_percent(row.detectable) if row.detectable else ""),
+            Text(f"{SIGNS[row.verdict]} {word(row)}", style=STYLES[row.verdict]),
+        )
+    return grid
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -160,8 +174,9 @@ def _markdown_table(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
 
 
 def _value(result: object, unit: str) -> str:
+    """Counts without their unit: the metric says it."""
     estimate = getattr(result, "estimate", None)
-    return format_value(estimate, unit)
+    return format_value(estimate, "count" if unit in COUNTED else unit)
 
 
 def _code(text: str) -> str:
