@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from synthetic import blocks, case, counted, timed
 
 from opbench.analyse.compare import Row, compare
 from opbench.case import Case
 from opbench.result import OUTCOMES, Result, Sample
 from opbench.store import StoredResult
+from synthetic import blocks, case, counted, timed
 
 
 def only_row(base: StoredResult, new: StoredResult) -> Row:

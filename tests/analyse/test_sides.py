@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from synthetic import add_run, case, timed
 
 from opbench.analyse.sides import Side, environments_of, find_side, machine_of, same_machine
 from opbench.define.definition import DefineError
 from opbench.store import RunRecord, Store, StoreError
+from synthetic import add_run, case, timed
 
 OLD, NEW = "aaaa1111" * 5, "bbbb2222" * 5
 

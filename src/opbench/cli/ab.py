@@ -51,11 +51,12 @@ def ab(
 
     from opbench.ab import ab as run_ab
     from opbench.analyse.gate import Gate
-    from opbench.cli.comparison_output import give
+    from opbench.cli.comparison_output import check_files, give
     from opbench.cli.env import ready
     from opbench.cli.progress import progress
 
     gate = Gate.parse(fail_on)
+    check_files(markdown, junit)
     options: dict[str, Any] = {
         "keep": tuple(keep),
         "axes": parse_axes(axis),

@@ -46,9 +46,10 @@ def compare(
 ) -> int:
     """Compare stored results: ratio, interval and verdict for every case."""
     from opbench.analyse.gate import Gate
-    from opbench.cli.comparison_output import give
+    from opbench.cli.comparison_output import check_files, give
 
     gate = Gate.parse(fail_on)
+    check_files(markdown, junit)
     wanted = _wanted(list(sides or []), last, col)
     from opbench.store import Store
 

@@ -29,6 +29,16 @@ def give(
     return 1 if failed else 0
 
 
+def check_files(*paths: Path | None) -> None:
+    """Refuse a file that cannot be written before anything is measured for it."""
+    from opbench.define.definition import DefineError
+
+    for path in paths:
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            raise DefineError(f"cannot write {path}: {why}")
+
+
 def _write(path: Path | None, text: str) -> None:
     if path is None:
         return
