@@ -124,6 +124,7 @@ class InstanceNorm(Section):
     momentum: Share = 0.1
     affine: Flag = False
     track_running_stats: Flag = False
+    bias: Flag = True
     input_shape: Shape
 
     @model_validator(mode="after")
@@ -139,6 +140,7 @@ class GroupNorm(Section):
     num_channels: Size
     eps: Positive = 1e-5
     affine: Flag = True
+    bias: Flag = True
     input_shape: Shape
 
     @model_validator(mode="after")
