@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+
+from opbench.cli.main import main
 
 BENCH = """
 import opbench as ob
@@ -36,3 +41,22 @@ def bench_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def fixed() -> tuple[str, ...]:
     return FIXED
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., CompletedProcess[str]]:
+    """The entry point of the console script, called in this process: quick where nothing runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def call(*arguments: object) -> CompletedProcess[str]:
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["opbench", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        out, err = capsys.readouterr()
+        return CompletedProcess(sys.argv, int(left.value.code or 0), out, err)
+
+    return call

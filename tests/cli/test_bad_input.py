@@ -20,12 +20,12 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def refused(opbench, tmp_path):
+def refused(command, tmp_path):
     """Runs a command that must be refused; gives back the one line it says."""
 
     def call(*arguments: object) -> str:
         before = content(tmp_path)
-        done = opbench(*arguments)
+        done = command(*arguments)
         assert done.returncode == 2, done.stdout + done.stderr
         assert done.stdout == ""
         lines = done.stderr.strip().splitlines()
@@ -151,16 +151,16 @@ def test_a_users_file_that_cannot_be_read(refused, tmp_path, code, said):
     assert str(path) in line
 
 
-@pytest.mark.parametrize("command", [["run"], ["runs"], ["export"], ["show", "total"]])
-def test_what_is_not_a_store_of_ours_is_refused_untouched(refused, bench_file, tmp_path, command):
+@pytest.mark.parametrize("words", [["run"], ["runs"], ["export"], ["show", "total"]])
+def test_what_is_not_a_store_of_ours_is_refused_untouched(refused, bench_file, tmp_path, words):
     foreign, text = tmp_path / "foreign.db", tmp_path / "text.db"
     with closing(sqlite3.connect(foreign)) as theirs:
         theirs.execute("CREATE TABLE customers (id)")
         theirs.commit()
     text.write_text("this is not a database at all")
-    target = [bench_file] if command == ["run"] else []
-    assert "customers" in refused(*command, *target, "--store", foreign)
-    assert str(text) in refused(*command, *target, "--store", text)
+    target = [bench_file] if words == ["run"] else []
+    assert "customers" in refused(*words, *target, "--store", foreign)
+    assert str(text) in refused(*words, *target, "--store", text)
 
 
 def in_a_small_filesystem(options: str, folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 
 from opbench.store import Store
 
-CASES = 24
+CASES = 16
 BENCH = f"""
 import opbench as ob
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbench.worker import protocol
@@ -17,11 +17,12 @@ json_values = st.recursive(
     | st.text()
     | st.floats(allow_nan=False).filter(lambda number: abs(number) != float("inf")),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=20,
+    max_leaves=8,
 )
-messages = st.dictionaries(st.text(), json_values)
+messages = st.dictionaries(st.text(), json_values, max_size=6)
 
 
+@settings(max_examples=50)
 @given(messages)
 def test_every_message_comes_back_as_it_was_in_one_line(message):
     line = protocol.encode(message)
@@ -54,6 +55,7 @@ def test_numbers_json_cannot_carry_are_not_sent(value):
     assert protocol.finite(1.5) == 1.5
 
 
+@settings(max_examples=50)
 @given(messages)
 def test_validation_answers_with_the_message_or_a_protocol_error(message):
     for vocabulary, key in ((protocol.OPERATIONS, "op"), (protocol.EVENTS, "event")):

@@ -81,10 +81,14 @@ class Recording:
     @classmethod
     def resumed(cls, where: str | Path | None, name: str) -> Recording:
         """The latest run, or the latest of that name."""
-        from opbench.store import Store
+        from opbench.store import Store, StoreError
 
         store = Store.open(where, create=False)
-        return cls(store.find_run(name or "last"), store, resumed_run=True)
+        try:
+            return cls(store.find_run(name or "last"), store, resumed_run=True)
+        except StoreError:
+            store.close()
+            raise
 
     def measure(
         self, request: Request, listener: Listener, baseline: Baseline | None = None
