@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import textwrap
 
-from opbench import frameworks
+from opbench import frameworks, script_cpp
 from opbench.case import Case
 
 _LOOPS = {
@@ -125,6 +125,8 @@ if __name__ == "__main__":
 
 def script(case: Case) -> str:
     """Python source that measures the case by itself and prints the median time of one call."""
+    if case.language == "cpp":
+        return script_cpp.script(case, header(case), environment(case))
     if case.language != "python":
         raise ValueError(f"{case.id} is written in {case.language}, not Python")
     future, globals_ = without_future(case.globals)

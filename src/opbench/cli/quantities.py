@@ -34,6 +34,17 @@ def share(value: str) -> float:
     return fraction(value)
 
 
+def expression(value: str) -> str:
+    """A regular expression, as it is; one that is none is said so."""
+    import re
+
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"'{value}' is no regular expression: {error}") from None
+    return value
+
+
 def cpu_list(value: str) -> tuple[int, ...]:
     """`0,1` or `0-3`."""
     import os

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+
+from opbench.cli.quantities import checked, expression
 
 if TYPE_CHECKING:
     from opbench.case import Case
@@ -19,6 +22,21 @@ def show(
     script: bool = typer.Option(
         False, "--script", help="Print a standalone script that needs no opbench."
     ),
+    functions: bool = typer.Option(
+        False, "--functions", help="Instructions by function (needs --metric instructions)."
+    ),
+    match: str = typer.Option(
+        "", metavar="REGEX", callback=checked(expression), help="With --functions: only these."
+    ),
+    group: str = typer.Option(
+        "",
+        metavar="REGEX",
+        callback=checked(expression),
+        help="With --functions: add up those where this finds the same text.",
+    ),
+    callgrind: Path = typer.Option(
+        None, "--callgrind", metavar="FILE", help="Write the counts for KCachegrind."
+    ),
     store: str = typer.Option(
         None, metavar="URL", help="The store. [default: .opbench/results.db]"
     ),
@@ -27,6 +45,9 @@ def show(
     from opbench.script import script as script_of
 
     found, results = _find(case, targets, store)
+    if functions or callgrind:
+        _functions(found, results, match, group, callgrind)
+        return
     if script:
         print(script_of(found), end="")
         return
@@ -45,6 +66,38 @@ def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[
     return among(text, defined([])), []
 
 
+def _functions(
+    case: Case,
+    results: list[StoredResult],
+    match: str,
+    group: str,
+    file: Path | None,
+) -> None:
+    """The latest counts of the case, by function."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from opbench.analyse.functions import by_function, stats_of
+    from opbench.define.definition import DefineError
+    from opbench.report.functions import breakdown
+
+    counted = [s for s in results if s.result.ok and s.result.metric == "instructions"]
+    if not counted:
+        raise DefineError(
+            f"no instructions of {case.id} are stored; run it with --metric instructions"
+        )
+    latest = counted[-1]
+    stats = stats_of(latest.result)
+    if file is not None:
+        stats.write_callgrind(file, case.id)
+        print(f"{file}: {stats.number_per_run} calls; kcachegrind or callgrind_annotate reads it")
+        return
+    console = Console(highlight=False)
+    console.print(Text(case.id, style="bold"), Text(latest.run_id, style="dim"))
+    console.print(breakdown(by_function(stats, match=match, group=group)))
+    console.print(Text(str(latest.result.detail.get("source") or "")))
+
+
 def _describe(case: Case, results: list[StoredResult]) -> None:
     from rich.console import Console
     from rich.syntax import Syntax
@@ -55,6 +108,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
     console = Console(highlight=False)
     console.print(Text(case.id, style="bold"), Text(case.hash, style="dim"))
     facts = {
+        "language": case.language,
         "framework": case.framework,
         "runtime": case.runtime,
         "device": case.device,
@@ -65,6 +119,10 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
     console.print(Text("  ".join(f"{name}={value}" for name, value in facts.items())))
     if case.unsupported:
         console.print(Text(f"unsupported: {case.unsupported}"))
+    lexer = {"cpp": "cpp"}.get(case.language, "python")
+    if case.prelude:
+        console.print(Text("\n# first, in Python", style="dim"))
+        console.print(Syntax(case.prelude, "python", background_color="default", word_wrap=True))
     for title, source in (
         ("module level", case.globals),
         ("setup", case.setup),
@@ -73,7 +131,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
     ):
         if source.strip():
             console.print(Text(f"\n# {title}", style="dim"))
-            console.print(Syntax(source, "python", background_color="default", word_wrap=True))
+            console.print(Syntax(source, lexer, background_color="default", word_wrap=True))
     console.print()
     for stored in results:
         result = stored.result

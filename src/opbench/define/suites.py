@@ -35,6 +35,8 @@ SUITES: dict[str, Suite] = {
     "snippets": Suite(
         "opbench.define.snippets",
         "small statements in Python and C++, eager and TorchScript: what torch's overhead costs",
+        # There are many, and none takes long.
+        options={"max_time_per_case": 2.5},
     ),
 }
 

@@ -9,6 +9,35 @@ from opbench.frameworks.framework import Framework
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
+#: What most snippets run through. A backward pass may not run before a fork where it would touch
+#: a GPU; without one it starts no thread.
+REHEARSAL = """\
+import torch
+torch.set_num_threads(1)
+torch.manual_seed(0)
+x = torch.rand((4, 4))
+w = torch.ones((4, 4))
+i = torch.arange(4)
+for _ in range(2):
+    y = x * w + 1.0
+    y += w
+    y == w
+    torch.relu(y)
+    torch.mm(x, w)
+    y.sum()
+    y.clone().copy_(x)
+    y.t().contiguous()
+    y.view(-1, 1).select(1, 0)
+    y[0, 0] = 1
+    y[i], y[None, ...]
+    torch.zeros((2, 2)).normal_()
+if torch.version.cuda is None:
+    w.requires_grad_()
+    for _ in range(2):
+        y = torch.nn.functional.linear(x, w).relu()
+        y.backward(torch.ones_like(y))
+"""
+
 
 @dataclass(frozen=True)
 class Torch(Framework):
@@ -33,6 +62,9 @@ class Torch(Framework):
         # aarch64 wheels, where one "single-threaded" linear kept two threads spinning and took
         # four times as long as with these variables.
         return {name: str(threads) for name in THREAD_VARIABLES}
+
+    def rehearsal(self) -> str:
+        return REHEARSAL
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
         shape, domain = repr(tuple(tensor.shape)), tensor.domain

@@ -10,9 +10,9 @@ import os
 import queue
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from opbench.result import Metric, Result
+from opbench.result import Metric
 from opbench.run import instructions, outcome, valgrind
 from opbench.run.plan import Slot
 from opbench.run.pool import Kind
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 CASES_PER_WORKER = 10
 #: Each holds a framework and its translation, about a gigabyte for torch.
 MOST_WORKERS = 4
+
+Answers = queue.SimpleQueue[tuple[Slot, dict[str, Any] | SessionEnded] | BaseException]
 
 
 def count(runner: Runner, slots: Iterable[Slot]) -> None:
@@ -58,7 +60,7 @@ def _count_kind(runner: Runner, metric: Metric, kind: Kind, slots: Sequence[Slot
     todo: queue.SimpleQueue[Slot] = queue.SimpleQueue()
     for slot in slots:
         todo.put(slot)
-    done: queue.SimpleQueue[tuple[Slot, list[Result]] | BaseException] = queue.SimpleQueue()
+    done: Answers = queue.SimpleQueue()
     stop = threading.Event()
     threads = [
         threading.Thread(target=_work, args=(runner, metric, kind, number, todo, done, stop))
@@ -79,9 +81,14 @@ def _count_kind(runner: Runner, metric: Metric, kind: Kind, slots: Sequence[Slot
             answer = done.get()
             if isinstance(answer, BaseException):
                 raise answer
-            slot, results = answer
+            slot, counted = answer
             runner.listener.measuring([slot.case])
-            for result in results:
+            place = runner.places.of(slot.environment)
+            if isinstance(counted, SessionEnded):
+                runner.keep(slot, outcome.failure(slot.case, metric, counted, place))
+                continue
+            # Read here, while the worker that wrote it is already counting the next case.
+            for result in instructions.results(slot.case, counted, place):
                 runner.keep(slot, result)
     finally:
         # On an interrupt the workers are ended by the pool, and the threads with them.
@@ -97,7 +104,7 @@ def _work(
     kind: Kind,
     number: int,
     todo: queue.SimpleQueue[Slot],
-    done: queue.SimpleQueue[tuple[Slot, list[Result]] | BaseException],
+    done: Answers,
     stop: threading.Event,
 ) -> None:
     while not stop.is_set():
@@ -113,20 +120,21 @@ def _work(
             return
 
 
-def _one(runner: Runner, metric: Metric, kind: Kind, number: int, slot: Slot) -> list[Result]:
+def _one(
+    runner: Runner, metric: Metric, kind: Kind, number: int, slot: Slot
+) -> dict[str, Any] | SessionEnded:
     """One case in a fresh child; whatever it does there is its outcome, and no other case's."""
-    case, place = slot.case, runner.places.of(slot.environment)
+    case = slot.case
     timeout = runner.request.policy.timeout * valgrind.SLOWDOWN
     try:
         worker = runner.pool.workers(kind, [number])[0]
         session = worker.open(memory_limit=runner.limit(case))
         try:
             session.prepare(case, case.seed, timeout)
-            answer = session.measure(metric.name, {"name": case.id}, timeout)
+            return session.measure(metric.name, {"name": case.id}, timeout)
         finally:
             session.kill()  # Valgrind would write one more dump at an orderly end
-        return instructions.results(case, answer, place)
     except SessionEnded as ended:
-        return [outcome.failure(case, metric, ended, place)]
+        return ended
     except WorkerError as error:
-        return [outcome.failure(case, metric, SessionEnded("failed", str(error)), place)]
+        return SessionEnded("failed", str(error))

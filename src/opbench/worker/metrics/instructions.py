@@ -31,10 +31,9 @@ def measure(session, options):
     counted = requests()
     way = session.case["way"]
     name = options.get("name", session.case["name"])
-    session.run("calls", min(number, SETTLING_CALLS))
+    session.run("calls", 2)
     plan = [("stmt", "stmt"), ("idle", "idle")]
     if way == "difference":
-        session.run("minus", min(number, SETTLING_CALLS))
         plan = [("stmt", "stmt"), ("idle", "idle"), ("minus", "minus"), ("empty", "empty")]
     each = way in ("each", "prebuilt")
     files: dict = {key: [] for key, _ in plan}
