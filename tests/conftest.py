@@ -98,6 +98,28 @@ def opbench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return call
 
 
+@pytest.fixture
+def opbench_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The same without an interpreter of its own, which takes a second to import everything."""
+    from opbench.cli import main
+
+    def call(*arguments: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        command = ["opbench", *map(str, arguments)]
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd)
+            patch.setenv("COLUMNS", "160")
+            patch.setattr(sys, "argv", command)
+            capsys.readouterr()
+            with pytest.raises(SystemExit) as ended:
+                main.main()
+        shown = capsys.readouterr()
+        return subprocess.CompletedProcess(command, int(ended.value.code or 0), *shown)
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An OPBENCH_HOME with two real environments, `np22` and `np23`: built once for all tests."""

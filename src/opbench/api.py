@@ -138,6 +138,11 @@ def execute(
         if not save:
             raise DefineError("--cont continues a stored run, so it cannot go with --no-save")
         recording = Recording.resumed(store, str(options.get("name") or ""))
+        if "commits" in recording.record.request:
+            # Its two sides share every moment: the rest of them cannot be measured alone.
+            raise DefineError(
+                f"run {recording.record.id} compares two sides; measure it anew with opbench ab"
+            )
         if not targets:
             given: Mapping[str, Any] = {**recording.record.request, **_given(options)}
         else:

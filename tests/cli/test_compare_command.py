@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from opbench.cli import main
 from opbench.result import Sample
 from opbench.store import Store
 from synthetic import add_run, case, counted, timed
@@ -71,8 +70,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Answer:
-    def __init__(self, code: int, out: str, err: str):
-        self.code, self.out, self.err = code, out, err
+    def __init__(self, done: subprocess.CompletedProcess[str]):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
 
     def line(self, name: str) -> str:
         lines = [" ".join(line.split()) for line in self.out.splitlines()]
@@ -81,21 +80,8 @@ class Answer:
 
 
 @pytest.fixture
-def compare(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Answer]:
-    """The command in this process: most tests need no interpreter of their own."""
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "140")
-
-    def call(*arguments: object) -> Answer:
-        monkeypatch.setattr("sys.argv", ["opbench", "compare", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main.main()
-        shown = capsys.readouterr()
-        return Answer(int(ended.value.code or 0), shown.out, shown.err)
-
-    return call
+def compare(folder: Path, opbench_here: Command) -> Callable[..., Answer]:
+    return lambda *arguments: Answer(opbench_here("compare", *arguments, cwd=folder))
 
 
 # -- what is shown -----------------------------------------------------------------------------
@@ -278,9 +264,9 @@ def test_a_wrong_question_is_one_line_and_exit_code_two(compare, arguments, said
     assert answer.err.startswith("opbench: ")
 
 
-def test_the_only_run_has_nothing_before_it(opbench: Command, tmp_path: Path) -> None:
+def test_the_only_run_has_nothing_before_it(opbench_here: Command, tmp_path: Path) -> None:
     with Store.open(tmp_path / "results.db") as store:
         add_run(store, 0, "first", timed("add", 1e-5))
-    done = opbench("compare", "--last", "2", "--store", "results.db")
+    done = opbench_here("compare", "--last", "2", "--store", "results.db")
     assert done.returncode == 2
     assert "there is no run 'last~1': the store has 1 run" in done.stderr

@@ -28,6 +28,8 @@ LEAST_ROUNDS = 3
 STARTS = {"paired": 4, "interleaved": 6}
 #: Fewer would leave the interval to what starts are known to do elsewhere.
 LEAST_STARTS = 3
+#: Calls of a child at the least: a few to warm up, then its turns.
+LEAST_CALLS = 3 + LEAST_ROUNDS
 #: Sets of children per worker start, at most; beyond that the starts themselves decide.
 MOST_SETS = 6
 LEAST_SETS = 1
@@ -35,22 +37,28 @@ LEAST_SETS = 1
 
 def sample_pairs(group: Group, policy: Adaptive) -> None:
     design = group.design
-    starts = STARTS[design]
     group.open_all(0)
     if not group.fits(1):
         group.one_by_one(policy)
         return
+    allowance = group.max_time * len(group.entries)
+    starts = _affordable(group, STARTS[design], allowance)
     group.close()
     group.start_workers(starts)
-    allowance = group.max_time * len(group.entries)
     for made in range(MOST_SETS):
         for index in range(starts):
-            if index >= LEAST_STARTS and _spent(group) > allowance:
-                break  # calls of a second each: fewer starts, and the interval says so
             _one_set(group, index, allowance / starts)
-        _consider(group, policy, design, allowance, last=made + 1 == MOST_SETS)
+        _consider(group, policy, starts, allowance, last=made + 1 == MOST_SETS)
         if all(member.done for member in group.members):
             return
+
+
+def _affordable(group: Group, wanted: int, allowance: float) -> int:
+    """Fewer starts where a call takes a second: the interval will say so."""
+    turn = sum(lane.per_call for member in group.members for lane in member.lanes)
+    if turn <= 0:
+        return wanted
+    return max(LEAST_STARTS, min(wanted, int(allowance / (turn * LEAST_CALLS))))
 
 
 def _one_set(group: Group, index: int, seconds: float) -> None:
@@ -69,13 +77,13 @@ def _one_set(group: Group, index: int, seconds: float) -> None:
     group.close()
 
 
-def _consider(group: Group, policy: Adaptive, design: str, allowance: float, last: bool) -> None:
+def _consider(group: Group, policy: Adaptive, starts: int, allowance: float, last: bool) -> None:
     """Whether the ratios are known well enough, or the time is spent."""
-    spent = _spent(group)
-    made = max(len(member.closed) for member in group.members) // STARTS[design]
+    spent = sum(member.spent for member in group.members)
+    made = max(len(member.closed) for member in group.members) // starts
     # Another set of children of every start costs what the last ones did.
     out_of_time = spent + spent / max(1, made) > allowance
-    known = all(_is_known(group, member, design, policy.precision) for member in group.members)
+    known = all(_is_known(group, member, policy.precision) for member in group.members)
     for member in group.members:
         now = member.estimate()
         if now is not None and group.on_estimate is not None:
@@ -86,16 +94,12 @@ def _consider(group: Group, policy: Adaptive, design: str, allowance: float, las
             member.done, member.stopped = True, "time"
 
 
-def _spent(group: Group) -> float:
-    return sum(member.spent for member in group.members)
-
-
-def _is_known(group: Group, member: Member, design: str, precision: float) -> bool:
+def _is_known(group: Group, member: Member, precision: float) -> bool:
     """Whether the ratio to the baseline is precise enough, or there is none to know."""
     base = group.members[group.base]
     if member is base or member.ended is not None or base.ended is not None:
         return True
-    found = ratio(_placed(base), _placed(member), design)
+    found = ratio(_placed(base), _placed(member), group.design)
     return found is not None and (found.high - found.low) / 2 / found.value <= precision
 
 
