@@ -1,0 +1,88 @@
+"""Where instructions go, and which function a change is to be blamed on."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from opbench.analyse.functions import NoFunctions, by_function, difference, stats_of
+from opbench.callgrind import Function, Profile
+from opbench.report.functions import breakdown, changes
+from opbench.result import Result
+
+LOOP = Function("_PyEval_EvalFrameDefault", "libpython3.11.so")
+ADD, MUL = Function("at::add", "libtorch_cpu.so"), Function("at::mul", "libtorch_cpu.so")
+MALLOC = Function("malloc", "libc.so")
+
+
+def result(own: dict[Function, int], calls: int = 100) -> Result:
+    detail = {"functions": Profile(own).pack(), "calls": calls}
+    return Result("hash", "instructions", "instructions", detail=detail)
+
+
+BEFORE = result({LOOP: 1000, ADD: 5000, MALLOC: 300})
+AFTER = result({LOOP: 1200, ADD: 5000, MUL: 4000, MALLOC: 250})
+
+
+def test_counts_by_function_are_per_call_and_largest_first():
+    assert by_function(stats_of(BEFORE)) == [(str(ADD), 50.0), (str(LOOP), 10.0), (str(MALLOC), 3)]
+
+
+def test_match_and_group():
+    stats = stats_of(AFTER)
+    assert by_function(stats, match="torch") == [(str(ADD), 50.0), (str(MUL), 40.0)]
+    assert by_function(stats, group=r"\[(lib\w+)") == [
+        ("libtorch_cpu", 90.0), ("libpython3", 12.0), ("libc", 2.5),
+    ]  # fmt: skip
+    assert by_function(stats, group="at::") == [("at::", 90.0), ("other", 14.5)]
+
+
+def test_the_difference_blames_what_changed_most():
+    rows = difference(BEFORE, AFTER)
+    assert [(row.function, row.change) for row in rows] == [
+        (str(MUL), 40.0), (str(LOOP), 2.0), (str(MALLOC), -0.5),
+    ]  # fmt: skip
+
+
+def test_different_numbers_of_calls_are_compared_per_call():
+    assert difference(result({ADD: 500}, calls=10), result({ADD: 5000}, calls=100)) == []
+
+
+def test_stats_are_used_like_torchs():
+    before, after = stats_of(BEFORE).as_standardized(), stats_of(AFTER)
+    delta = after.delta(before)
+    assert delta[0].function == str(MUL)
+    assert delta.sum() == after.counts() - before.counts() == 4150
+    assert after.counts(denoise=True) == 10200
+    assert delta.denoise().sum() == 4200
+    assert len(delta[:1]) == 1
+    assert "at::mul" in repr(delta)
+    renamed = after.stats().transform(lambda name: name.split("::")[0])
+    assert renamed[0].count == 9000
+    assert after.stats().filter(lambda name: "at::" in name).sum() == 9000
+    assert (after.stats() - after.stats()).sum() == 0
+    with pytest.raises(ValueError, match="guess"):
+        after.stats(inclusive=True)
+
+
+def test_a_result_without_functions_says_what_to_measure():
+    with pytest.raises(NoFunctions, match="--metric instructions"):
+        stats_of(Result("hash", "time", "s"))
+
+
+def test_what_a_person_reads():
+    from rich.console import Console
+
+    def shown(part) -> str:
+        stream = io.StringIO()
+        Console(file=stream, width=90, highlight=False).print(part)
+        return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+    text = shown(breakdown(by_function(stats_of(BEFORE)), shown=2))
+    assert "50.0     79.4%   at::add [libtorch_cpu.so]" in text
+    assert "… 1 more" in text
+    text = shown(changes(difference(BEFORE, AFTER)))
+    assert "+40.0            0.0           40.0   at::mul [libtorch_cpu.so]" in text
+    assert "+41.5" in text
+    assert shown(changes([])) == "No function executes more or fewer instructions."
