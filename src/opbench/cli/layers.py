@@ -67,6 +67,8 @@ def layers(
     name: str = typer.Option(RUN_NAME, help="A name for this run; --cont completes its latest."),
 ) -> int:
     """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
+    if cont and no_save:
+        raise DefineError("--cont completes a stored run, so it cannot go with --no-save")
     config, target = _config(config_file)
     pairs = chosen(layers, modes, config, str(config_file or ""))
     options: dict[str, Any] = {

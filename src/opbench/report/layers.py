@@ -130,7 +130,8 @@ def to_terminal(rows: Sequence[Row], console: Console, against: Published | None
     from rich.text import Text
 
     for table in tables(rows, against):
-        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, title=table.title, title_justify="left")
+        console.print(Text(table.title, style="bold"))
+        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
         for index, name in enumerate(table.header):
             grid.add_column(name, justify="left" if index < table.words else "right", no_wrap=True)
         for row in table.rows:
