@@ -65,23 +65,21 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
     store = tmp_path / "results.db"
     pause = random.Random(20261115)
     before: dict[str, float] = {}
-    kills = 0
-    for _ in range(8):
-        begun = bool(before) or (store.exists() and _has_run(store))
-        what = ["--cont"] if begun else [bench_file, *QUICK]
+    # Killed after so many results and a moment: while it starts, sets up, measures, stores.
+    for results in (0, 1, 0, 2, 1, 2):
+        what = ["--cont"] if _has_run(store) else [bench_file, *QUICK]
         run = started(tmp_path, *what, "--store", store)
-        try:
-            run.wait(pause.uniform(0.6, 2.0))
-            break
-        except subprocess.TimeoutExpired:
-            run.kill()
-            run.communicate()
-            kills += 1
+        assert run.stderr is not None
+        for _ in range(results):
+            assert "bench_many/case" in run.stderr.readline()
+        time.sleep(pause.uniform(0.0, 0.3 if results else 1.5))
+        run.kill()
+        run.communicate()
         assert eventually(lambda: marked() == []), "processes were left behind"
         now = stored(store)
         assert before.items() <= now.items(), "something finished was lost or measured again"
+        assert len(now) >= len(before) + results
         before = now
-    assert kills >= 2
     last = started(tmp_path, "--cont", "--store", store)
     _out, said = last.communicate(timeout=100)
     assert last.returncode == 0, said
@@ -96,6 +94,8 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
 
 
 def _has_run(path: Path) -> bool:
+    if not path.exists():
+        return False
     with Store.open(path, create=False) as store:
         return bool(store.runs())
 
