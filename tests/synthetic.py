@@ -65,12 +65,25 @@ def machine(id: str = "a1b2c3d4") -> dict[str, Any]:
 
 
 def add_run(
-    store: Store, number: int, name: str, *results: StoredResult, commit: str = "", on: str = ""
+    store: Store,
+    number: int,
+    name: str,
+    *results: StoredResult,
+    commit: str = "",
+    on: str = "",
+    request: dict[str, Any] | None = None,
 ) -> str:
     """One run a day, numbered from 0; the results' own run ids are replaced."""
     run_id = f"{20261115 + number:08d}-120000-{number:04x}"
     facts = machine(on) if on else machine()
-    record = RunRecord(run_id, name, created=NOON + number * DAY, commit=commit, machine=facts)
+    record = RunRecord(
+        run_id,
+        name,
+        created=NOON + number * DAY,
+        commit=commit,
+        machine=facts,
+        request=request or {},
+    )
     store.begin_run(record)
     for stored in results:
         store.add_result(run_id, stored.case, stored.result)

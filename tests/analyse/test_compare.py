@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.analyse.compare import Row, compare
-from opbench.case import Case
+from opbench.case import Case, UserModule
 from opbench.result import OUTCOMES, Result, Sample
 from opbench.store import StoredResult
 from synthetic import blocks, case, counted, timed
@@ -65,6 +65,14 @@ def test_an_edited_case_is_compared_and_said_to_be_edited():
     assert row.edited
     assert row.verdict == "slower"
     assert not only_row(timed("add", 1e-5), timed("add", 1e-5)).edited
+
+
+def test_a_change_in_the_code_under_test_is_no_edit_of_the_benchmark():
+    def at(digest: str) -> StoredResult:
+        return timed(replace(case(), module=UserModule("bench", "/project", digest)), 1e-5)
+
+    assert at("before").case.hash != at("after").case.hash
+    assert not only_row(at("before"), at("after")).edited
 
 
 # -- designs -----------------------------------------------------------------------------------

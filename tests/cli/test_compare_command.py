@@ -131,6 +131,18 @@ def test_the_values_of_an_axis_against_the_first(compare):
     assert "ops/layer[n=2]/forward" in answer.out
 
 
+def test_the_baseline_of_the_run_is_the_base(opbench_here, tmp_path):
+    with Store.open(tmp_path / "results.db") as store:
+        both = [
+            timed(case("layer", mode=mode), value, design="paired", group="g")
+            for mode, value in (("hooks", 1.5e-5), ("plain", 1e-5))
+        ]
+        add_run(store, 0, "run", *both, request={"baseline": "mode=plain"})
+    shown = opbench_here("compare", "run", "--col", "mode", "--store", "results.db").stdout
+    assert shown.index("plain") < shown.index("hooks")
+    assert "1 slower" in shown
+
+
 def test_rows_are_called_by_the_chosen_keys(compare):
     answer = compare("modes", "--col", "mode", "--row", "name,n")
     assert "name=layer n=1" in answer.out

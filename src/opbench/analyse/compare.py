@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from opbench.analyse.matching import Pair, match
+from opbench.case import Case
 from opbench.result import Result, calm
 from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
 from opbench.stats.verdict import FALSE_DISCOVERY, MARGIN, Question, verdicts
@@ -114,7 +115,7 @@ def _row(
     title: str, metric: str, one: StoredResult, other: StoredResult
 ) -> tuple[Row, Question | None]:
     base, new = one.result, other.result
-    edited = one.case.id == other.case.id and base.case_hash != new.case_hash
+    edited = one.case.id == other.case.id and _source(one.case) != _source(other.case)
     row = Row(title, metric, new.unit, base, new, edited=edited)
     obstacle = _obstacle(base, new)
     if obstacle:
@@ -134,6 +135,12 @@ def _row(
         design=found.design,
     )
     return row, _question(found, base, new)
+
+
+def _source(case: Case) -> Case:
+    """The benchmark itself. What a user's file and its imports contain is left out: a change there
+    is what people compare commits for."""
+    return replace(case, module=None, preload=())
 
 
 def _question(found: Ratio, base: Result, new: Result) -> Question:

@@ -113,7 +113,11 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
         )
     if len(by_value) < 2:
         raise DefineError(f"'{col}' has only one value here: {', '.join(by_value)}")
-    (base, ours), *others = by_value.items()
+    # The baseline of the run, where it had one on this key; otherwise what was measured first.
+    axis, _, value = str(chosen[0].run.request.get("baseline") or "").partition("=")
+    base = value if axis == col and value in by_value else next(iter(by_value))
+    ours = by_value.pop(base)
+    others = by_value.items()
     return [_compared((base, name), ours, theirs, question, col) for name, theirs in others]
 
 
