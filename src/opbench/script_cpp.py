@@ -83,8 +83,8 @@ def script(case: Case, header: str, environment: str) -> str:
     seed = f"    torch.set_num_threads({case.threads})\n    torch.manual_seed({case.seed})\n"
     return text + _MAIN.format(
         key=cpp_source.key_of(data),
-        run=cpp_source.RUN,
-        nothing=cpp_source.NOTHING,
+        run=cpp_source.RUN | cpp_source.TIMED,
+        nothing=cpp_source.NOTHING | cpp_source.TIMED,
         prelude=prelude if case.prelude else "",
         seed=seed if torch else "",
     )

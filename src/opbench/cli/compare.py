@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.quantities import checked, names, share
+from opbench.cli.quantities import checked, expression, names, share
 
 if TYPE_CHECKING:
     from opbench.analyse.compare import Comparison
@@ -40,6 +40,18 @@ def compare(
     ),
     markdown: Path = typer.Option(None, "--markdown", help="Write a pull-request comment here."),
     junit: Path = typer.Option(None, "--junit", help="Write JUnit XML here."),
+    functions: bool = typer.Option(
+        False, "--functions", help="Show which functions gained or lost instructions."
+    ),
+    match: str = typer.Option(
+        "", metavar="REGEX", callback=checked(expression), help="With --functions: only these."
+    ),
+    group: str = typer.Option(
+        "",
+        metavar="REGEX",
+        callback=checked(expression),
+        help="With --functions: add up those where this finds the same text.",
+    ),
     store: str = typer.Option(
         None, metavar="URL", help="The store. [default: .opbench/results.db]"
     ),
@@ -56,7 +68,23 @@ def compare(
     with Store.open(store, create=False) as opened:
         question = Question(col, names(row), filter, names(metric), float(margin), across_machines)
         found = comparisons(opened, wanted, question)
-    return give(found, gate, markdown, junit)
+        code = give(found, gate, markdown, junit)
+        if functions:
+            _functions(opened, wanted, question, match, group)
+    return code
+
+
+def _functions(store: Store, sides: list[str], question: Question, match: str, group: str) -> None:
+    from opbench.analyse.sides import find_side
+    from opbench.cli.compare_functions import show_functions
+    from opbench.define.definition import DefineError
+
+    if len(sides) != 2:
+        raise DefineError("--functions compares two runs; name both")
+    chosen = [find_side(store, text) for text in sides]
+    everything = [stored for side in chosen for stored in side.results]
+    base, new = (_kept(side, question, everything) for side in chosen)
+    show_functions(base, new, match, group)
 
 
 def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:

@@ -6,11 +6,17 @@ import os
 import sys
 import tempfile
 
-from .cpp_source import NOTHING, RUN, key_of
+from .cpp_source import NOTHING, RUN, TIMED, key_of
 
 #: The questions of a session, in the library's terms. What must not be timed is not there: a C++
 #: statement has no untimed part before each call.
-OPERATIONS = {"time": RUN, "stmt": RUN, "calls": RUN, "empty": NOTHING, "idle": NOTHING}
+OPERATIONS = {
+    "time": RUN | TIMED,
+    "empty": NOTHING | TIMED,
+    "stmt": RUN,
+    "calls": RUN,
+    "idle": NOTHING,
+}
 
 
 class StatementError(Exception):

@@ -33,11 +33,11 @@ def _opbench_session(seed, _ob_clock, _ob_repeat):
                 MINUS
             SYNC
             _ob_out = _ob_clock() - _ob_t0
+        elif _ob_do == "before":
+            BEFORE
         elif _ob_do == "idle":
             for _ob_i in _ob_repeat(None, _ob_n):
                 pass
-        elif _ob_do == "before":
-            BEFORE
         elif _ob_do == "stmt":
             for _ob_i in _ob_repeat(None, _ob_n):
                 STMT

@@ -1,0 +1,200 @@
+"""Instruction counts beside `Timer.collect_callgrind`: speed, agreement, repeatability, blame."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from statistics import mean
+
+from opbench.analyse.functions import difference
+from opbench.case import Case
+from opbench.define.suites import load
+from opbench.expand import expand
+from opbench.result import Result
+from opbench.run.environments import current
+from opbench.run.plan import PlannedGroup
+from opbench.run.policy import Adaptive
+from opbench.run.runner import Request, Runner
+from opbench.run.statements import compiled
+from perf.operators import cases as small_cases
+from perf.upstream_counts import Collected, collect
+
+TITLE = "Instruction counts: beside Timer.collect_callgrind"
+
+SETUP = """\
+torch.manual_seed(0)
+x = torch.rand(16, 16)
+w = torch.rand(16, 16)
+v = torch.rand(16, 16).requires_grad_()
+model = torch.nn.Linear(16, 16)"""
+FIVE = {
+    "add": "x + w",
+    "mul": "x * w",
+    "matmul": "x @ w",
+    "linear": "torch.nn.functional.linear(x, w)",
+    "forward+backward": "(x * v).sum().backward()",
+}
+NUMBER = 100
+#: Upstream runs the statement, written out a hundred times, at the level of the module.
+UNROLLED = "exec(body, space)"
+
+
+def measure(quick: bool = False) -> str:
+    rows = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
+    upstream = {
+        name: collect(stmt, SETUP) for name, stmt in list(FIVE.items())[: 1 if quick else 5]
+    }
+    rows.append(fifty(upstream, quick))
+    rows.append(single())
+    rows += agreement(upstream)
+    rows += standard_set(quick)
+    rows += injected()
+    return "\n".join(rows)
+
+
+def row(what: str, measured: str, goal: str, reached: bool) -> str:
+    return f"| {what} | {measured} | {goal} | {'reached' if reached else '**missed**'} |"
+
+
+def run(
+    cases: Sequence[Case], metrics: tuple[str, ...] = ("instructions",), **options: object
+) -> tuple[dict[tuple[str, str], Result], float]:
+    """Results by (case id, metric), and the wall seconds from asking to the last of them."""
+    began = time.monotonic()
+    policy = Adaptive(max_time=2.5)
+    request = Request(tuple(PlannedGroup((c,)) for c in cases), policy, metrics, **options)  # type: ignore[arg-type]
+    results = Runner(request, lambda *_: None).run()
+    took = time.monotonic() - began
+    return {(case.id, result.metric): result for case, result in results}, took
+
+
+def fifty(upstream: dict[str, Collected], quick: bool) -> str:
+    cases = small_cases(sizes=(8, 32), statements=5 if quick else 25)
+    found, took = run(cases)
+    bad = sum(not result.ok for result in found.values())
+    theirs = mean(one.seconds for one in upstream.values()) * len(cases)
+    times = theirs / took
+    said = (
+        f"{took:.1f} s against {theirs:.0f} s ({len(upstream)} really run, "
+        f"{theirs / len(cases):.0f} s each): {times:.0f}×" + (f", {bad} failed" if bad else "")
+    )
+    return row(f"{len(cases)} Python cases, 100 calls, 2 repeats", said, "≥ 100×", times >= 100)
+
+
+def single() -> str:
+    command = [sys.executable, "-m", "opbench.cli.main", "run", "snippets", "--no-save"]
+    command += ["-k", "math.multiply[", "-a", "language=python", "--metric", "instructions"]
+    began = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    took = time.monotonic() - began
+    return row("a single case from the shell", f"{took:.1f} s", "≤ 40 s", took <= 40)
+
+
+def agreement(upstream: dict[str, Collected]) -> list[str]:
+    """The same hundred lines at the level of a module, executed once per block."""
+    cases = []
+    for name in upstream:
+        body = "\n".join([FIVE[name]] * NUMBER)
+        setup = f"{SETUP}\nspace = dict(locals(), torch=torch)\n"
+        setup += f"body = compile({body!r}, 'body', 'exec')"
+        cases.append(
+            Case("perf", name, "call", UNROLLED, setup, "import torch", framework="torch",
+                 preload=("torch", "torch.fx.experimental.symbolic_shapes"))
+        )  # fmt: skip
+    found, _ = run(cases)
+    rows = []
+    for case in cases:
+        ours = found[(case.id, "instructions_raw")].estimate or 0.0
+        theirs = upstream[case.name].counts[-1]
+        off = ours / theirs - 1
+        said = f"{ours:,.0f} against {theirs:,}: {off:+.2%}"
+        rows.append(row(f"raw count of 100 × {case.name}", said, "within 1 %", abs(off) <= 0.01))
+    return rows
+
+
+def standard_set(quick: bool) -> list[str]:
+    cases = expand(load("snippets"))
+    if quick:
+        cases = [case for case in cases if case.name.startswith(("reduction", "empty"))]
+    rows = []
+    with empty_cache():
+        seconds = []
+        for _ in range(2):
+            began = time.monotonic()
+            built = compiled(cases, current())
+            seconds.append(time.monotonic() - began)
+        what = f"{len(built.libraries)} C++ statements"
+        said = f"{seconds[0]:.0f} s, {len(built.failures)} failed"
+        rows.append(row(f"{what} compiled", said, "≤ 3 min", seconds[0] <= 180))
+        rows.append(row(f"{what} cached", f"{seconds[1]:.1f} s", "≤ 10 s", seconds[1] <= 10))
+    both, took = run(cases, ("time", "instructions"))
+    ended = {key: r for key, r in both.items() if not r.ok and r.outcome != "unsupported"}
+    said = f"{took / 60:.1f} min, {len(ended)} failed"
+    rows.append(row(f"{len(cases)} cases, time and instructions", said, "≤ 15 min", took <= 900))
+    again, _ = run(cases)
+    pairs = [
+        (both[key].estimate or 0.0, result.estimate or 0.0)
+        for key, result in again.items()
+        if key[1] == "instructions" and result.ok
+    ]
+    same = sum(a == b for a, b in pairs) / len(pairs)
+    worst = max(abs(a - b) / max(abs(a), 1.0) for a, b in pairs)
+    said = f"{same:.1%} of {len(pairs)} identical, the worst off by {worst:.3%}"
+    goal = "≥ 98 % identical, the rest within 0.1 %"
+    rows.append(
+        row("filtered counts of two separate runs", said, goal, same >= 0.98 and worst <= 0.001)
+    )
+    return rows
+
+
+@contextmanager
+def empty_cache() -> Iterator[None]:
+    before = os.environ.get("OPBENCH_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["OPBENCH_CACHE"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["OPBENCH_CACHE"]
+            if before is not None:
+                os.environ["OPBENCH_CACHE"] = before
+
+
+def injected() -> list[str]:
+    """One extra Python call, and one extra operator: how much is seen, and whom it is blamed on."""
+    base = Case(
+        "perf", "base", "call", "y = x * w", f"{SETUP}\ndef g(): pass", "import torch",
+        framework="torch", preload=("torch",),
+    )  # fmt: skip
+    extra = {
+        "an extra Python call": ("y = x * w; g()", "_PyE"),
+        "an extra tensor operation": ("y = x * w; x.tril()", "tril"),
+    }
+    cases = [base, *(replace(base, name=n, stmt=stmt) for n, (stmt, _) in extra.items())]
+    found, _ = run(cases)
+    before = found[(base.id, "instructions")]
+    rows = []
+    for case in cases[1:]:
+        after = found[(case.id, "instructions")]
+        changes = difference(before, after)
+        place = next((i for i, c in enumerate(changes) if extra[case.name][1] in c.function), -1)
+        more = (after.estimate or 0) - (before.estimate or 0)
+        said = f"{more:+,.0f} instructions"
+        said += f", number {place + 1}: `{changes[place].function[:60]}`" if place >= 0 else ""
+        reached = more > 20 and 0 <= place < 5
+        rows.append(row(f"{case.name}, found and blamed", said, "the right function", reached))
+    return rows
+
+
+def main() -> None:
+    print(measure("--quick" in sys.argv))
+
+
+if __name__ == "__main__":
+    main()

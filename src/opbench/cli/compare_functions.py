@@ -1,0 +1,64 @@
+"""`opbench compare BASE NEW --functions`: which functions a changed count is to be blamed on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from opbench.analyse.functions import FunctionChange
+    from opbench.store.records import StoredResult
+
+#: Cases shown, those whose count changed most; more are asked for with --filter.
+SHOWN = 5
+
+
+def show_functions(
+    base: Sequence[StoredResult], new: Sequence[StoredResult], match: str, group: str
+) -> None:
+    """Print the functions that gained or lost instructions, case by case."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from opbench.report.functions import changes
+
+    console = Console(highlight=False)
+    found = sorted(_changed(base, new, match, group), key=lambda one: -_size(one[1]))
+    for name, rows in found[:SHOWN]:
+        console.print(Text(f"\n{name}", style="bold"))
+        console.print(changes(rows))
+    if len(found) > SHOWN:
+        console.print(Text(f"… and {len(found) - SHOWN} more cases; choose with --filter"))
+    if not found:
+        console.print(Text("\nNo function executes more or fewer instructions in any case."))
+
+
+def _changed(
+    base: Sequence[StoredResult], new: Sequence[StoredResult], match: str, group: str
+) -> list[tuple[str, list[FunctionChange]]]:
+    from opbench.analyse.functions import difference
+    from opbench.analyse.matching import match as matched
+    from opbench.define.definition import DefineError
+
+    pairs = [
+        (one, other)
+        for _key, one, other in matched(_counted(base), _counted(new), (), "").pairs
+        if one.result.ok and other.result.ok
+    ]
+    if not pairs:
+        raise DefineError("--functions compares instructions; run both with --metric instructions")
+    found = [
+        (one.case.id, difference(one.result, other.result, match=match, group=group))
+        for one, other in pairs
+    ]
+    return [(name, rows) for name, rows in found if rows]
+
+
+def _counted(results: Sequence[StoredResult]) -> list[StoredResult]:
+    return [stored for stored in results if stored.result.metric == "instructions"]
+
+
+def _size(rows: Sequence[FunctionChange]) -> float:
+    """How much a case changed, relative to what it was."""
+    before = sum(row.before for row in rows) or 1.0
+    return abs(sum(row.change for row in rows)) / abs(before)

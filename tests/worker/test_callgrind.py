@@ -1,0 +1,229 @@
+"""Instruction counts with a real Valgrind: identical, isolated, and blamed on the right function.
+
+One worker under Callgrind, of plain Python, serves the whole file: a start takes seconds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from opbench.analyse.functions import difference, stats_of
+from opbench.case import Case
+from opbench.result import Result
+from opbench.run import instructions, valgrind
+from opbench.run.environments import current
+from opbench.run.pool import Kind, Pool
+from opbench.run.session import SessionEnded
+from opbench.run.statements import compiled
+
+pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
+
+TIMEOUT = 60.0
+CPP = Case("t", "cpp", "call", "x = x * 3 + 1;", "volatile long x = 3;", language="cpp")
+
+
+def case_of(stmt: str, setup: str = "", name: str = "case", **more) -> Case:
+    return Case("t", name, "call", stmt, setup, **more)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[tuple[Pool, Kind]]:
+    with Pool() as pool:
+        pool.libraries[current()] = compiled([CPP], current()).libraries
+        yield pool, pool.counting_kind(case_of("pass"), current())
+
+
+@pytest.fixture
+def count(pool) -> Callable[..., dict[str, Result]]:
+    """The results of a case, counted in a fresh child of the worker with the given number."""
+
+    def counted(case: Case, start: int = 0, **options) -> dict[str, Result]:
+        worker = pool[0].workers(pool[1], [start])[0]
+        session = worker.open()
+        try:
+            session.prepare(case, 0, TIMEOUT)
+            answer = session.measure("instructions", options, options.get("timeout", TIMEOUT))
+        finally:
+            session.kill()
+        return {result.metric: result for result in instructions.results(case, answer, {})}
+
+    return counted
+
+
+SMALL_SET = {
+    "sum": ("y = sum(r)", "r = list(range(20))"),
+    "dict": ("d = {k: 1 for k in names}", "names = [str(i) for i in range(30)]"),
+    "allocate": ("x = [bytes(n) for n in sizes]", "sizes = list(range(0, 3000, 100))"),
+    "format": ("t = '%s %r' % (a, b)", "a, b = 3.5, 'x'"),
+    "call": ("f(1)", "def f(n):\n    return n + 1"),
+}
+
+
+def test_counts_of_two_workers_are_identical(count):
+    """The figure for the standard set on a small one, without torch: two starts, filtered."""
+    for name, (stmt, setup) in SMALL_SET.items():
+        one, two = (count(case_of(stmt, setup, name), start)["instructions"] for start in (0, 1))
+        assert one.estimate == two.estimate, name
+        assert (one.half_width or 0) < 0.0005, f"{name}: the two repeats differ"
+        assert not one.warnings
+
+
+def test_a_count_is_plausible_and_the_empty_loop_is_off(count):
+    nothing = count(case_of("pass"))["instructions"].estimate
+    assert nothing is not None
+    assert abs(nothing) < 5
+    # Twice the work is twice the count, but for what is done once per call of `sum`.
+    ten, twenty = (count(case_of(f"sum(r[:{n}])", "r = [1.5] * 20")) for n in (10, 20))
+    gained = (twenty["instructions"].estimate or 0) - (ten["instructions"].estimate or 0)
+    assert 20 < gained < 1000
+
+
+def test_raw_count_and_allocations_stand_beside_it(count):
+    found = count(case_of("x = bytearray(5000)"))
+    raw, filtered = found["instructions_raw"].estimate, found["instructions"].estimate
+    assert raw is not None
+    assert filtered is not None
+    assert raw > filtered > 0
+    assert found["allocations"].estimate == pytest.approx(2, abs=0.1)
+    assert "SIMD" in found["instructions"].detail["source"]
+    assert count(case_of("pass"))["allocations"].estimate == pytest.approx(0, abs=0.05)
+
+
+def test_an_extra_call_is_found_and_blamed_on_the_right_function(count):
+    setup = "f = 'a-b-c'.replace\ng = 'a b c'.split"
+    before = count(case_of("f('a', 'b')", setup))["instructions"]
+    after = count(case_of("f('a', 'b'); g()", setup))["instructions"]
+    assert (after.estimate or 0) > (before.estimate or 0) + 50
+    blamed = [row.function for row in difference(before, after)[:8]]
+    assert any("split" in name for name in blamed), blamed
+    assert stats_of(after).delta(stats_of(before)).sum() > 0
+
+
+def test_what_must_happen_before_each_call_is_not_counted(count):
+    plain = count(case_of("len(x)", "x = [1, 2]"))["instructions"].estimate or 0
+    work = "x = sorted(range(2000), reverse=True)"
+    each = count(case_of("len(x)", "x = []", before=work, way="each"))["instructions"].estimate or 0
+    assert abs(each - plain) < 400  # a hundred toggles instead of one
+
+
+def test_a_difference_of_two_statements(count):
+    case = case_of("sum(r); len(r)", "r = list(range(50))", way="difference", minus="sum(r)")
+    alone = count(case_of("len(r)", "r = list(range(50))"))["instructions"].estimate or 0
+    assert (count(case)["instructions"].estimate or 0) == pytest.approx(alone, abs=100)
+
+
+def test_a_cpp_loop_is_counted_too(count):
+    if not shutil.which("g++"):
+        pytest.skip("needs g++")
+    found = count(CPP)["instructions"]
+    assert 2 <= (found.estimate or 0) <= 10
+    assert "session_" in stats_of(found).stats()[0].function
+
+
+@pytest.mark.parametrize(
+    ("case", "outcome", "reason"),
+    [
+        (case_of("import sys\nsys.exit(3)"), "failed", "called sys.exit(3)"),
+        (case_of("import os\nos._exit(3)"), "failed", "exited with status 3"),
+        (case_of("import ctypes\nctypes.string_at(0)"), "crashed", "SIGSEGV"),
+        (case_of("import os\nos.abort()"), "crashed", "SIGABRT"),
+        (case_of("y = nowhere"), "failed", "NameError"),
+        (case_of("y = ("), "failed", "was never closed"),
+        (case_of("x", "1 / 0"), "failed", "ZeroDivisionError"),
+    ],
+)
+def test_whatever_it_does_ends_one_child(count, case, outcome, reason):
+    with pytest.raises(SessionEnded) as caught:
+        count(case)
+    assert caught.value.outcome == outcome
+    assert reason in caught.value.reason
+    assert count(case_of("pass"))["instructions"].ok
+
+
+def test_a_loop_that_never_ends_is_a_timeout(count):
+    with pytest.raises(SessionEnded) as caught:
+        count(case_of("while True: pass"), timeout=2.0)
+    assert caught.value.outcome == "timeout"
+    assert count(case_of("pass"))["instructions"].ok
+
+
+def test_heap_corruption_under_valgrind_is_an_outcome(count):
+    stmt = "libc.free(ctypes.c_void_p(ctypes.addressof(box) + 8))"
+    case = case_of(stmt, "import ctypes\nlibc = ctypes.CDLL(None)\nbox = (ctypes.c_long * 9)()")
+    with pytest.raises(SessionEnded) as caught:
+        count(case)
+    assert caught.value.outcome == "crashed"
+    assert count(case_of("pass"))["instructions"].ok
+
+
+def test_several_threads_are_unsupported_with_the_reason():
+    assert "one thread" in instructions.unsupported(case_of("pass", threads=2))
+    assert "cuda" in instructions.unsupported(case_of("pass", device="cuda"))
+    assert instructions.unsupported(case_of("pass")) == ""
+
+
+def test_without_valgrind_there_is_one_line_of_advice(monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert instructions.unsupported(case_of("pass")) == (
+        "counting instructions needs Valgrind: apt install valgrind libc6-dbg"
+    )
+
+
+def test_another_processor_is_told_clearly(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert "not on riscv64" in instructions.unsupported(case_of("pass"))
+
+
+def test_the_request_is_what_valgrinds_header_assembles_to():
+    from opbench.worker.callgrind import MACHINE_CODE
+
+    assert MACHINE_CODE["x86_64"].hex() == (
+        "4889f831d248c1c70348c1c70d48c1c73d48c1c7334887db4889d0c3"
+    )
+    assert MACHINE_CODE["aarch64"].hex() == (
+        "e40300aa030080d28c0dcc938c35cc938ccdcc938cf5cc934a010aaae00303aac0035fd6"
+    )
+
+
+def test_the_request_does_nothing_without_valgrind():
+    code = (
+        "from opbench.worker.callgrind import requests\n"
+        "r = requests(); r.toggle(); r.start()\n"
+        "print(r.under_valgrind)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.strip(), done.returncode) == ("False", 0)
+
+
+def test_from_the_command_line_to_functions(opbench, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from opbench.snippets import GroupedSetup, GroupedStmts\n"
+        "split = GroupedStmts('t.split()', setup=GroupedSetup('t = \"a b\"'), num_threads=(1, 2))\n"
+        "crash = GroupedStmts('import ctypes; ctypes.string_at(0)')\n"
+        "plus = GroupedStmts('y = x + 1', setup=GroupedSetup('x = 1'))\n"
+    )
+    done = opbench("run", "mine.py", "--metric", "instructions,time", "--jobs", "2",
+                   "--max-time-per-case", "0.3s")  # fmt: skip
+    assert done.returncode == 1, done.stderr  # one case crashed
+    assert "crashed SIGSEGV" in done.stdout
+    assert "instructions are counted for one thread" in " ".join(done.stdout.split())
+    shown = opbench("show", "mine/split[language=python,runtime=eager,threads=1]", "--functions")
+    assert "split" in shown.stdout
+    assert "in all, per call" in shown.stdout
+    kept = opbench("show", "mine/plus", "--callgrind", "plus.out")
+    assert kept.returncode == 0, kept.stderr
+    assert "fn=_PyEval_EvalFrameDefault" in (tmp_path / "plus.out").read_text()
+    before = (tmp_path / "mine.py").read_text()
+    (tmp_path / "mine.py").write_text(before.replace("'y = x + 1'", "'y = x + 1; str(x)'"))
+    opbench("run", "mine.py", "-k", "plus", "--metric", "instructions")
+    compared = opbench("compare", "last~1", "last", "--functions")
+    assert compared.returncode == 0, compared.stderr
+    assert "long_to_decimal_string" in compared.stdout, compared.stdout
+    wrong = opbench("show", "mine/plus", "--functions", "--match", "(")
+    assert wrong.returncode == 2
+    assert "regular expression" in wrong.stderr
