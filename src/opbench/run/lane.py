@@ -27,12 +27,18 @@ class Lane:
     per_call: float = 0.0
     #: Memory this child holds beyond what it shares with its worker.
     own_bytes: int = 0
+    #: The same on the GPU, and all that the GPU has; zeros where there is none.
+    device_bytes: int = 0
+    device_total: int = 0
     #: Seconds the runner has spent on this lane, set-up included.
     spent: float = 0.0
     warmup: dict[str, Any] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     #: What the metric saw beside each block: clocks of the GPU, where its number is from.
     seen: list[dict[str, Any]] = field(default_factory=list)
+    #: Samples of other metrics taken beside, by metric; or what the child said against it.
+    beside: dict[str, list[Sample]] = field(default_factory=dict)
+    refused: dict[str, SessionEnded] = field(default_factory=dict)
 
     @classmethod
     def open(cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int) -> Lane:
@@ -42,7 +48,8 @@ class Lane:
         lane = cls(case, session, policy, worker.start)
         try:
             session.prepare(case, seed, policy.timeout)
-        except SessionEnded:
+        except SessionEnded as ended:
+            ended.in_setup = True
             session.close()
             raise
         session.pause()
@@ -56,8 +63,12 @@ class Lane:
         self.warmup = {key: answer[key] for key in ("first", "calls", "settled")}
         self.n = answer["n"]
         self.per_call = answer["per_call"] or 0.0
-        self.own_bytes = answer["peak_bytes"]
+        self._note_memory(answer)
         self.spent += time.monotonic() - began
+
+    def _note_memory(self, answer: dict[str, Any]) -> None:
+        self.own_bytes = max(self.own_bytes, answer["peak_bytes"])
+        self.device_bytes, self.device_total = answer.get("device_bytes") or (0, 0)
 
     def prepare_again(self, seed: int) -> None:
         """A fresh layer, fresh inputs: the next run of a fixed design."""
@@ -67,6 +78,22 @@ class Lane:
 
     def block(self, metric: str, order: int, n: int | None = None) -> Sample:
         """Its turn: wake, measure one block, pause again."""
+        sample = self._block(metric, order, n)
+        self.samples.append(sample)
+        return sample
+
+    def block_beside(self, metric: str, order: int, n: int | None = None) -> None:
+        """A block of another metric in the same turn. What it cannot do ends only itself."""
+        if metric in self.refused:
+            return
+        try:
+            self.beside.setdefault(metric, []).append(self._block(metric, order, n))
+        except SessionEnded as ended:
+            if not self.session.forgive():
+                raise
+            self.refused[metric] = ended
+
+    def _block(self, metric: str, order: int, n: int | None) -> Sample:
         began = time.monotonic()
         n = n or self.n
         # Without a warm-up nothing is known of a call: each of them may take its time.
@@ -84,10 +111,9 @@ class Lane:
             cpu_ns=answer["cpu_ns"],
             switches=answer["switches"],
         )
-        self.samples.append(sample)
         if answer.get("seen"):
-            self.seen.append({"order": order, **answer["seen"]})
-        self.own_bytes = max(self.own_bytes, answer["peak_bytes"])
+            self.seen.append({"order": order, "metric": metric, **answer["seen"]})
+        self._note_memory(answer)
         self.spent += time.monotonic() - began
         return sample
 

@@ -103,6 +103,8 @@ class Group:
     base: int = 0
     paired: bool = True
     order: int = 0
+    #: Metrics taken beside, in the same children.
+    beside: tuple[str, ...] = ()
     members: list[Member] = field(default_factory=list)
 
     def sample(self) -> list[Member]:
@@ -168,8 +170,13 @@ class Group:
 
     def fits(self, starts: int) -> bool:
         """Whether `starts` lanes of every member can live side by side."""
-        held = sum(lane.own_bytes for member in self.members for lane in member.lanes[:1])
-        return not self.memory_free or held * starts <= self.memory_free * MEMORY_SHARE
+        lanes = [lane for member in self.members for lane in member.lanes[:1]]
+        held = sum(lane.own_bytes for lane in lanes) * starts
+        on_device = sum(lane.device_bytes for lane in lanes) * starts
+        device = max((lane.device_total for lane in lanes), default=0)
+        return (not self.memory_free or held <= self.memory_free * MEMORY_SHARE) and (
+            not device or on_device <= device * MEMORY_SHARE
+        )
 
     # -- the adaptive design ---------------------------------------------------------------
 
@@ -260,6 +267,8 @@ class Group:
         self.order += 1
         try:
             lane.block(self.metric, self.order, n)
+            for metric in self.beside:
+                lane.block_beside(metric, self.order, n)
         except SessionEnded as ended:
             self._end(member, ended)
 
@@ -332,11 +341,13 @@ class Group:
                 self.on_estimate(member.case, now, member.spent)
 
 
-def detail_of(member: Member, group: Group) -> dict[str, Any]:
+def detail_of(member: Member, group: Group, metric: str = "") -> dict[str, Any]:
     """What a reader may want to know about how the samples came about."""
-    lanes = member.all_lanes
+    lanes, metric = member.all_lanes, metric or group.metric
     starts = sorted({lane.start for lane in lanes})
+    seen = [each for lane in lanes for each in lane.seen if each["metric"] == metric]
     return {
+        **({"seen": seen} if seen else {}),
         "way": member.case.way,
         "stopped": member.stopped,
         "starts": len(starts),

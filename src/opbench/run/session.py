@@ -22,6 +22,8 @@ class SessionEnded(Exception):
         self.reason = reason
         self.output = output
         self.traceback = traceback
+        #: Whether it was the set-up of the case that ended so, whatever was to be measured.
+        self.in_setup = False
 
     @classmethod
     def from_status(cls, status: int, output: str, *, oom: bool) -> SessionEnded:
@@ -60,6 +62,8 @@ class Session:
         #: Compiled statements by their key, for cases in C++.
         self._libraries = libraries or {}
         self._paused = False
+        #: Whether it ended with an answer, so that the child itself still lives.
+        self._answered = False
         #: Whether it was told to end; then its worker can do without it.
         self.closed = False
 
@@ -99,6 +103,7 @@ class Session:
             self.ended = SessionEnded("failed", f"it wrote into the harness's channel: {error}")
             raise self.ended from None
         if not answer.get("ok"):
+            self._answered = True
             said = answer["error"]
             self.ended = SessionEnded(
                 str(said.get("outcome", "failed")),
@@ -107,6 +112,13 @@ class Session:
             )
             raise self.ended
         return answer
+
+    def forgive(self) -> bool:
+        """Go on with a child that said no but is still there; False when it is gone."""
+        if self.ended is not None and not self._answered:
+            return False
+        self.ended, self._answered = None, False
+        return True
 
     def pause(self) -> None:
         """Stop the child: an idle sibling whose threads spin slows down the one that is timed."""

@@ -64,6 +64,7 @@ class Session:
             "calls": plan.calls,
             "settled": plan.settled,
             "peak_bytes": peak_bytes(),
+            "device_bytes": device_bytes(),
         }
 
     def do_block(self, message):
@@ -150,6 +151,14 @@ class Session:
 def peak_bytes():
     """The most memory this child has held, shared pages of the parent included."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def device_bytes():
+    """(most memory taken from the GPU, all it has), or zeros where no GPU is in use."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return [0, 0]
+    return [torch.cuda.max_memory_reserved(), torch.cuda.mem_get_info()[1]]
 
 
 def involuntary_switches():

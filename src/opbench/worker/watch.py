@@ -2,7 +2,7 @@
 
 import time
 
-from .session import cpu_ns, involuntary_switches, peak_bytes
+from .session import cpu_ns, device_bytes, involuntary_switches, peak_bytes
 
 
 class Watch:
@@ -26,6 +26,7 @@ class Watch:
             "cpu_ns": self.cpu_ns,
             "switches": self.switches,
             "peak_bytes": peak_bytes(),
+            "device_bytes": device_bytes(),
         }
         if seen:
             answer["seen"] = seen

@@ -2,7 +2,7 @@
 
 import time
 
-from ..session import cpu_ns, involuntary_switches, peak_bytes
+from ..session import cpu_ns, device_bytes, involuntary_switches, peak_bytes
 
 DESCRIBE = {
     "name": "time",
@@ -32,4 +32,5 @@ def block(session, n):
         "cpu_ns": cpu,
         "switches": switches,
         "peak_bytes": peak_bytes(),
+        "device_bytes": device_bytes(),
     }
