@@ -1,0 +1,186 @@
+"""The layer suite beside Opacus' own runner, which its wheel installs as the package `benchmarks`.
+
+The same work on both sides: the default layers at batch sizes 16 and 64, as they are and with
+hooks, 10 runs of 20 steps, one thread. The layers are cut into three groups; for each group both
+sides run one after the other, and who goes first changes from group to group.
+
+A convolution of the published size takes seconds per step on a CPU, so its 10 runs would take
+hours: it is run once on each side and stated as such, unless `python -m perf.layers --full`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+TITLE = "Layers: opbench beside Opacus' own runner"
+
+GROUPS = {
+    "feed-forward": (
+        *("linear", "layernorm", "instancenorm", "groupnorm", "embedding", "mha", "dpmha"),
+    ),
+    "recurrent": ("rnn", "dprnn", "gru", "dpgru", "lstm", "dplstm"),
+    "convolution": ("conv",),
+}
+BATCH_SIZES = ("16", "64")
+MODES = ("baseline", "hooks")
+RUNS, REPEATS = 10, 20
+
+
+@dataclass(frozen=True)
+class Work:
+    layers: Sequence[str]
+    batch_sizes: Sequence[str] = BATCH_SIZES
+    runs: int = RUNS
+    repeats: int = REPEATS
+
+    @property
+    def arguments(self) -> list[str]:
+        return [
+            *("--layers", *self.layers, "--batch_sizes", *self.batch_sizes),
+            *("--num_runs", str(self.runs), "--num_repeats", str(self.repeats)),
+            *("--grad_sample_modes", *MODES, "--random_seed", "0"),
+        ]
+
+
+def measure(quick: bool = False, full: bool = False) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        if quick:
+            works = {"feed-forward": Work(("linear", "layernorm"), ("16",), 2, 5)}
+        else:
+            once = {} if full else {"convolution": 1}
+            works = {
+                name: Work(layers, runs=once.get(name, RUNS)) for name, layers in GROUPS.items()
+            }
+        rows = ["| work | Opacus | opbench | ratio | |", "| :-- | --: | --: | --: | :-- |"]
+        theirs, ours = side_by_side(works, place)
+        for name, work in works.items():
+            rows.append(row(f"{name}, {work.runs} × {work.repeats}", theirs[name], ours[name], 1.0))
+        rows.append(row("together", sum(theirs.values()), sum(ours.values()), 1.0))
+        # What the full work would have cost them: their time grows with the runs.
+        whole = sum(theirs[name] * RUNS / works[name].runs for name in works)
+        layers = [layer for work in works.values() for layer in work.layers]
+        sizes = next(iter(works.values())).batch_sizes
+        first, wide = adaptive(layers, sizes, place / "first.db")
+        rows.append(row(f"adaptive, ±2 %; {wide}", whole, first, 0.5))
+        text = "\n".join(rows)
+        if not full and not quick:
+            text += (
+                f"\n\nThe convolution ran {works['convolution'].runs} time instead of {RUNS} on "
+                f"both sides; in the last line Opacus' time for it is scaled to {RUNS} runs."
+            )
+        return f"{text}\n\n{repeatability(layers, sizes, place)}"
+
+
+def side_by_side(works: dict[str, Work], place: Path) -> tuple[dict[str, float], dict[str, float]]:
+    theirs: dict[str, float] = {}
+    ours: dict[str, float] = {}
+    for number, (name, work) in enumerate(works.items()):
+        sides = [(run_opacus, theirs), (run_opbench, ours)]
+        for run, spent in sides if number % 2 == 0 else reversed(sides):
+            spent[name] = run(work, place)
+    return theirs, ours
+
+
+def run_opacus(work: Work, place: Path) -> float:
+    root = place / "opacus"
+    root.mkdir(exist_ok=True)  # it would lose its work otherwise
+    config = resources.files("opbench.data").joinpath("layers.json")
+    command = [sys.executable, "-m", "benchmarks.run_benchmarks", *work.arguments]
+    return timed([*command, "-c", str(config), "--root", f"{root}/"], place)
+
+
+def run_opbench(work: Work, place: Path) -> float:
+    command = [sys.executable, "-m", "opbench.cli.main", "layers", *work.arguments]
+    return timed([*command, "--root", str(place / "opbench")], place)
+
+
+def timed(command: list[str], place: Path, allowed: Sequence[int] = (0,)) -> float:
+    began = time.monotonic()
+    # One thread on both sides, in BLAS as well.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
+    spent = time.monotonic() - began
+    if done.returncode not in allowed:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    print(f"   {command[2]} {' '.join(command[3:8])} …: {spent:.0f} s", flush=True)
+    return spent
+
+
+def adaptive(layers: Sequence[str], sizes: Sequence[str], store: Path) -> tuple[float, str]:
+    """Wall time of the adaptive default, and how many cases came out within ±2 %."""
+    command = [
+        *(sys.executable, "-m", "opbench.cli.main", "run", "layers", "--store", str(store)),
+        *("-a", f"layer={','.join(layers)}", "-a", f"mode={','.join(MODES)}"),
+        *("-a", f"batch_size={','.join(sizes)}"),
+    ]
+    spent = timed(command, store.parent)
+    widths = [width for width in half_widths(store).values() if width is not None]
+    precise = sum(width <= 0.02 for width in widths)
+    return spent, f"{precise} of {len(widths)} times within it"
+
+
+def half_widths(store: Path) -> dict[str, float | None]:
+    from opbench.store import Store
+
+    with Store.open(store, create=False) as opened:
+        found = opened.results(metric="time", outcome="ok")
+        return {stored.case.id: stored.result.half_width for stored in found}
+
+
+def repeatability(layers: Sequence[str], sizes: Sequence[str], place: Path) -> str:
+    """A second adaptive run: how many times agree with the first within their intervals?"""
+    from opbench.store import Store
+
+    adaptive(layers, sizes, place / "second.db")
+    seen: list[dict[str, tuple[float, float]]] = []
+    for name in ("first.db", "second.db"):
+        with Store.open(place / name, create=False) as opened:
+            found = opened.results(metric="time", outcome="ok")
+            seen.append({s.case.id: (s.result.low or 0, s.result.high or 0) for s in found})
+    both = seen[0].keys() & seen[1].keys()
+    apart = sorted(
+        case
+        for case in both
+        if seen[0][case][1] < seen[1][case][0] or seen[1][case][1] < seen[0][case][0]
+    )
+    agree = len(both) - len(apart)
+    share = agree / len(both) if both else 0.0
+    verdict = "reached" if share >= 0.95 else "**missed**"
+    text = f"Two adaptive runs agree within their intervals for {agree} of {len(both)} cases "
+    text += f"({share:.0%}; to reach: 95 %): {verdict}."
+    return text + (f" Apart: {', '.join(apart[:6])}." if apart else "")
+
+
+def row(what: str, theirs: float, ours: float, goal: float) -> str:
+    ratio = ours / theirs
+    verdict = "reached" if ratio <= goal else "**missed**"
+    return f"| {what} | {theirs:.0f} s | {ours:.0f} s | {ratio:.2f} (≤ {goal:g}) | {verdict} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m perf.layers", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="two layers: shows that it works")
+    parser.add_argument("--full", action="store_true", help="10 runs of the convolution as well")
+    parser.add_argument("--print", action="store_true", dest="only_print", help="write no page")
+    options = parser.parse_args()
+    body = measure(options.quick, options.full)
+    print(body)
+    if not options.quick and not options.only_print:
+        from perf import page
+
+        command = "python -m perf.layers" + (" --full" if options.full else "")
+        page.write("layers", TITLE, command, body)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""From measured layer results to the repository: docs/results/*.csv, and the tables of the page.
+
+    python -m perf.layers_results cpu [--measure]   # the CPU file; measures it first when asked to
+    python -m perf.layers_results cuda [FOLDER/layers_cuda.csv]
+
+The CPU file is the classic selection (24 names) at batch sizes 16 and 64, adaptive; the CUDA file
+is what `perf.gpu_layers` wrote. Both end up in docs/results and as tables in docs/layers.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from opbench.analyse.factors import Row
+from opbench.analyse.factors_file import read
+from opbench.analyse.factors_published import Published, published
+from opbench.report.layers import Table, beside, factor_table, values_table
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "layers.md"
+RESULTS = ROOT / "docs" / "results"
+TITLES = {"cpu": "On a CPU", "cuda": "On a GPU"}
+#: The time that a table shows, in order of preference.
+TIMES = ("time", "host_time")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m perf.layers_results", description=__doc__)
+    parser.add_argument("where", choices=list(TITLES))
+    parser.add_argument("file", nargs="?", type=Path, help="a CSV file to take in")
+    parser.add_argument("--measure", action="store_true", help="measure on this CPU first")
+    parser.add_argument("--layers", default="", help="with --measure: only these, with commas")
+    options = parser.parse_args()
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    kept = RESULTS / f"layers_{options.where}.csv"
+    if options.measure:
+        measure_cpu(kept, options.layers)
+    elif options.file is not None:
+        shutil.copyfile(options.file, kept)
+    rows, notes = read(kept)
+    insert(options.where, text(options.where, rows, notes, kept))
+
+
+def measure_cpu(kept: Path, layers: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = f"{folder}/layers.db"
+        opbench = [sys.executable, "-m", "opbench.cli.main"]
+        chosen = ["-a", f"layer={layers}"] if layers else []
+        subprocess.run(
+            [
+                *(*opbench, "run", "layers", "--store", store, *chosen),
+                *("-a", "mode=baseline,hooks,functorch,ew,ghost", "-a", "batch_size=16,64"),
+            ],
+            check=False,  # a case that failed is a result, and stands in the file
+        )
+        report = [*opbench, "report", "layers", "--store", store, "-f", "csv", "-o", str(kept)]
+        subprocess.run(report, check=True)
+
+
+def text(where: str, rows: Sequence[Row], notes: Sequence[str], kept: Path) -> str:
+    steps = [row for row in rows if row.stage == "forward_backward"]
+    theirs = published()
+    time = next((name for name in TIMES if any(row.metric == name for row in steps)), "time")
+    stream = io.StringIO()
+    stream.write(f"### {TITLES[where]}\n\nFrom [{kept.name}](results/{kept.name}).\n\n")
+    stream.writelines(f"- {note}\n" for note in notes if not note.startswith("sampling"))
+    for metric, title in ((time, "Time"), ("max_memory", "Peak memory")):
+        of_metric = [row for row in steps if row.metric == metric]
+        for table in chosen_tables(of_metric, title, theirs):
+            write(table, stream)
+    return stream.getvalue()
+
+
+def chosen_tables(rows: Sequence[Row], title: str, theirs: Published) -> list[Table]:
+    found = [
+        values_table([row for row in rows if row.mode == "baseline"], f"{title}, unwrapped"),
+        factor_table(rows, f"{title}, × the same layer unwrapped"),
+        factor_table(rows, f"{title}, × the torch.nn layer it replaces", nn=True),
+        beside(rows, theirs, f"{title}, × torch.nn: ours | published in 2021"),
+    ]
+    return [table for table in found if table.rows]
+
+
+def write(table: Table, stream: io.StringIO) -> None:
+    stream.write(f"\n**{table.title}**\n\n")
+    rule = [":--" if i < table.words else "--:" for i in range(len(table.header))]
+    for line in (table.header, rule, *table.rows):
+        cells = (cell.replace("|", "\\|") for cell in line)
+        stream.write(f"| {' | '.join(cells)} |\n")
+
+
+def insert(where: str, body: str) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    pattern = re.compile(rf"<!-- begin {where} -->\n.*?<!-- end {where} -->\n", re.S)
+    section = f"<!-- begin {where} -->\n{body.strip()}\n<!-- end {where} -->\n"
+    PAGE.write_text(pattern.sub(lambda _: section, page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
