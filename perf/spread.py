@@ -22,7 +22,7 @@ SETUP += "x = torch.randn(64, 64); w = torch.randn(64, 64)"
 OPERATORS = {"add": "x + w", "matmul": "x @ w", "sum": "x.sum()"}
 
 #: Wall seconds for the three operators together, worker starts and imports included.
-BUDGET = 12.0
+BUDGET = 8.0
 
 
 def measure(quick: bool = False) -> str:
