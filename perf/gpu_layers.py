@@ -1,10 +1,13 @@
 """The layer suite on an NVIDIA GPU: the CUDA tests, then the full default configuration.
 
-    python -m perf.gpu_layers --out FOLDER [--minutes 20] [--modes …] [--layers …] [--skip-tests]
+    python -m perf.gpu_layers --out FOLDER --tests
+    python -m perf.gpu_layers --out FOLDER --modes baseline hooks --minutes 9
+    python -m perf.gpu_layers --out FOLDER --modes baseline functorch ew ghost --minutes 9
 
-Writes `FOLDER/layers_cuda.csv` (every result with its environment, after each layer anew, so that
-a run that is cut short leaves what it has), `FOLDER/layers_cuda.db` (the store, raw samples
-included) and `FOLDER/tests.txt`. Needs torch with CUDA, and opacus for everything but `baseline`.
+The same command again goes on where the last one stopped, so a machine that is lent for ten minutes
+at a time is enough. FOLDER keeps `layers_cuda.db` (the store, raw samples included) and
+`layers_cuda.csv` (every result with its environment, written anew each minute and at the end, over
+all runs of the store). Needs torch with CUDA, and opacus for every mode but `baseline`.
 """
 
 from __future__ import annotations
@@ -17,29 +20,39 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+MODES = ("baseline", "hooks", "functorch", "ew", "ghost")
+NAME = "layers-cuda"
+
+#: Runs and repeats of each family. A recurrent step launches thousands of kernels and takes a
+#: tenth of a second and more, so a few of them say as much as hundreds of the others.
+FAMILIES = {
+    "feed-forward": (
+        ("linear", "conv", "layernorm", "instancenorm", "groupnorm", "embedding", "mha", "dpmha"),
+        (6, 20),
+    ),
+    "recurrent": (("rnn", "dprnn", "gru", "dpgru", "lstm", "dplstm"), (3, 5)),
+}
+WRITE_SECONDS = 60.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.gpu_layers", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--minutes", type=float, default=20.0, help="stop after so many minutes")
-    parser.add_argument(
-        "--modes", nargs="+", default=["baseline", "hooks", "functorch", "ew", "ghost"]
-    )
-    parser.add_argument("--layers", nargs="+", default=[], help="only these")
+    parser.add_argument("--tests", action="store_true", help="the CUDA tests, and nothing else")
+    parser.add_argument("--minutes", type=float, default=9.0, help="stop after so many minutes")
+    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
     parser.add_argument("--batch-sizes", nargs="+", default=[], help="only these")
-    parser.add_argument("--runs", type=int, default=6, help="runs of each case, over 3 starts")
-    parser.add_argument("--repeats", type=int, default=20, help="steps timed in each run")
     parser.add_argument("--cold", action="store_true", help="also with the L2 cache flushed")
-    parser.add_argument("--cont", action="store_true", help="complete the run in FOLDER")
-    parser.add_argument("--skip-tests", action="store_true")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
-    failed = 0 if options.skip_tests else cuda_tests(options.out)
-    left = options.minutes * 60 - (time.monotonic() - began)
-    measure_gpu(options, left)
-    sys.exit(failed)
+    if options.tests:
+        sys.exit(cuda_tests(options.out))
+    deadline = time.monotonic() + options.minutes * 60
+    for family in options.families:
+        if time.monotonic() < deadline:
+            measure_family(family, options, deadline)
+    write(options.out)
 
 
 def cuda_tests(out: Path) -> int:
@@ -52,19 +65,15 @@ def cuda_tests(out: Path) -> int:
         text=True,
     )
     (out / "tests.txt").write_text(done.stdout + done.stderr)
-    print((done.stdout + done.stderr)[-1500:], flush=True)
+    print((done.stdout + done.stderr)[-4000:], flush=True)
     return done.returncode
 
 
-def measure_gpu(options: argparse.Namespace, seconds: float) -> None:
+def measure_family(family: str, options: argparse.Namespace, deadline: float) -> None:
     from opbench.api import execute
     from opbench.case import Case
     from opbench.result import Result
     from opbench.run.listener import Listener
-
-    store = options.out / "layers_cuda.db"
-    deadline = time.monotonic() + seconds
-    write_every = 60.0
 
     class Watch(Listener):
         """Prints each result, writes the file now and then, and ends the run in time."""
@@ -75,50 +84,66 @@ def measure_gpu(options: argparse.Namespace, seconds: float) -> None:
             value = f"{result.estimate:.4g} {result.unit}" if result.ok else result.outcome_text
             print(f"{case.id}  {result.metric}  {value}", flush=True)
             now = time.monotonic()
-            if now - self.written > write_every:
-                write(store, options.out)
+            if now - self.written > WRITE_SECONDS:
+                write(options.out)
                 self.written = now
 
         def measuring(self, cases: Sequence[Case]) -> None:
             if time.monotonic() > deadline:
-                print("the time is up", flush=True)
+                print("the time is up; the same command goes on from here", flush=True)
                 raise KeyboardInterrupt  # ends the children; what is measured is kept
 
-    axes: dict[str, list[str]] = {"mode": options.modes}
-    if options.layers:
-        axes["layer"] = options.layers
+    layers, (runs, repeats) = FAMILIES[family]
+    axes: dict[str, list[str]] = {"layer": list(layers), "mode": options.modes}
     if options.batch_sizes:
         axes["batch_size"] = options.batch_sizes
     times = ["host_time", "device_time", *(["device_time_cold"] if options.cold else [])]
+    name = "-".join((NAME, family, *options.modes, *options.batch_sizes))
     run = execute(
         ["layers"],
         {
             "axes": axes,
             "device": "cuda",
             "metrics": (*times, "memory"),
-            "num_runs": options.runs,
-            "num_repeats": options.repeats,
+            "num_runs": runs,
+            "num_repeats": repeats,
             "timeout": 120.0,
-            "name": "layers-cuda",
+            "name": name,
         },
-        store=str(store),
-        cont=options.cont and store.exists(),
+        store=str(options.out / "layers_cuda.db"),
+        cont=begun(options.out, name),
         listener=Watch(),
     )
-    write(store, options.out)
-    print(f"{len(run.results)} results, {run.status}", flush=True)
+    print(f"{family}: {len(run.results)} results, {run.status}", flush=True)
 
 
-def write(store: Path, out: Path) -> None:
-    from opbench.analyse.factors import rows
+def begun(out: Path, name: str) -> bool:
+    from opbench.store import Store
+
+    store = out / "layers_cuda.db"
+    if not store.exists():
+        return False
+    with Store.open(store, create=False) as opened:
+        return any(run.name == name for run in opened.runs())
+
+
+def write(out: Path) -> None:
+    """All runs of the store in one file. Factors are of one run; of two results of the same case
+    (a baseline that was measured beside other modes again) the first stays."""
+    from opbench.analyse.factors import Row, rows
     from opbench.report import layers_csv
     from opbench.store import Store
 
-    with Store.open(store, create=False) as opened:
-        record = opened.find_run("last")
-        found = rows(opened.results(run=record, samples=True))
+    kept: dict[tuple[object, ...], Row] = {}
+    notes: dict[str, None] = {}
+    with Store.open(out / "layers_cuda.db", create=False) as opened:
+        for record in reversed(opened.runs()):
+            notes.update(dict.fromkeys(layers_csv.environment_lines(record)))
+            for row in rows(opened.results(run=record, samples=True)):
+                kept.setdefault((row.place, row.stage), row)
+    found = sorted(kept.values(), key=lambda row: row.place)
     with (out / "layers_cuda.csv").open("w", encoding="utf-8", newline="") as stream:
-        layers_csv.write(found, stream, layers_csv.environment_lines(record))
+        layers_csv.write(found, stream, notes)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ class Metric:
     sampled: bool = False
     #: A program that workers must run under for this metric: `callgrind`, or none.
     under: str = ""
+    #: A sampled metric in whose children this one is taken too, when both are asked for: a block
+    #: of the one, a block of the other. Starting a child on a GPU costs a second.
+    beside: str = ""
 
 
 @dataclass(frozen=True)

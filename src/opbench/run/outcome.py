@@ -12,6 +12,7 @@ from opbench.result import Metric, Result, Sample
 from opbench.run.policy import Adaptive, Policy
 from opbench.run.sampling import Group, Member, detail_of, estimate_of
 from opbench.run.session import SessionEnded
+from opbench.stats.estimate import LAYOUT
 
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
 CONTENDED_SHARE = 0.25
@@ -32,6 +33,20 @@ def sampled_result(
     )
 
 
+def beside_result(member: Member, group: Group, metric: Metric, place: Mapping[str, Any]) -> Result:
+    """The same for a metric that was taken beside another one, in the same children."""
+    samples = tuple(s for lane in member.all_lanes for s in lane.beside.get(metric.name, ()))
+    refused = next(
+        (lane.refused[metric.name] for lane in member.all_lanes if metric.name in lane.refused),
+        None,
+    )
+    if member.ended is not None or not samples:
+        ended = member.ended or refused or SessionEnded("failed", "no block of it was taken")
+        return failure(member.case, metric, ended, place)
+    detail = detail_of(member, group, metric.name)
+    return from_samples(member.case, metric, samples, detail, group.policy, place)
+
+
 def from_samples(
     case: Case,
     metric: Metric,
@@ -40,7 +55,7 @@ def from_samples(
     policy: Policy,
     place: Mapping[str, Any],
 ) -> Result:
-    found = estimate_of(samples)
+    found = estimate_of(samples, float(detail.get("layout") or LAYOUT))
     assert found is not None, "a member that did not end has samples"
     result = Result(
         case_hash=case.hash,
@@ -54,7 +69,7 @@ def from_samples(
         created=time.time(),
         **place,
     )
-    for code, text in _reservations(result, found.starts, samples, detail, policy):
+    for code, text in _reservations(result, found.starts, samples, result.detail, policy):
         result = result.with_warning(code, text)
     return result
 
@@ -85,8 +100,7 @@ def _reservations(
         found.append(
             (
                 "imprecise",
-                f"±{wide:.1%} where ±{policy.precision:.1%} was asked: the time for this case was "
-                "spent; raise --max-time-per-case, or quiet the machine (opbench doctor)",
+                f"±{wide:.1%} where ±{policy.precision:.1%} was asked: {why_wide(detail)}",
             )
         )
     if starts < 3:
@@ -98,6 +112,19 @@ def _reservations(
             )
         )
     return found
+
+
+def why_wide(detail: Mapping[str, Any]) -> str:
+    """What kept an interval from narrowing, and what to do about it."""
+    if detail.get("stopped") == "starts":
+        return (
+            f"worker starts of identical code differ by {detail['between']:.1%} here, which no "
+            "longer sampling mends; compare side by side (--baseline, opbench ab) instead"
+        )
+    return (
+        "the time for this case was spent; raise --max-time-per-case, or quiet the machine "
+        "(opbench doctor)"
+    )
 
 
 def drift(samples: Sequence[Sample]) -> float:

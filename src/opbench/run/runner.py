@@ -26,6 +26,7 @@ from opbench.run.second_pass import spend_what_is_left
 from opbench.run.session import SessionEnded
 from opbench.run.statements import compiled
 from opbench.run.worker_process import Worker, WorkerError
+from opbench.stats.layout import Experience
 
 #: A child may take this share of the memory that was free when the run began.
 CHILD_MEMORY_SHARE = 0.8
@@ -72,11 +73,13 @@ class Runner:
         self.done = set(done)
         self.places = Places(self.facts, request.policy)
         self.deadline: float | None = None
+        #: What the cases so far have shown of this machine.
+        self.layout = Experience()
         #: Groups whose intervals came out wider than asked.
         self.wide: list[WorkGroup] = []
         #: Seconds spent waiting for workers to start, for the account of where time went.
         self.start_seconds = 0.0
-        self._uncompiled: dict[tuple[Environment, str], SessionEnded] = {}
+        self._refused: dict[tuple[Environment, str], SessionEnded] = {}
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._rng = random.Random(request.seed)
         self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
@@ -130,7 +133,7 @@ class Runner:
         """Why a case is not even tried: it is known to be unsupported, or does not compile."""
         if slot.case.unsupported:
             return SessionEnded("unsupported", slot.case.unsupported)
-        return self._uncompiled.get((slot.environment, slot.case.hash))
+        return self._refused.get((slot.environment, slot.case.hash))
 
     def _refuse(self, slot: Slot) -> None:
         ended = self.refusal(slot)
@@ -156,18 +159,30 @@ class Runner:
             found = compiled(cases, environment)
             self.pool.libraries[environment] = found.libraries
             for mark, ended in found.failures.items():
-                self._uncompiled[(environment, mark)] = ended
+                self._refused[(environment, mark)] = ended
 
     def _sample(self, planned: WorkGroup, slots: Sequence[Slot], metric: Metric, left: int) -> None:
         group = self.group(slots, metric, planned.base_of(slots))
         if self.deadline is not None:
             group.allowance = max(0.0, self.deadline - time.monotonic()) / left
+        beside = [other for other in self.metrics() if other.beside == metric.name]
+        group.beside = tuple(other.name for other in beside)
         members = group.sample()
         group.close()
+        for member in members:
+            if (found := member.estimate()) is not None and member.ended is None:
+                self.layout.note(found)
         for slot, member in zip(slots, members, strict=True):
             place = self.places.of(slot.environment, planned.id if len(slots) > 1 else "")
             result = outcome.sampled_result(member, group, metric, place)
             self.keep(slot, result, replacing=self.has(slot, metric))
+            for other in beside:
+                result = outcome.beside_result(member, group, other, place)
+                self.keep(slot, result, replacing=self.has(slot, other))
+            if member.ended and member.ended.in_setup and member.ended.outcome == "unsupported":
+                # No other metric would get any further.
+                self._refused[(slot.environment, slot.case.hash)] = member.ended
+                self._refuse(slot)
         if any(member.stopped in ("time", "starts") for member in members):
             self.wide.append(planned)
 
@@ -182,6 +197,7 @@ class Runner:
             on_estimate=self.listener.estimated,
             rng=self._rng,
             base=base,
+            layout=self.layout.value,
         )
 
     def _entry(self, slot: Slot) -> Entry:

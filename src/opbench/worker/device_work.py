@@ -16,18 +16,29 @@ CYCLES_PER_NS = 2.0
 
 def busy_ns(torch, work, skip_stream=None):
     """Nanoseconds in which any kernel or copy of `work()` ran; None when CUPTI saw none."""
-    profiler = torch.autograd.profiler
-    with profiler.profile(use_device="cuda", use_kineto=True, use_cpu=False) as profile:
+    spans = [
+        (event.start_ns(), event.start_ns() + event.duration_ns())
+        for event in device_events(torch, work)
+        if skip_stream is None or event.device_resource_id() != skip_stream
+    ]
+    return union(spans) if spans else None
+
+
+def device_events(torch, work):
+    """What CUPTI saw on the device during `work()`; nothing where there is no CUPTI."""
+    try:
+        profile = torch.autograd.profiler.profile(use_device="cuda", use_kineto=True, use_cpu=False)
+    except (AssertionError, RuntimeError):  # torch was built, or is run, without it
+        return []
+    with profile:
         work()
         torch.cuda.synchronize()
     cuda = torch.autograd.DeviceType.CUDA
-    spans = []
-    for event in profile.kineto_results.events():
-        if event.device_type() != cuda or _annotation(event):
-            continue
-        if skip_stream is None or event.device_resource_id() != skip_stream:
-            spans.append((event.start_ns(), event.start_ns() + event.duration_ns()))
-    return union(spans) if spans else None
+    return [
+        event
+        for event in profile.kineto_results.events()
+        if event.device_type() == cuda and not _annotation(event)
+    ]
 
 
 def _annotation(event):
@@ -64,6 +75,11 @@ def queued_ns(torch, work):
     return first.elapsed_time(last) * 1e6
 
 
+def release(torch):
+    """Give cached memory back: a paused child must not sit on what its neighbours need."""
+    torch.cuda.empty_cache()
+
+
 class Flush:
     """Empties the L2 cache by writing four times its size, on a stream of its own."""
 
@@ -81,13 +97,5 @@ class Flush:
 
     def own_stream(self):
         """The number by which CUPTI knows the stream: seen by flushing once under its eyes."""
-        profiler = self.torch.autograd.profiler
-        with profiler.profile(use_device="cuda", use_kineto=True, use_cpu=False) as profile:
-            self()
-        cuda = self.torch.autograd.DeviceType.CUDA
-        streams = {
-            event.device_resource_id()
-            for event in profile.kineto_results.events()
-            if event.device_type() == cuda and not _annotation(event)
-        }
+        streams = {event.device_resource_id() for event in device_events(self.torch, self)}
         return streams.pop() if len(streams) == 1 else None

@@ -4,15 +4,18 @@ Before each call the cache is overwritten, on a stream whose kernels are not cou
 costs in a real program lies between this and `device_time`.
 """
 
+import time
+
 from .. import device_work, nvml
 from ..watch import Watch
-from .device_time import measured, torch_with_cuda
+from .device_time import enough, measured, torch_with_cuda
 
 DESCRIBE = {
     "name": "device_time_cold",
     "unit": "s",
     "description": "time the device works for one call, its L2 cache flushed before each",
     "sampled": True,
+    "beside": "host_time",
 }
 
 #: Each call comes with a flush of some 100 µs; a block needs no more calls than this.
@@ -23,12 +26,13 @@ _flush: dict = {}
 
 def block(session, n):
     torch = torch_with_cuda(session, "device_time_cold")
+    began = time.perf_counter()
     session.run("calls", 1)
+    n = enough(min(n, MOST_CALLS), time.perf_counter() - began)
     if not _flush:
         _flush["flush"] = device_work.Flush(torch)
         _flush["stream"] = _flush["flush"].own_stream()
     flush, stream = _flush["flush"], _flush["stream"]
-    n = min(n, MOST_CALLS)
 
     def calls():
         for _ in range(n):
@@ -48,4 +52,6 @@ def block(session, n):
                 flush()
                 spent, source = measured(torch, lambda: session.run("stmt", 1))
                 total += spent
-    return watch.sample(total / n / 1e9, n, {"source": source, **nvml.seen()})
+    seen = {"source": source, **nvml.seen()}
+    device_work.release(torch)
+    return watch.sample(total / n / 1e9, n, seen)

@@ -5,7 +5,9 @@ the larger of what it takes to launch a call and what it takes to execute one. O
 `time` under another name.
 """
 
-from .. import nvml
+import sys
+
+from .. import device_work, nvml
 from . import time as wall
 
 DESCRIBE = {
@@ -20,4 +22,5 @@ def block(session, n):
     answer = wall.block(session, n)
     if session.case["device"].startswith("cuda"):
         answer["seen"] = nvml.seen()
+        device_work.release(sys.modules["torch"])
     return answer
