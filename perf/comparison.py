@@ -28,7 +28,7 @@ TITLE = "Comparison: false alarms, power, peers"
 #: The settings of the power test: four seconds per case, of the ten that `opbench ab` may take.
 SHARP = Adaptive(precision=0.005, max_time=2.0)
 #: For a suite of fifty: a second or two per case.
-QUICK = Adaptive(precision=0.015, max_time=1.0)
+QUICK = Adaptive(precision=0.02, max_time=1.0)
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Pair:
 def measure(quick: bool = False) -> str:
     scale = 10 if quick else 1
     suite = suite_trials(trials=20 // scale, cases=50 // scale, injected=max(1, 5 // scale))
-    sharp = measured(SHARP, pairs=max(1, 8 // scale), effects=(0.0, 0.01))
+    sharp = measured(SHARP, pairs=max(1, 6 // scale), effects=(0.0, 0.01))
     crossed, apart = across(runs=max(2, 16 // scale))
     with busy_cores():
-        loaded = measured(SHARP, pairs=max(1, 6 // scale), effects=(0.0, 0.25))
+        loaded = measured(SHARP, pairs=max(1, 5 // scale), effects=(0.0, 0.25))
     flat = [pair for trial in suite for pair in trial]
     head = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
     body = [

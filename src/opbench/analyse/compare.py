@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from opbench.analyse.matching import Pair, match
 from opbench.case import Case
 from opbench.result import Result, calm
+from opbench.stats.estimate import LAYOUT
 from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
 from opbench.stats.verdict import FALSE_DISCOVERY, MARGIN, Question, verdicts
 from opbench.store.records import StoredResult
@@ -123,7 +124,7 @@ def _row(
     if not _is_sampled(base) or not _is_sampled(new):
         return _exact(row, base, new), None
     design = _design(one, other)
-    found = ratio(_placed(base), _placed(new), design)
+    found = ratio(_placed(base), _placed(new), design, _layout(base, new))
     if found is None:
         return replace(row, reason="a time of zero or less has no ratio"), None
     row = replace(
@@ -205,6 +206,11 @@ def _exact(row: Row, base: Result, new: Result) -> Row:
         verdict=verdict,
         design="exact",
     )
+
+
+def _layout(base: Result, new: Result) -> float:
+    """What starts scatter on the machine, as the runs themselves have learnt it."""
+    return max(float(result.detail.get("layout") or LAYOUT) for result in (base, new))
 
 
 def _design(one: StoredResult, other: StoredResult) -> str:

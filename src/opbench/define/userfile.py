@@ -56,7 +56,8 @@ def definitions_from(
         error = found["error"]
         line = f" line {error['line']}" if error["line"] else ""
         # Our own refusals are sentences; Python's errors need their names.
-        kind = "" if error["type"] in ("BenchError", "SnippetError", "SystemExit") else f"{error['type']}: "
+        ours = error["type"] in ("BenchError", "SnippetError", "SystemExit")
+        kind = "" if ours else f"{error['type']}: "
         raise UserFileError(f"{path}{line}: {kind}{error['message']}", error["traceback"])
     if not found["benchmarks"] and not found["snippets"]:
         raise UserFileError(

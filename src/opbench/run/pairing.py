@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Turns that each child takes. The median of 25 blocks of 2 ms is known to about 0.3 % where
 #: blocks scatter by 1 %: less than what the next child will differ by.
 ROUNDS = 25
+#: Where a ratio need not be known better than this, half as many turns will do.
+COARSE = 0.01
 #: Fewer would not be a median.
 LEAST_ROUNDS = 3
 
@@ -47,7 +49,7 @@ def sample_pairs(group: Group, policy: Adaptive) -> None:
     group.start_workers(starts)
     for made in range(MOST_SETS):
         for index in range(starts):
-            _one_set(group, index, allowance / starts)
+            _one_set(group, policy, index, allowance / starts)
         _consider(group, policy, starts, allowance, last=made + 1 == MOST_SETS)
         if all(member.done for member in group.members):
             return
@@ -61,14 +63,15 @@ def _affordable(group: Group, wanted: int, allowance: float) -> int:
     return max(LEAST_STARTS, min(wanted, int(allowance / (turn * LEAST_CALLS))))
 
 
-def _one_set(group: Group, index: int, seconds: float) -> None:
+def _one_set(group: Group, policy: Adaptive, index: int, seconds: float) -> None:
     """One child per member, forked in random order, taking turns in random order."""
     group.open_all(index)
     lanes = [(member, lane) for member in group.members for lane in member.lanes]
     if not lanes:
         return
     turn = sum(lane.n * lane.per_call for _, lane in lanes)
-    rounds = max(LEAST_ROUNDS, min(ROUNDS, int(seconds / turn) if turn > 0 else ROUNDS))
+    most = ROUNDS if policy.precision < COARSE else ROUNDS // 2
+    rounds = max(LEAST_ROUNDS, min(most, int(seconds / turn) if turn > 0 else most))
     for _ in range(rounds):
         group.rng.shuffle(lanes)
         for member, lane in lanes:
@@ -85,7 +88,7 @@ def _consider(group: Group, policy: Adaptive, starts: int, allowance: float, las
     out_of_time = spent + spent / max(1, made) > allowance
     known = all(_is_known(group, member, policy.precision) for member in group.members)
     for member in group.members:
-        now = member.estimate()
+        now = member.estimate(group.layout)
         if now is not None and group.on_estimate is not None:
             group.on_estimate(member.case, now, member.spent)
         if known and made >= LEAST_SETS:
@@ -99,7 +102,7 @@ def _is_known(group: Group, member: Member, precision: float) -> bool:
     base = group.members[group.base]
     if member is base or member.ended is not None or base.ended is not None:
         return True
-    found = ratio(_placed(base), _placed(member), group.design)
+    found = ratio(_placed(base), _placed(member), group.design, group.layout)
     return found is not None and (found.high - found.low) / 2 / found.value <= precision
 
 

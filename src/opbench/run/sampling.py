@@ -19,7 +19,7 @@ from opbench.run.pairing import sample_pairs
 from opbench.run.policy import Adaptive, Fixed, Policy
 from opbench.run.session import SessionEnded
 from opbench.run.worker_process import Worker
-from opbench.stats.estimate import Estimate, estimate, starts_for
+from opbench.stats.estimate import LAYOUT, Estimate, estimate, starts_for
 
 #: Lanes live together only while what they hold fits in this share of the free memory.
 MEMORY_SHARE = 0.5
@@ -27,6 +27,8 @@ MEMORY_SHARE = 0.5
 #: Blocks of one start need not be averaged further than this share of the asked precision: below
 #: it the starts decide.
 WITHIN_SHARE = 0.2
+#: Nor further than this share of what starts scatter: it would add 8 % to the interval.
+WITHIN_BETWEEN = 0.4
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class Member:
     def samples(self) -> list[Sample]:
         return [sample for lane in self.all_lanes for sample in lane.marked_samples()]
 
-    def estimate(self) -> Estimate | None:
-        return estimate_of(self.samples())
+    def estimate(self, layout: float = LAYOUT) -> Estimate | None:
+        return estimate_of(self.samples(), layout)
 
     def close(self) -> None:
         for lane in self.lanes:
@@ -79,8 +81,9 @@ class Member:
         self.lanes = []
 
 
-def estimate_of(samples: Sequence[Sample]) -> Estimate | None:
-    return estimate((sample.start, sample.session, sample.value) for sample in calm(samples))
+def estimate_of(samples: Sequence[Sample], layout: float = LAYOUT) -> Estimate | None:
+    placed = [(sample.start, sample.session, sample.value) for sample in calm(samples)]
+    return estimate(placed, layout=layout)
 
 
 @dataclass
@@ -101,6 +104,8 @@ class Group:
 
     #: Index of the entry that the others are compared with.
     base: int = 0
+    #: What identical code scatters between worker starts here (`stats.layout`).
+    layout: float = LAYOUT
     paired: bool = True
     order: int = 0
     #: Metrics taken beside, in the same children.
@@ -181,7 +186,8 @@ class Group:
     # -- the adaptive design ---------------------------------------------------------------
 
     def _adaptive(self, policy: Adaptive) -> None:
-        wanted = max(policy.starts, starts_for(policy.precision, most=policy.max_starts))
+        needed = starts_for(policy.precision, layout=self.layout, most=policy.max_starts)
+        wanted = max(policy.starts, needed)
         self.open_all(0)
         if not self.fits(1):
             self.one_by_one(policy, wanted)
@@ -254,6 +260,9 @@ class Group:
             if not active:
                 return
             lanes = [(member, lane) for member in active for lane in member.lanes]
+            # Lanes that joined later first catch up; the others have been heard.
+            fresh = [pair for pair in lanes if len(pair[1].samples) < policy.min_rounds]
+            lanes = fresh or lanes
             self.rng.shuffle(lanes)
             for member, lane in lanes:
                 if member.ended is None:
@@ -276,7 +285,7 @@ class Group:
         late = member.spent >= self.max_time * share
         if rounds < policy.min_rounds and not late:
             return
-        now = member.estimate()
+        now = member.estimate(self.layout)
         if now is None:
             return
         if self.on_estimate is not None:
@@ -285,7 +294,9 @@ class Group:
             member.done, member.stopped = True, "precise"
         elif late:
             member.done, member.stopped = True, "time"
-        elif now.within <= policy.precision * WITHIN_SHARE and rounds >= policy.min_rounds:
+        elif rounds >= policy.min_rounds and now.within <= max(
+            policy.precision * WITHIN_SHARE, now.between * WITHIN_BETWEEN
+        ):
             # More blocks of these starts would not help; more starts might.
             member.done, member.stopped = True, "starts"
 
@@ -336,7 +347,7 @@ class Group:
 
     def _show(self, member: Member, every: int, run: int) -> None:
         if self.on_estimate is not None and run % every == every - 1:
-            now = member.estimate()
+            now = member.estimate(self.layout)
             if now is not None:
                 self.on_estimate(member.case, now, member.spent)
 
@@ -355,6 +366,7 @@ def detail_of(member: Member, group: Group, metric: str = "") -> dict[str, Any]:
         "design": group.design if len(group.entries) > 1 else "",
         "calls_per_block": [lane.n for lane in lanes],
         "first_call": [lane.warmup.get("first") for lane in lanes],
+        "layout": group.layout,
         "settled": all(lane.warmup.get("settled", True) for lane in lanes),
         "seconds": round(member.spent, 3),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ def compiled(cases: Iterable[Case], environment: Environment) -> Compiled:
             capture_output=True,
             text=True,
             timeout=TIMEOUT,
+            env={**os.environ, **environment.variables()},
         )
         answers = json.loads(process.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:

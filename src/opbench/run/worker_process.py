@@ -104,11 +104,6 @@ class Worker:
         return all(session.closed for session in self._sessions.values())
 
     @property
-    def idle(self) -> bool:
-        """Whether nobody needs a child of it."""
-        return all(session.closed for session in self._sessions.values())
-
-    @property
     def alive(self) -> bool:
         return self._process.poll() is None
 

@@ -34,6 +34,8 @@ class Estimate:
     within: float
     #: Standard deviation between starts as used for the interval, relative.
     between: float
+    #: The same as these starts alone show it.
+    seen: float = 0.0
 
     @property
     def half_width(self) -> float:
@@ -71,7 +73,15 @@ def estimate(samples: Iterable[Placed], *, layout: float = LAYOUT) -> Estimate |
     expected = layout**2 + within**2
     variance = (LAYOUT_WEIGHT * expected + freedom * seen) / (LAYOUT_WEIGHT + freedom)
     reach = t_quantile(LAYOUT_WEIGHT + freedom) * math.sqrt(variance / len(starts)) * scale
-    return Estimate(value, value - reach, value + reach, len(starts), within, math.sqrt(variance))
+    return Estimate(
+        value,
+        value - reach,
+        value + reach,
+        len(starts),
+        within,
+        math.sqrt(variance),
+        math.sqrt(seen),
+    )
 
 
 def starts_for(precision: float, *, layout: float = LAYOUT, least: int = 3, most: int = 24) -> int:

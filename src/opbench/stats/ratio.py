@@ -82,12 +82,16 @@ class _Start:
 
 
 def ratio(
-    baseline: Iterable[Placed], other: Iterable[Placed], design: str | None = None
+    baseline: Iterable[Placed],
+    other: Iterable[Placed],
+    design: str | None = None,
+    layout: float = LAYOUT,
 ) -> Ratio | None:
     """None where either side has no samples, or a child whose typical value is not positive and
     finite: such values have no ratio.
 
     Without a `design`, sides that share worker starts are taken for paired, others for separate.
+    `layout` is what starts of identical code scatter on this machine.
     """
     base, new = _starts(baseline), _starts(other)
     if not base or not new:
@@ -97,25 +101,25 @@ def ratio(
     shared = sorted(set(base) & set(new))
     design = design or ("paired" if shared else "separate")
     if design == "separate" or not shared:
-        return _separate(list(base.values()), list(new.values()))
+        return _separate(list(base.values()), list(new.values()), layout)
     logs = [new[start].log - base[start].log for start in shared]
     noise = [new[start].noise ** 2 + base[start].noise ** 2 for start in shared]
     children = sum(min(new[s].children, base[s].children) for s in shared) / len(shared)
     if design == "paired":
         expected = CHILD_PAIR**2 / children + START_PAIR**2
     else:
-        expected = 2 * LAYOUT**2
+        expected = 2 * layout**2
     variance, freedom = _moderated(logs, expected + sum(noise) / len(noise))
     error = math.sqrt(variance / len(logs))
     return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design)
 
 
-def _separate(base: Sequence[_Start], new: Sequence[_Start]) -> Ratio | None:
+def _separate(base: Sequence[_Start], new: Sequence[_Start], layout: float) -> Ratio | None:
     value, variance, freedom = 0.0, 2 * BETWEEN_RUNS**2, 0.0
     for sign, side in ((-1, base), (1, new)):
         logs = [start.log for start in side]
         noise = sum(start.noise**2 for start in side) / len(side)
-        each, degrees = _moderated(logs, LAYOUT**2 + noise)
+        each, degrees = _moderated(logs, layout**2 + noise)
         value += sign * sum(logs) / len(logs)
         variance += each / len(logs)
         freedom += degrees
