@@ -31,7 +31,14 @@ def measure(quick: bool = False) -> str:
     rows += sessions(count=5 if quick else 40)
     rows += hundred_cases(quick)
     rows += command_line(rounds=2 if quick else 7)
-    return "\n".join(rows)
+    return "\n".join([*rows, "", LIMITS])
+
+
+LIMITS = """What limits the misses. *±2 %*: where worker starts of identical code differ by several
+percent, an interval over twelve starts cannot be narrower than about 1.2 times that spread, and
+an honest one says so; a comparison within one worker start (`--baseline`) does not suffer from it.
+*The empty function*: the loop's bytecode is timeit's, and built in one process beside it takes the
+same time; between processes timeit itself was seen from 46 to 50 ns and ours from 47 to 54 ns."""
 
 
 def row(what: str, measured: str, goal: str, reached: bool) -> str:
@@ -129,10 +136,10 @@ def hundred_cases(quick: bool) -> list[str]:
     middle, high = layouts[len(layouts) // 2], layouts[int(len(layouts) * 0.9)]
     return [
         row(
-            f"{len(chosen)} small torch cases to 2 %",
-            f"{each:.2f} s per case",
-            "≤ 0.6 s",
-            each <= 0.6,
+            f"{len(chosen)} small torch cases, ±2 % asked",
+            f"{each:.2f} s per case; {wide} stayed wider than ±2 %",
+            "≤ 0.6 s, all within ±2 %",
+            each <= 0.6 and not wide,
         ),
         row(
             f"their 95 % intervals that contain a long reference ({starts} fresh starts)",
@@ -140,9 +147,8 @@ def hundred_cases(quick: bool) -> list[str]:
             "≥ 90 %",
             share >= 0.9,
         ),
-        f"| cases of these that stayed wider than ±2 %; standard deviation between worker starts "
-        f"of identical code, median and 90th percentile over the cases | {wide} of {len(chosen)}; "
-        f"{middle:.1%} and {high:.1%} | – | |",
+        "| standard deviation between worker starts of identical code, median and 90th percentile "
+        f"over these cases | {middle:.1%} and {high:.1%} | – | |",
     ]
 
 
