@@ -35,7 +35,7 @@ def measure(quick: bool = False) -> str:
 
 
 LIMITS = """What limits the misses. *±2 %*: where worker starts of identical code differ by several
-percent, an interval over twelve starts cannot be narrower than about 1.2 times that spread, and
+percent, an interval over twelve starts cannot be narrower than about ±0.6 times that spread, and
 an honest one says so; a comparison within one worker start (`--baseline`) does not suffer from it.
 *The empty function*: the loop's bytecode is timeit's, and built in one process beside it takes the
 same time; between processes timeit itself was seen from 46 to 50 ns and ours from 47 to 54 ns."""
