@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from opbench.case import Case
 from opbench.define.layers.names import BASELINE, COUNTERPART, LAYERS, MODES
 from opbench.result import Result, calm
-from opbench.stats.estimate import Placed
+from opbench.stats.estimate import LAYOUT, Placed
 from opbench.stats.ratio import ratio
 from opbench.store.records import StoredResult
 
@@ -144,7 +144,8 @@ def _factor(base: _Seen | None, each: _Seen) -> Factor | None:
         over, value = (max((v for _, _, v in side.samples), default=0.0) for side in (base, each))
         return Factor(value / over, value / over, value / over) if over else None
     together = bool(each.result.group) and each.result.group == base.result.group
-    found = ratio(base.samples, each.samples, None if together else "separate")
+    layout = max(float(side.result.detail.get("layout") or LAYOUT) for side in (base, each))
+    found = ratio(base.samples, each.samples, None if together else "separate", layout)
     return None if found is None else Factor(found.value, found.low, found.high)
 
 

@@ -15,6 +15,9 @@ from opbench.analyse.factors import Factor, Row
 from opbench.analyse.factors_file import FACTORS, NUMBERS, PLAIN, PREFIX
 from opbench.store.records import RunRecord
 
+#: Those that decide the numbers.
+PACKAGES = ("torch", "opacus", "numpy")
+
 
 def write(rows: Sequence[Row], stream: TextIO, environment: Iterable[str] = ()) -> None:
     stream.writelines(f"# {' '.join(line.split())}\n" for line in environment)
@@ -54,7 +57,7 @@ def environment_lines(run: RunRecord) -> list[str]:
         f"cpu: {cpu.get('model')}, {cpu.get('logical_cores')} cores, {memory / 2**30:.0f} GiB",
         *(f"gpu: {_gpu(gpu)}" for gpu in gpus),
         f"python: {python.get('version')}; "
-        + ", ".join(f"{name} {version}" for name, version in packages.items()),
+        + ", ".join(f"{name} {packages[name]}" for name in PACKAGES if name in packages),
         f"system: {(machine.get('system') or {}).get('os')}, "
         f"kernel {(machine.get('system') or {}).get('kernel')}",
         f"load at the beginning: {(machine.get('load') or {}).get('load_1m')}",
@@ -62,7 +65,13 @@ def environment_lines(run: RunRecord) -> list[str]:
     ]
 
 
-def _gpu(gpu: Any) -> str:
-    if not isinstance(gpu, dict):
-        return str(gpu)
-    return ", ".join(f"{key} {value}" for key, value in gpu.items() if value not in (None, ""))
+def _gpu(gpu: dict[str, Any]) -> str:
+    """What it is; what it was doing at the beginning of the run is not that."""
+    memory = (gpu.get("memory") or 0) / 2**30
+    facts = [
+        str(gpu.get("name")),
+        f"{memory:.0f} GiB",
+        f"driver {gpu.get('driver')}",
+        f"at most {gpu.get('mhz_max')} MHz and {gpu.get('power_limit_watts')} W",
+    ]
+    return ", ".join(facts)

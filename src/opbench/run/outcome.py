@@ -43,7 +43,8 @@ def beside_result(member: Member, group: Group, metric: Metric, place: Mapping[s
     if member.ended is not None or not samples:
         ended = member.ended or refused or SessionEnded("failed", "no block of it was taken")
         return failure(member.case, metric, ended, place)
-    detail = detail_of(member, group, metric.name)
+    # What starts do to the other metric is not what they do to this one.
+    detail = {**detail_of(member, group, metric.name), "layout": LAYOUT}
     return from_samples(member.case, metric, samples, detail, group.policy, place)
 
 

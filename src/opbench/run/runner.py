@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,8 +74,9 @@ class Runner:
         self.done = set(done)
         self.places = Places(self.facts, request.policy)
         self.deadline: float | None = None
-        #: What the cases so far have shown of this machine.
-        self.layout = Experience()
+        #: What the cases so far have shown of this machine, for each metric: what starts do to the
+        #: time a caller waits says nothing about the time a device works.
+        self.layout: defaultdict[str, Experience] = defaultdict(Experience)
         #: Groups whose intervals came out wider than asked.
         self.wide: list[WorkGroup] = []
         #: Seconds spent waiting for workers to start, for the account of where time went.
@@ -171,7 +173,7 @@ class Runner:
         group.close()
         for member in members:
             if (found := member.estimate()) is not None and member.ended is None:
-                self.layout.note(found)
+                self.layout[metric.name].note(found)
         for slot, member in zip(slots, members, strict=True):
             place = self.places.of(slot.environment, planned.id if len(slots) > 1 else "")
             result = outcome.sampled_result(member, group, metric, place)
@@ -197,7 +199,7 @@ class Runner:
             on_estimate=self.listener.estimated,
             rng=self._rng,
             base=base,
-            layout=self.layout.value,
+            layout=self.layout[metric.name].value,
         )
 
     def _entry(self, slot: Slot) -> Entry:

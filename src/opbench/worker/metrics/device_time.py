@@ -27,6 +27,7 @@ BLOCK_SECONDS = 0.1
 
 def block(session, n):
     torch = torch_with_cuda(session, "device_time")
+    device_work.wake(session)
     began = time.perf_counter()
     session.run("calls", 1)
     n = enough(n, time.perf_counter() - began)

@@ -26,6 +26,7 @@ _flush: dict = {}
 
 def block(session, n):
     torch = torch_with_cuda(session, "device_time_cold")
+    device_work.wake(session)
     began = time.perf_counter()
     session.run("calls", 1)
     n = enough(min(n, MOST_CALLS), time.perf_counter() - began)

@@ -19,8 +19,11 @@ DESCRIBE = {
 
 
 def block(session, n):
+    on_cuda = session.case["device"].startswith("cuda")
+    if on_cuda:
+        device_work.wake(session)
     answer = wall.block(session, n)
-    if session.case["device"].startswith("cuda"):
+    if on_cuda:
         answer["seen"] = nvml.seen()
         device_work.release(sys.modules["torch"])
     return answer

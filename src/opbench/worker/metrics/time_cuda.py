@@ -1,6 +1,6 @@
 """CUDA events around a loop of calls: launch-bound where the host is the slower side."""
 
-from .. import nvml
+from .. import device_work, nvml
 from ..session import Unsupported
 from ..watch import Watch
 from .device_time import torch_with_cuda
@@ -17,6 +17,7 @@ def block(session, n):
     torch = torch_with_cuda(session, "time_cuda")
     if session.case["way"] != "repeatable":
         raise Unsupported("events around a loop would time the preparation of this stage as well")
+    device_work.wake(session)
     session.run("calls", 1)
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     with Watch() as watch:
