@@ -41,21 +41,34 @@ FIVE = {
     "forward+backward": "(x * v).sum().backward()",
 }
 NUMBER = 100
+#: What `python -m perf.instructions PART…` takes; minutes: 10, 1, 2, 18, 1.
+PARTS = ("peer", "single", "compile", "standard", "blame")
 #: Upstream runs the statement, written out a hundred times, at the level of the module.
 UNROLLED = "exec(body, space)"
 
 
-def measure(quick: bool = False) -> str:
+def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
+    """All figures, or those of some of the parts; in all about half an hour on two cores."""
     rows = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
+    wanted = parts or PARTS
+    if "peer" in wanted:
+        rows += beside_the_peer(quick)
+    if "single" in wanted:
+        rows.append(single())
+    if "compile" in wanted:
+        rows += compiling(standard(quick))
+    if "standard" in wanted:
+        rows += standard_set(standard(quick))
+    if "blame" in wanted:
+        rows += injected()
+    return "\n".join(rows)
+
+
+def beside_the_peer(quick: bool) -> list[str]:
     upstream = {
         name: collect(stmt, SETUP) for name, stmt in list(FIVE.items())[: 1 if quick else 5]
     }
-    rows.append(fifty(upstream, quick))
-    rows.append(single())
-    rows += agreement(upstream)
-    rows += standard_set(quick)
-    rows += injected()
-    return "\n".join(rows)
+    return [fifty(upstream, quick), *agreement(upstream)]
 
 
 def row(what: str, measured: str, goal: str, reached: bool) -> str:
@@ -118,21 +131,30 @@ def agreement(upstream: dict[str, Collected]) -> list[str]:
     return rows
 
 
-def standard_set(quick: bool) -> list[str]:
+def standard(quick: bool) -> list[Case]:
     cases = expand(load("snippets"))
-    if quick:
-        cases = [case for case in cases if case.name.startswith(("reduction", "empty"))]
-    rows = []
+    few = [case for case in cases if case.name.startswith(("reduction", "empty"))]
+    return few if quick else cases
+
+
+def compiling(cases: Sequence[Case]) -> list[str]:
     with empty_cache():
         seconds = []
         for _ in range(2):
             began = time.monotonic()
             built = compiled(cases, current())
             seconds.append(time.monotonic() - began)
-        what = f"{len(built.libraries)} C++ statements"
-        said = f"{seconds[0]:.0f} s, {len(built.failures)} failed"
-        rows.append(row(f"{what} compiled", said, "≤ 3 min", seconds[0] <= 180))
-        rows.append(row(f"{what} cached", f"{seconds[1]:.1f} s", "≤ 10 s", seconds[1] <= 10))
+    what = f"{len(built.libraries)} C++ statements"
+    said = f"{seconds[0]:.0f} s, {len(built.failures)} failed"
+    return [
+        row(f"{what} compiled", said, "≤ 3 min", seconds[0] <= 180),
+        row(f"{what} cached", f"{seconds[1]:.1f} s", "≤ 10 s", seconds[1] <= 10),
+    ]
+
+
+def standard_set(cases: Sequence[Case]) -> list[str]:
+    rows = []
+    compiled(cases, current())  # its figure stands apart
     both, took = run(cases, ("time", "instructions"))
     ended = {key: r for key, r in both.items() if not r.ok and r.outcome != "unsupported"}
     said = f"{took / 60:.1f} min, {len(ended)} failed"
@@ -193,7 +215,8 @@ def injected() -> list[str]:
 
 
 def main() -> None:
-    print(measure("--quick" in sys.argv))
+    parts = [word for word in sys.argv[1:] if word in PARTS]
+    print(measure("--quick" in sys.argv, parts))
 
 
 if __name__ == "__main__":
