@@ -84,15 +84,7 @@ def measure(quick: bool = False) -> str:
             "A/A, busy cores": of(loaded, 0.0),
         }
     )
-    return "\n".join([*head, *body, "", PEERS_INTRODUCTION, "", *peers, "", LIMITS])
-
-
-LIMITS = """What limits the misses. The suite and the 2 % rows had 0.9 s per case, a tenth of what a comparison
-may take: four sets of children, whose intervals are deliberately not narrower than what four sets
-can know. False alarms at 2.6 % where 5 % is nominal say that they are still on the cautious side
-here. Under false-discovery control over fifty cases a single case needs p < 0.005, which one set
-per worker start does not reach: a suite wants the settings of `opbench ab`, at four to ten seconds
-per case. The 1 % row had 4.6 s of the ten that are allowed."""
+    return "\n".join([*head, *body, "", PEERS_INTRODUCTION, "", *peers])
 
 
 # -- measuring ---------------------------------------------------------------------------------

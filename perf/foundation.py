@@ -31,14 +31,7 @@ def measure(quick: bool = False) -> str:
     rows += sessions(count=5 if quick else 40)
     rows += hundred_cases(quick)
     rows += command_line(rounds=2 if quick else 7)
-    return "\n".join([*rows, "", LIMITS])
-
-
-LIMITS = """What limits the misses. *±2 %*: where worker starts of identical code differ by several
-percent, an interval over twelve starts cannot be narrower than about ±0.6 times that spread, and
-an honest one says so; a comparison within one worker start (`--baseline`) does not suffer from it.
-*The empty function*: the loop's bytecode is timeit's, and built in one process beside it takes the
-same time; between processes timeit itself was seen from 46 to 50 ns and ours from 47 to 54 ns."""
+    return "\n".join(rows)
 
 
 def row(what: str, measured: str, goal: str, reached: bool) -> str:
