@@ -12,6 +12,7 @@ from opbench.result import Sample
 from opbench.run.environments import Environment
 from opbench.run.pairing import LEAST_STARTS, STARTS, _affordable, _is_known
 from opbench.run.plan import Baseline, PlannedGroup, groups, work
+from opbench.stats.estimate import LAYOUT
 
 HERE, THERE = Environment("here", "python"), Environment("there", "python")
 
@@ -85,7 +86,7 @@ def blocks(value: float, contended: bool = False) -> tuple[Sample, ...]:
 )
 def test_a_ratio_is_known_when_it_is_precise(base, other, known):
     both = [member(samples=base), member(samples=other)]
-    group: Any = SimpleNamespace(members=both, base=0, design="paired")
+    group: Any = SimpleNamespace(members=both, base=0, design="paired", layout=LAYOUT)
     assert _is_known(group, both[0], 0.01)  # the baseline has none to know
     assert _is_known(group, both[1], 0.01) == known
 
@@ -93,5 +94,5 @@ def test_a_ratio_is_known_when_it_is_precise(base, other, known):
 def test_nothing_is_left_to_know_of_what_failed():
     failed = member()
     failed.ended = "crashed"
-    group: Any = SimpleNamespace(members=[member(), failed], base=0, design="paired")
+    group: Any = SimpleNamespace(members=[member(), failed], base=0, design="paired", layout=LAYOUT)
     assert _is_known(group, failed, 0.01)
