@@ -40,6 +40,9 @@ def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "160"},
+        # A test suite started in the background inherits an ignored SIGINT; a person's shell
+        # does not hand that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
