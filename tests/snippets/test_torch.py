@@ -93,7 +93,7 @@ def test_what_materialize_gives_runs_in_torchs_own_timer():
 
 @pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
 @pytest.mark.xfail(
-    reason="two cases of the same source differ by 0.02 %: one allocator of BLAS is not filtered yet",
+    reason="equal sources differ by 0.02 %: an allocator of BLAS is not filtered yet",
     strict=False,
 )
 def test_torch_is_counted_in_both_languages_and_an_extra_operator_is_blamed(tmp_path):
