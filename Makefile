@@ -25,6 +25,7 @@ types: setup  ## mypy on src/
 	$(PY) -m mypy
 
 perf: setup  ## measure the harness itself against its peers
+	$(PY) -m pytest tests/ -m slow
 	$(PY) -m perf $(ARGS)
 
 clean:  ## remove caches and build outputs; .venv and results stay

@@ -19,6 +19,7 @@ pytest.importorskip("torch")
 pytestmark = [
     pytest.mark.skipif(not shutil.which("g++"), reason="needs g++"),
     pytest.mark.timeout(600),
+    pytest.mark.slow,
 ]
 
 HERE = Path(__file__).parent
