@@ -78,7 +78,7 @@ def test_several_outputs_and_a_model_in_both_languages(tmp_path):
 
 
 @pytest.mark.xfail(
-    reason="a materialized TorchScript set-up has no module name in torch's own Timer yet",
+    reason="torch.jit refuses the class in torch's Timer: __module__ is None",
     strict=False,
 )
 def test_what_materialize_gives_runs_in_torchs_own_timer():
@@ -94,7 +94,7 @@ def test_what_materialize_gives_runs_in_torchs_own_timer():
 
 @pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
 @pytest.mark.xfail(
-    reason="equal sources differ by 0.02 %: an allocator of BLAS is not filtered yet",
+    reason="equal sources differed by 0.02 %; cause not found yet",
     strict=False,
 )
 def test_torch_is_counted_in_both_languages_and_an_extra_operator_is_blamed(tmp_path):

@@ -84,7 +84,7 @@ def test_a_count_is_plausible_and_the_empty_loop_is_off(count):
 
 
 @pytest.mark.xfail(
-    reason="allocations inside an interpreter without symbols are not counted yet", strict=False
+    reason="counted 1 allocation where 2 are expected; cause not found yet", strict=False
 )
 def test_raw_count_and_allocations_stand_beside_it(count):
     found = count(case_of("x = bytearray(5000)"))
@@ -97,7 +97,9 @@ def test_raw_count_and_allocations_stand_beside_it(count):
     assert count(case_of("pass"))["allocations"].estimate == pytest.approx(0, abs=0.05)
 
 
-@pytest.mark.xfail(reason="an interpreter without symbols gives addresses for names", strict=False)
+@pytest.mark.xfail(
+    reason="function names came out as addresses here; cause not found yet", strict=False
+)
 def test_an_extra_call_is_found_and_blamed_on_the_right_function(count):
     setup = "f = 'a-b-c'.replace\ng = 'a b c'.split"
     before = count(case_of("f('a', 'b')", setup))["instructions"]
@@ -204,7 +206,9 @@ def test_the_request_does_nothing_without_valgrind():
     assert (done.stdout.strip(), done.returncode) == ("False", 0)
 
 
-@pytest.mark.xfail(reason="an interpreter without symbols gives addresses for names", strict=False)
+@pytest.mark.xfail(
+    reason="function names came out as addresses here; cause not found yet", strict=False
+)
 def test_from_the_command_line_to_functions(opbench, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from opbench.snippets import GroupedSetup, GroupedStmts\n"
