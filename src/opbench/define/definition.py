@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Protocol
 
-from opbench.case import Case, Label
+from opbench.case import Case, Label, Parity, label_text
 from opbench.define.program import Program, Source
 
 Point = Mapping[str, Label]
+
+#: Axes that say who computes, not what.
+IMPLEMENTATION = ("framework", "runtime")
 
 
 class DefineError(Exception):
@@ -52,7 +55,12 @@ class Spelling(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def rank(self) -> int: ...
+
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source: ...
+
+    def options(self, dtype: str, device: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -136,4 +144,20 @@ class Definition:
             preload=tuple(dict.fromkeys((*source.preload, *program.preload))),
             module=program.user,
             unsupported=program.unsupported or source.unsupported,
+            parity=self.parity(stage, program, source, point, context) if program.parity else None,
+            work=program.work,
+        )
+
+    def parity(
+        self, stage: str, program: Program, source: Source, point: Point, context: Context
+    ) -> Parity:
+        """Cases that differ in nothing but who computes them must agree."""
+        axes = ",".join(f"{k}={label_text(v)}" for k, v in point.items() if k not in IMPLEMENTATION)
+        return Parity(
+            key=f"{self.suite}/{self.name}[{axes}]/{stage}",
+            inputs=source.inputs,
+            outputs=source.outputs,
+            compare=program.parity,
+            tolerance=program.tolerance,
+            rank=context.framework.rank,
         )

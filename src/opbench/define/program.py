@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opbench.case import UserModule
+from opbench.case import UserModule, Work
 
 
 @dataclass(frozen=True)
 class Domain:
     """The values a tensor is filled with. Values decide time: the square root of negative
-    numbers was seen to cost 60 times that of positive ones."""
+    numbers was seen to cost 60 times that of positive ones.
+
+    The kinds: `normal`, `uniform` (low, high), `integers` (low, high), `zeros`, `ones`, `signs` (-1
+    or 1), `spd` (…, n, n: symmetric positive definite, well conditioned), `lower` (…, n, n: lower
+    triangular with a diagonal from 1 to 2), `simplex` (the last axis is positive and sums to 1).
+    """
 
     kind: str = "normal"
     low: float = 0.0
@@ -23,6 +28,11 @@ class Domain:
 
 NORMAL = Domain("normal")
 ONES = Domain("ones")
+ZEROS = Domain("zeros")
+SIGNS = Domain("signs")
+SPD = Domain("spd")
+LOWER = Domain("lower")
+SIMPLEX = Domain("simplex")
 #: Well away from zero and from overflow: fit for logarithms, divisions and powers.
 POSITIVE = Domain("uniform", 0.5, 1.5)
 
@@ -62,6 +72,8 @@ class Program:
     output: str = "y"
     #: Whether that tensor is a single number, such as a loss, which needs no gradient from outside.
     scalar: bool = False
+    #: Whether it is a tuple of tensors, from all of which a backward stage starts.
+    several: bool = False
     #: Name of a module whose parameters take part in the backward stages.
     module: str = ""
     #: Name of a list of further tensors whose gradients a backward stage clears.
@@ -75,6 +87,13 @@ class Program:
     user: UserModule | None = None
     #: Why this point cannot run, when the definition knows that already.
     unsupported: str = ""
+    #: How the outputs of several frameworks are compared before any is timed: one of the ways of
+    #: `case.Parity`, or empty where nothing else computes the same.
+    parity: str = ""
+    #: Factor on the tolerance of the dtype.
+    tolerance: float = 1.0
+    #: What one call of the forward stage amounts to, where there is a formula.
+    work: Work | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +108,10 @@ class Source:
     sync: str = ""
     preload: tuple[str, ...] = ()
     unsupported: str = ""
+    #: Variables of the set-up that another framework can be given as well, the gradient that a
+    #: backward stage starts from included; and what the stage computes: names and expressions.
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()
 
 
 def lines(*parts: str) -> str:

@@ -47,6 +47,10 @@ class Framework:
         """An expression that makes the tensor, drawn from its domain."""
         raise NotImplementedError
 
+    def options(self, dtype: str, device: str) -> str:
+        """The keywords with which a call that makes a tensor of nothing is told where and what."""
+        return f"dtype={dtype!r}"
+
     def rehearsal(self) -> str:
         """Source that runs a few common operators: a worker that counts instructions runs it once,
         and its children find that code already translated."""
@@ -83,7 +87,14 @@ class Framework:
             sync=self.sync(device),
             preload=self.preload(stage),
             unsupported=reason,
+            inputs=(*(t.name for t in program.inputs), *(("grad",) if grad else ())),
+            outputs=() if reason else self.outputs(program, grad),
         )
+
+    def outputs(self, program: Program, grad: bool) -> tuple[tuple[str, str], ...]:
+        """What a stage computes, by name: its result, and behind it the gradients."""
+        taken = [t.name for t in program.inputs if t.grad] if grad else []
+        return (("y", program.output), *((f"gradient of {x}", f"{x}.grad") for x in taken))
 
     def refusal(self, stage: str, program: Program, device: str) -> str:
         """Why this stage of this program cannot run on this device; empty when it can."""

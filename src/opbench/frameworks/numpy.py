@@ -17,6 +17,25 @@ THREAD_VARIABLES = (
 )
 
 
+#: Domains that are neither drawn from a range nor whole numbers.
+MADE = {
+    "ones": "np.ones({shape}, dtype={dtype})",
+    "zeros": "np.zeros({shape}, dtype={dtype})",
+    "signs": "(2 * rng.integers(0, 2, {shape}) - 1).astype({dtype})",
+    "spd": (
+        "(lambda a: (a @ a.swapaxes(-1, -2) / {n} + np.eye({n})).astype({dtype}))"
+        "(rng.standard_normal({shape}))"
+    ),
+    "lower": (
+        "(np.tril(rng.standard_normal({shape}), -1) / {n}"
+        " + rng.uniform(1, 2, {shape}[:-1])[..., None] * np.eye({n})).astype({dtype})"
+    ),
+    "simplex": (
+        "(lambda a: (a / a.sum(-1, keepdims=True)).astype({dtype}))(rng.exponential(size={shape}))"
+    ),
+}
+
+
 @dataclass(frozen=True)
 class NumPy(Framework):
     def imports(self) -> str:
@@ -31,8 +50,9 @@ class NumPy(Framework):
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
         shape, domain, dtype = repr(tuple(tensor.shape)), tensor.domain, repr(tensor.dtype)
-        if domain.kind == "ones":
-            return f"np.ones({shape}, dtype={dtype})"
+        if domain.kind in MADE:
+            n = tensor.shape[-1] if tensor.shape else 1
+            return MADE[domain.kind].format(shape=shape, dtype=dtype, n=n)
         if domain.kind == "integers":
             return f"rng.integers({int(domain.low)}, {int(domain.high)}, {shape}, dtype={dtype})"
         if domain.kind == "uniform":

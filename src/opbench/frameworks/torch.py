@@ -39,6 +39,20 @@ if torch.version.cuda is None:
 """
 
 
+#: Domains that are neither drawn from a range nor whole numbers.
+MADE = {
+    "ones": "torch.ones({shape}, {options})",
+    "zeros": "torch.zeros({shape}, {options})",
+    "signs": "torch.randint(0, 2, {shape}).mul_(2).sub_(1).to({options})",
+    "spd": "(lambda a: a @ a.mT / {n} + torch.eye({n}).to(a))(torch.randn({shape}, {options}))",
+    "lower": (
+        "(lambda a: a.tril(-1) / {n} + torch.diag_embed(1 + torch.rand({shape}[:-1]).to(a)))"
+        "(torch.randn({shape}, {options}))"
+    ),
+    "simplex": "torch.softmax(torch.randn({shape}, {options}), -1)",
+}
+
+
 @dataclass(frozen=True)
 class Torch(Framework):
     def seed(self) -> str:
@@ -68,13 +82,12 @@ class Torch(Framework):
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
         shape, domain = repr(tuple(tensor.shape)), tensor.domain
-        # Spelled out even where it is the default: the source is read, and torch has a global one.
-        options = f"dtype=torch.{tensor.dtype}"
-        if device != "cpu":
-            options += f', device="{device}"'
+        options = self.options(tensor.dtype, device)
         whole = tensor.dtype.startswith(("int", "uint")) or tensor.dtype == "bool"
-        if domain.kind == "ones":
-            text = f"torch.ones({shape}, {options})"
+        if domain.kind in MADE:
+            text = MADE[domain.kind].format(
+                shape=shape, options=options, n=tensor.shape[-1] if tensor.shape else 1
+            )
         elif domain.kind == "integers" or whole:
             low, high = integer_range(tensor, domain.kind == "integers")
             text = f"torch.randint({low}, {high}, {shape}, {options})"
@@ -83,6 +96,11 @@ class Torch(Framework):
         else:
             text = f"torch.randn({shape}, {options})"
         return f"{text}.requires_grad_()" if grad else text
+
+    def options(self, dtype: str, device: str) -> str:
+        # Spelled out even where it is the default: the source is read, and torch has a global one.
+        where = "" if device == "cpu" else f', device="{device}"'
+        return f"dtype=torch.{dtype}{where}"
 
     def sync(self, device: str) -> str:
         return "torch.cuda.synchronize()" if device.startswith("cuda") else ""
@@ -95,6 +113,10 @@ class Torch(Framework):
         )
         if program.scalar:
             backward, gradient = f"{program.output}.backward()", ""
+        elif program.several:
+            backward = f"torch.autograd.backward({program.output}, grad)"
+            made = f"grad = tuple(torch.randn_like(part) for part in {program.output})"
+            gradient = lines(program.forward, made)
         else:
             backward = f"{program.output}.backward(grad)"
             gradient = lines(program.forward, f"grad = torch.randn_like({program.output})")

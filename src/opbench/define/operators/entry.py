@@ -1,0 +1,161 @@
+"""One entry of the operator catalogue: what an operator computes, said once for every framework.
+
+An entry names the operator's parameters with a value for each size class, the domain of each input
+(a logarithm of negative numbers measures how NaN is handled), the work it does, and how each
+framework spells it. Adding an operator is adding one entry to the file of its category.
+
+A spelling is text over the names of the inputs, `{parameter}` standing for a parameter's value:
+an expression (`torch.sum(data, {axis})`), or statements that assign `y`. For ONNX it is calls of
+ONNX operators in the same manner: `ReduceSum(data, [{axis}], keepdims=0)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from types import SimpleNamespace
+from typing import Any
+
+from opbench.define.program import NORMAL, Domain
+
+SIZES = ("small", "typical", "large", "skewed")
+
+#: The frameworks an entry may be spelled in. `torch_compile` takes the spelling of `torch`.
+FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+#: Factorisations exist in full precision only, in every framework.
+FULL = ("float32", "float64")
+INTEGERS = ("int32", "int64")
+
+#: Values of the parameters at one point, as attributes; `dtype` is among them.
+Values = SimpleNamespace
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A tensor the operator is given."""
+
+    name: str
+    domain: Domain | Callable[[Values], Domain] = NORMAL
+    #: Empty for the dtype of the case; indices, labels and masks have one of their own.
+    dtype: str = ""
+    #: Whether a backward stage asks for its gradient.
+    grad: bool = True
+    #: Where its shape follows from parameters; None where it is a parameter of the same name.
+    shape: Callable[[Values], Shape] | None = None
+
+    def shape_at(self, values: Values) -> Shape:
+        return tuple(self.shape(values) if self.shape else getattr(values, self.name))
+
+    def dtype_at(self, values: Values) -> str:
+        return self.dtype or str(values.dtype)
+
+    def domain_at(self, values: Values) -> Domain:
+        return self.domain if isinstance(self.domain, Domain) else self.domain(values)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A spelling that needs more than its text."""
+
+    text: str
+    #: Source run once, after the inputs are made.
+    setup: str = ""
+    #: Source at module level: imports, functions, classes.
+    globals: str = ""
+    #: Untimed source before each call, for what cannot be repeated as it is.
+    before: str = ""
+    #: Where the backward pass starts; what parity compares.
+    output: str = "y"
+    #: False where this framework has the operator but not its gradient.
+    differentiable: bool = True
+    #: What a framework needs beside itself.
+    preload: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ("cpu", "cuda")
+    #: Where not every float exists: the dtypes this spelling takes; empty for the entry's.
+    dtypes: tuple[str, ...] = ()
+    #: For a fused operator: `kernel` where one call does it all, `sequence` where this is the parts
+    #: in one statement, `graph` where a compiler sees them together.
+    how: str = ""
+
+
+@dataclass(frozen=True)
+class Operator:
+    name: str
+    category: str
+    inputs: tuple[Input, ...]
+    #: Every parameter with its value at `typical`: shapes of inputs first, then options.
+    params: Mapping[str, Any]
+    spelling: Mapping[str, str | Call]
+    #: What other size classes change in `params`. A class that is absent is not worth measuring.
+    sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    differentiable: bool = True
+    dtypes: tuple[str, ...] = FLOATS
+    #: Shape of the result; None for that of the first input.
+    result: Callable[[Values], Shape] | None = None
+    #: Empty for the dtype of the case.
+    result_dtype: str = ""
+    #: Operations of one forward call: a number for each element of the result, or a formula.
+    #: None where no count means anything (a sort, a random draw).
+    flops: float | Callable[[Values], float] | None = 1.0
+    #: Bytes of one forward call; None for each input read once, the result written once.
+    traffic: Callable[[Values], float] | None = None
+    #: Parameters whose leading dimension shrinks when memory or time cannot hold the size; empty
+    #: for every shape that has the leading dimension of the first.
+    shrinks: tuple[str, ...] = ()
+    #: A single number comes out, so that a backward pass needs no gradient from outside.
+    scalar: bool = False
+    #: How outputs of frameworks are compared before timing: `values`, `shape`, or not at all.
+    parity: str = "values"
+    #: Factor on the tolerance of the dtype.
+    tolerance: float = 1.0
+    #: Why a framework has no such operator, where "has none" does not say it all.
+    absent: Mapping[str, str] = field(default_factory=dict)
+    #: Other names it goes by: `-a op=` takes them.
+    aliases: tuple[str, ...] = ()
+    #: Name of its class in `opbench.ops`; empty for `name` in camel case.
+    classic: str = ""
+    #: Name in the lines of the classic suite (`Inplace_Add`); empty for `classic`.
+    printed: str = ""
+    #: Further categories that `run_all_<category>_operations_benchmarks` and `-a category=` know.
+    groups: tuple[str, ...] = ()
+    #: For a fused operator: names of the operators it joins, and what each of them is given.
+    parts: tuple[Part, ...] = ()
+
+    def __post_init__(self) -> None:
+        wrong = set(self.spelling) - set(FRAMEWORKS) or set(self.sizes) - set(SIZES)
+        if wrong:
+            raise ValueError(f"{self.name}: no framework or size called {', '.join(wrong)}")
+
+    def values(
+        self, size: str = "typical", dtype: str = "float32", given: Mapping[str, Any] | None = None
+    ) -> Values:
+        """The parameters at a size class, with `given` on top."""
+        changed = self.sizes.get(size, {})
+        return SimpleNamespace(**{**self.params, **changed, **(given or {}), "dtype": dtype})
+
+    def call(self, framework: str) -> Call | None:
+        """How the framework spells it; None where it does not."""
+        spelled = self.spelling.get("torch" if framework == "torch_compile" else framework)
+        return Call(spelled) if isinstance(spelled, str) else spelled
+
+    def result_shape(self, values: Values) -> Shape:
+        if self.result is not None:
+            return tuple(self.result(values))
+        return self.inputs[0].shape_at(values)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An operator within a fused one, at the shapes it has there."""
+
+    operator: str
+    #: Its parameters, computed from those of the fused operator.
+    params: Callable[[Values], Mapping[str, Any]]
+
+
+def elements(shape: Shape) -> int:
+    return prod(shape)
