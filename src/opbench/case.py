@@ -38,6 +38,38 @@ class UserModule:
 
 
 @dataclass(frozen=True)
+class Parity:
+    """What must agree between cases that compute the same thing, before any of them is timed.
+
+    Cases of one `key` are given the same inputs, made once; what they compute is compared with
+    what the case of the lowest `rank` computes.
+    """
+
+    key: str
+    #: Variables that the set-up assigns, each once, in its order.
+    inputs: tuple[str, ...] = ()
+    #: Names and expressions of what is compared, read after one call.
+    outputs: tuple[tuple[str, str], ...] = ()
+    #: values      every element, within the tolerance of the dtype
+    #: indices     whole numbers; a few may differ, as equal values stand in any order
+    #: statistics  shape, mean and spread: for what is drawn at random
+    #: shape       shape alone: for what is left uninitialised
+    compare: str = "values"
+    #: Factor on the tolerance of the dtype, for what adds up many roundings.
+    tolerance: float = 1.0
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call has to do, by its formula: for rates, and for the machine's limits."""
+
+    flops: float = 0.0
+    #: Bytes that must be read and written at the least, each once.
+    bytes: float = 0.0
+
+
+@dataclass(frozen=True)
 class Case:
     suite: str
     name: str
@@ -73,6 +105,8 @@ class Case:
     module: UserModule | None = None
     #: Why this point of the definition cannot run, when that is known before running it.
     unsupported: str = ""
+    parity: Parity | None = None
+    work: Work | None = None
 
     @cached_property
     def id(self) -> str:
@@ -86,10 +120,12 @@ class Case:
 
         The folder of a user's file is left out, its content is not: the same project in two
         places is the same case, and an edited helper module makes another one. What a worker
-        preloads only saves time, so it is left out too.
+        preloads only saves time, so it is left out too; and neither what a case is compared with
+        nor what its call amounts to changes what is executed.
         """
         identity = self.to_dict()
-        del identity["preload"]
+        for left_out in ("preload", "parity", "work"):
+            identity.pop(left_out, None)
         if not self.prelude:  # came later; cases without one keep the hash they had
             del identity["prelude"]
         if self.module is not None:
@@ -110,7 +146,10 @@ class Case:
         data["labels"] = [list(pair) for pair in self.labels]
         data["components"] = [list(pair) for pair in self.components]
         data["preload"] = list(self.preload)
-        return data
+        if self.parity is not None:
+            data["parity"]["inputs"] = list(self.parity.inputs)
+            data["parity"]["outputs"] = [list(pair) for pair in self.parity.outputs]
+        return {key: data[key] for key in data if data[key] is not None or key not in _OPTIONAL}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Case:
@@ -121,7 +160,18 @@ class Case:
         values["preload"] = tuple(values.get("preload", ()))
         if values.get("module"):
             values["module"] = UserModule(**values["module"])
+        if values.get("parity"):
+            told = dict(values["parity"], inputs=tuple(values["parity"]["inputs"]))
+            told["outputs"] = tuple((name, expr) for name, expr in told["outputs"])
+            values["parity"] = Parity(**told)
+        if values.get("work"):
+            values["work"] = Work(**values["work"])
         return cls(**values)
+
+
+#: Fields that came later: what is stored, and what golden files hold, has them where they say
+#: something.
+_OPTIONAL = ("parity", "work")
 
 
 def label_text(value: Label) -> str:
