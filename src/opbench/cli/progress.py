@@ -41,6 +41,10 @@ class Display(Listener):
         self._run = run_id
         self._draw(force=True)
 
+    def building(self, environment: str, line: str) -> None:
+        self._now, self._estimate = f"building environment {environment}: {line}", ""
+        self._draw(force=True)
+
     def starting_workers(self, what: str) -> None:
         self._now, self._estimate = f"starting workers ({what})", ""
         self._draw(force=True)
@@ -48,6 +52,10 @@ class Display(Listener):
     def compiling(self, statements: int) -> None:
         self._now, self._estimate = f"compiling {statements} C++ statements", ""
         self._draw(force=True)
+
+    def comparing(self, cases: Sequence[Case]) -> None:
+        self._now, self._estimate = f"comparing what {len(cases)} compute: {cases[0].id}", ""
+        self._draw()
 
     def measuring(self, cases: Sequence[Case]) -> None:
         more = f" and {len(cases) - 1} beside it" if len(cases) > 1 else ""
@@ -101,6 +109,9 @@ class Lines(Listener):
 
     def __init__(self, console: Console) -> None:
         self._console = console
+
+    def building(self, environment: str, line: str) -> None:
+        self._console.print(f"{environment}: {line}", soft_wrap=True, markup=False)
 
     def measured(self, case: Case, result: Result) -> None:
         value = format_interval(result.estimate, result.low, result.high, result.unit)

@@ -58,6 +58,9 @@ class Spelling(Protocol):
     @property
     def rank(self) -> int: ...
 
+    @property
+    def runtime(self) -> str: ...
+
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source: ...
 
     def options(self, dtype: str, device: str) -> str: ...
@@ -136,7 +139,7 @@ class Definition:
             labels=tuple(point.items()),
             components=components,
             framework=context.framework.name,
-            runtime=self.runtime,
+            runtime=context.framework.runtime if self.runtime == "eager" else self.runtime,
             device=context.device,
             dtype=str(point.get("dtype") or floating),
             threads=context.threads,

@@ -18,7 +18,8 @@ class Domain:
 
     The kinds: `normal`, `uniform` (low, high), `integers` (low, high), `zeros`, `ones`, `signs` (-1
     or 1), `spd` (…, n, n: symmetric positive definite, well conditioned), `lower` (…, n, n: lower
-    triangular with a diagonal from 1 to 2), `simplex` (the last axis is positive and sums to 1).
+    triangular with a diagonal from 1 to 2), `simplex` (the last axis is positive and sums to 1),
+    `permutation` (the last axis holds each of 0 … n-1 once).
     """
 
     kind: str = "normal"
@@ -33,6 +34,7 @@ SIGNS = Domain("signs")
 SPD = Domain("spd")
 LOWER = Domain("lower")
 SIMPLEX = Domain("simplex")
+PERMUTATION = Domain("permutation")
 #: Well away from zero and from overflow: fit for logarithms, divisions and powers.
 POSITIVE = Domain("uniform", 0.5, 1.5)
 
@@ -70,6 +72,8 @@ class Program:
     setup: str = ""
     #: An expression for the tensor from which a backward stage starts.
     output: str = "y"
+    #: What is compared between frameworks, where their layouts differ; empty for `output`.
+    compared: str = ""
     #: Whether that tensor is a single number, such as a loss, which needs no gradient from outside.
     scalar: bool = False
     #: Whether it is a tuple of tensors, from all of which a backward stage starts.

@@ -7,6 +7,7 @@ subclasses `Framework` for what its framework does differently.
 from __future__ import annotations
 
 import ast
+import textwrap
 from dataclasses import dataclass
 
 from opbench.define.program import Program, Source, Tensor, lines
@@ -22,6 +23,12 @@ class Framework:
     devices: tuple[str, ...] = ("cpu",)
     #: Whether it differentiates, so that there are stages beside the forward one.
     autograd: bool = False
+    #: How it runs what it is given, where a definition does not say.
+    runtime: str = "eager"
+    #: The environment it needs, where it cannot live in the current one.
+    environment: str = ""
+    #: The dtypes it has; empty for all.
+    dtypes: tuple[str, ...] = ()
 
     def imports(self) -> str:
         return f"import {self.module}" if self.module else ""
@@ -94,12 +101,16 @@ class Framework:
     def outputs(self, program: Program, grad: bool) -> tuple[tuple[str, str], ...]:
         """What a stage computes, by name: its result, and behind it the gradients."""
         taken = [t.name for t in program.inputs if t.grad] if grad else []
-        return (("y", program.output), *((f"gradient of {x}", f"{x}.grad") for x in taken))
+        result = program.compared or program.output
+        return (("y", result), *((f"gradient of {x}", f"{x}.grad") for x in taken))
 
     def refusal(self, stage: str, program: Program, device: str) -> str:
         """Why this stage of this program cannot run on this device; empty when it can."""
         if device.split(":")[0] not in self.devices:
             return f"{self.name} has no device {device}"
+        for tensor in program.inputs:
+            if self.dtypes and tensor.dtype not in self.dtypes:
+                return f"{self.name} has no {tensor.dtype}"
         if stage in ("forward", "call"):
             return ""
         if not self.autograd:
@@ -111,6 +122,13 @@ class Framework:
     def training(self, stage: str, program: Program) -> tuple[str, str, str]:
         """Timed statement, additional set-up and untimed `before` of a stage that goes backward."""
         raise NotImplementedError
+
+
+def function(name: str, program: Program, *more: str) -> str:
+    """The forward statement as a function of its inputs, and of what else it needs."""
+    arguments = ", ".join([*(tensor.name for tensor in program.inputs), *more])
+    body = textwrap.indent(lines(program.forward, f"return {program.output}"), "    ")
+    return f"def {name}({arguments}):\n{body}"
 
 
 def imports_again(source: str, imports: str) -> bool:

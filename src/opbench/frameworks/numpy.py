@@ -30,10 +30,18 @@ MADE = {
         "(np.tril(rng.standard_normal({shape}), -1) / {n}"
         " + rng.uniform(1, 2, {shape}[:-1])[..., None] * np.eye({n})).astype({dtype})"
     ),
+    "permutation": "np.argsort(rng.random({shape}), -1).astype({dtype})",
     "simplex": (
         "(lambda a: (a / a.sum(-1, keepdims=True)).astype({dtype}))(rng.exponential(size={shape}))"
     ),
 }
+
+
+#: It has no bfloat16 of its own.
+DTYPES = (
+    *("float64", "float32", "float16", "complex64", "complex128", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,4 +69,4 @@ class NumPy(Framework):
 
 
 # Every other framework imports NumPy as well, so it is the last guess but plain Python.
-FRAMEWORK = NumPy("numpy", module="numpy", rank=900)
+FRAMEWORK = NumPy("numpy", module="numpy", rank=900, dtypes=DTYPES)

@@ -49,6 +49,7 @@ MADE = {
         "(lambda a: a.tril(-1) / {n} + torch.diag_embed(1 + torch.rand({shape}[:-1]).to(a)))"
         "(torch.randn({shape}, {options}))"
     ),
+    "permutation": "torch.argsort(torch.rand({shape}), -1).to({options})",
     "simplex": "torch.softmax(torch.randn({shape}, {options}), -1)",
 }
 

@@ -69,7 +69,7 @@ def _count_kind(runner: Runner, metric: Metric, kind: Kind, slots: Sequence[Slot
     try:
         runner.workers(kind, range(jobs))  # side by side, and with one message if they cannot start
     except WorkerError as error:
-        ended = SessionEnded("failed", str(error))
+        ended = error.ended
         for slot in slots:
             place = runner.places.of(slot.environment)
             runner.keep(slot, outcome.failure(slot.case, metric, ended, place))

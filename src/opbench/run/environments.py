@@ -34,6 +34,8 @@ class Environment:
     path: tuple[str, ...] = ()
     #: What a built environment consists of: `numpy==2.2.6`, …; empty where nobody pinned it.
     installed: tuple[str, ...] = field(default=(), repr=False)
+    #: Why it could not be built: what needs it is unsupported here, and the rest goes on.
+    broken: str = ""
 
     def variables(self) -> dict[str, str]:
         """What its processes need in their environment, besides what they inherit."""
@@ -90,6 +92,8 @@ def names() -> list[str]:
 @cache
 def interpreter_facts_of(environment: Environment) -> dict[str, Any]:
     """What is installed there, without importing it, and what else makes the environment."""
+    if environment.broken:
+        return {"version": "", "packages": {}, "broken": environment.broken}
     if environment.python == sys.executable and not environment.path:
         return {**facts.interpreter_facts(), **environment.identity()}
     try:

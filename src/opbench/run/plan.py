@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from opbench.case import Case, Label, label_text
@@ -69,9 +69,22 @@ class WorkGroup:
         return slots.index(self.base) if self.base in slots else 0
 
 
-def work(planned: Iterable[PlannedGroup], environments: Iterable[Environment]) -> list[WorkGroup]:
-    """Everything to do, environment by environment."""
+def work(
+    planned: Iterable[PlannedGroup],
+    environments: Iterable[Environment],
+    homes: Mapping[str, Environment] | None = None,
+) -> list[WorkGroup]:
+    """Everything to do, environment by environment.
+
+    Frameworks with a home (`opbench.run.homes`) run there instead of in the current one.
+    """
     planned, environments, found = list(planned), list(environments), []
+    placed: set[tuple[Slot, ...]] = set()
+
+    def place(case: Case, environment: Environment) -> Environment:
+        current = environment.name == "current"
+        return (homes or {}).get(case.framework, environment) if current else environment
+
     for group in planned:
         if group.environments:
             slots = tuple(map(Slot, group.cases, group.environments))
@@ -79,7 +92,10 @@ def work(planned: Iterable[PlannedGroup], environments: Iterable[Environment]) -
     for environment in environments:
         for group in planned:
             if not group.environments:
-                slots = tuple(Slot(case, environment) for case in group.cases)
+                slots = tuple(Slot(case, place(case, environment)) for case in group.cases)
+                if slots in placed:
+                    continue
+                placed.add(slots)
                 # The same group in two environments is measured twice, not interleaved.
                 where = f" in {environment.name}" if len(environments) > 1 else ""
                 found.append(WorkGroup(group.id + where, slots, slots[group.base]))

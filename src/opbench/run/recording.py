@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opbench.case import Case
 from opbench.result import Result
+from opbench.run import homes
 from opbench.run.listener import Listener
 from opbench.run.machine import machine_facts
 from opbench.run.plan import Baseline, work
@@ -94,6 +95,7 @@ class Recording:
         self, request: Request, listener: Listener, baseline: Baseline | None = None
     ) -> Finished:
         """Measure what is missing. An interrupt ends the children, keeps what is finished."""
+        request = replace(request, homes=homes.of(request, listener.building))
         done: frozenset = frozenset()
         earlier: list[tuple[Case, Result]] = []
         if self.store is not None and self.resumed_run:
@@ -108,7 +110,8 @@ class Recording:
         facts = machine_facts() if self.resumed_run else self.record.machine
         runner = Runner(request, self._keep, listener, done, facts)
         self._runner = runner
-        slots = sum(len(group.slots) for group in work(request.groups, request.environments))
+        todo = work(request.groups, request.environments, request.homes)
+        slots = sum(len(group.slots) for group in todo)
         listener.started(self.record.id, slots, len(earlier))
         where = str(self.store.path or self.store.url) if self.store else ""
         run = Finished(self.record.id, store=where, baseline=baseline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from opbench.run.lane import Lane
 from opbench.run.listener import Listener
 from opbench.run.machine import machine_facts
 from opbench.run.metrics import metrics
+from opbench.run.parity import Checks, Comparison
 from opbench.run.place import Places
 from opbench.run.plan import PlannedGroup, Slot, WorkGroup, work
 from opbench.run.policy import Policy
@@ -44,6 +45,8 @@ class Request:
     policy: Policy
     metrics: tuple[str, ...] = ("time",)
     environments: tuple[Environment, ...] = field(default_factory=lambda: (current(),))
+    #: Frameworks that cannot live in the current environment, and where they do: see `homes`.
+    homes: Mapping[str, Environment] = field(default_factory=dict)
     #: Seconds for the whole run; None for as long as the cases take.
     budget: float | None = None
     cpus: tuple[int, ...] = ()
@@ -81,7 +84,10 @@ class Runner:
         self.wide: list[WorkGroup] = []
         #: Seconds spent waiting for workers to start, for the account of where time went.
         self.start_seconds = 0.0
+        #: Why what a case computes was compared with nobody's, although others compute the same.
+        self.unchecked: dict[Slot, str] = {}
         self._refused: dict[tuple[Environment, str], SessionEnded] = {}
+        self._checks = Checks(())
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._rng = random.Random(request.seed)
         self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
@@ -95,12 +101,14 @@ class Runner:
         if self.request.budget is not None:
             self.deadline = time.monotonic() + self.request.budget
         with Pool(self.request.cases, cpus=self.request.cpus) as self.pool:
-            todo = work(self.request.groups, self.request.environments)
-            self._compile([slot for group in todo for slot in group.slots])
+            todo = work(self.request.groups, self.request.environments, self.request.homes)
+            slots = [slot for group in todo for slot in group.slots]
+            self._compile(slots)
+            self._checks = Checks(slots)
             for index, group in enumerate(todo):
                 self._measure(group, len(todo) - index)
             spend_what_is_left(self)
-            count(self, [slot for group in todo for slot in group.slots])
+            count(self, slots)
             self.start_seconds = self.pool.start_seconds
         return self.results
 
@@ -108,6 +116,8 @@ class Runner:
 
     def _measure(self, planned: WorkGroup, left: int) -> None:
         for slot in planned.slots:
+            if not all(self.has(slot, metric) for metric in self.metrics()):
+                self._agree(slot)
             self._refuse(slot)
         slots = [slot for slot in planned.slots if self.refusal(slot) is None]
         # A comparison needs both sides: where one is missing, the group is measured as a whole.
@@ -124,17 +134,33 @@ class Runner:
                     for slot in missing:
                         self._exact(slot, metric)
         except WorkerError as error:
-            ended = SessionEnded("failed", str(error))
             for slot in slots:
                 for metric in here:
                     if not self.has(slot, metric):
                         place = self.places.of(slot.environment)
-                        self.keep(slot, outcome.failure(slot.case, metric, ended, place))
+                        self.keep(slot, outcome.failure(slot.case, metric, error.ended, place))
+
+    def _agree(self, slot: Slot) -> None:
+        """See that all that compute the same as this one agree, before any of them is timed."""
+        members = [one for one in self._checks.take(slot) if self.refusal(one) is None]
+        if len(members) < 2:
+            return
+        self.listener.comparing([one.case for one in members])
+        found = Comparison(
+            lambda one: self.workers(self.pool.kind(one.case, one.environment), [0])[0],
+            lambda one: self.limit(one.case),
+            self.request.policy.timeout,
+        ).run(members)
+        for one, ended in found.ended.items():
+            self._refused[(one.environment, one.case.hash)] = ended
+        self.unchecked.update(found.unchecked)
 
     def refusal(self, slot: Slot) -> SessionEnded | None:
         """Why a case is not even tried: it is known to be unsupported, or does not compile."""
         if slot.case.unsupported:
             return SessionEnded("unsupported", slot.case.unsupported)
+        if slot.environment.broken:
+            return SessionEnded("unsupported", slot.environment.broken)
         return self._refused.get((slot.environment, slot.case.hash))
 
     def _refuse(self, slot: Slot) -> None:
@@ -146,7 +172,7 @@ class Runner:
 
     def _compile(self, slots: Sequence[Slot]) -> None:
         """Build the C++ statements to be measured, all together, before anything is timed."""
-        for environment in self.request.environments:
+        for environment in dict.fromkeys(slot.environment for slot in slots):
             cases = [
                 slot.case
                 for slot in slots
@@ -250,6 +276,12 @@ class Runner:
         return found[1] if found else None
 
     def keep(self, slot: Slot, result: Result, replacing: bool = False) -> None:
+        if slot in self.unchecked and result.ok:
+            result = result.with_warning(
+                "unchecked",
+                f"nobody compared what this computes with the others: {self.unchecked[slot]}; "
+                "check it yourself before you compare its time",
+            )
         self.sink(slot.case, result, replacing)
         self._results[result.key()] = (slot.case, result)
         self.done.add(result.key())

@@ -83,6 +83,11 @@ class Session:
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self.request({"op": "measure", "metric": metric, "options": options}, timeout)
 
+    def exchange(self, case: Case, folder: str, given: list, timeout: float) -> dict[str, Any]:
+        """In place of `prepare`: one call on the given inputs; see `worker/exchange.py`."""
+        message = {"op": "exchange", "case": case.to_dict(), "folder": folder, "given": given}
+        return self.request(message, timeout)
+
     def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
         if self.ended is not None:
             raise self.ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import socket
@@ -21,12 +22,31 @@ MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
 #: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
 START_TIMEOUT = 300.0
 
+#: A module, or a library that a module needs, that is not there.
+MISSING = re.compile(
+    r"ModuleNotFoundError: No module named '(?P<module>[^']+)'"
+    r"|(?:OSError|ImportError): (?P<library>\S+\.so[.\d]*): cannot open shared object file"
+)
+
 #: A child whose channel has closed is at its end; one that is not by then only closed its files.
 DYING_SECONDS = 2.0
 
 
 class WorkerError(Exception):
     """A worker could not be started; the message is one line for the user."""
+
+    @property
+    def ended(self) -> SessionEnded:
+        """The outcome of the cases that it was to run."""
+        return SessionEnded("failed", str(self))
+
+
+class NotInstalled(WorkerError):
+    """The environment lacks the framework: its cases are not broken, only not possible there."""
+
+    @property
+    def ended(self) -> SessionEnded:
+        return SessionEnded("unsupported", str(self))
 
 
 class Worker:
@@ -84,6 +104,9 @@ class Worker:
         if event is None or event.get("event") != "ready":
             reason = (event or {}).get("reason") or self._last_words()
             self.close()
+            if missing := MISSING.match(reason):
+                what = missing["module"] or missing["library"]
+                raise NotInstalled(f"{what} is not installed for {self.python}")
             raise WorkerError(
                 f"the worker for {', '.join(self.preload) or 'plain Python'} "
                 f"({self.python}) did not start: {reason}"

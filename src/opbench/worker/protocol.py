@@ -21,6 +21,7 @@ OPERATIONS = {
     "warmup": {"seconds": (int, float), "block_seconds": (int, float)},
     "block": {"metric": str, "n": int},
     "measure": {"metric": str, "options": dict},
+    "exchange": {"case": dict, "folder": str, "given": list},
     "facts": {},
 }
 #: What an answer to an operation must bring; `measure` brings what its metric says.
@@ -43,6 +44,7 @@ ANSWERS = {
         "peak_bytes": int,
     },
     "measure": {"results": dict},
+    "exchange": {"inputs": list, "outputs": list},
     "facts": {"facts": dict},
 }
 EVENTS = {

@@ -38,12 +38,7 @@ class Session:
             self._open_compiled(message)
             return {"seconds": time.perf_counter() - began}
         if self.loop is None:
-            self.case = message["case"]
-            self._load_user_module()
-            self.module, top, self._code = source.build(self.case)
-            self.module.__dict__["__builtins__"] = __builtins__
-            exec(top, self.module.__dict__)
-            exec(self._code, self.module.__dict__)
+            self._load(message["case"])
         else:
             self.loop.close()
             gc.collect()  # wrapped layers hold themselves in cycles, and their gradients with them
@@ -72,6 +67,13 @@ class Session:
 
     def do_measure(self, message):
         return self._metric(message["metric"]).measure(self, message["options"])
+
+    def do_exchange(self, message):
+        """One call on given inputs, instead of `prepare`: what was given and computed, in files."""
+        from . import exchange
+
+        self._load(message["case"])
+        return exchange.run(self, message["folder"], message["given"])
 
     def do_facts(self, _message):
         from . import facts
@@ -124,6 +126,15 @@ class Session:
         import linecache
 
         return "at `%s`" % linecache.getline(name, line).strip()[:120]
+
+    def _load(self, case):
+        """The module of the case, its globals run; nothing of its set-up."""
+        self.case = case
+        self._load_user_module()
+        self.module, top, self._code = source.build(case)
+        self.module.__dict__["__builtins__"] = __builtins__
+        exec(top, self.module.__dict__)
+        exec(self._code, self.module.__dict__)
 
     def _metric(self, name):
         return importlib.import_module(__package__ + ".metrics." + name)

@@ -1,0 +1,146 @@
+"""JAX: the forward statement as one jitted function of its inputs, gradients by `jax.vjp`.
+
+JAX answers before it has computed. On the CPU a statement therefore waits for its result, as eager
+torch does by itself; on a GPU a block of calls ends with one wait, again as for torch.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from opbench.define.program import Program, Source, Tensor, lines
+from opbench.frameworks import numpy
+from opbench.frameworks.framework import Framework, function
+
+#: What JAX computes in 32 bits unless it is told otherwise.
+WIDE = ("float64", "int64", "uint64")
+
+PLATFORM = """\
+jax.config.update("jax_platforms", "{platform}")
+try:
+    jax.devices()
+except RuntimeError as error:
+    raise NotImplementedError(str(error)) from None
+"""
+
+GRADIENT = """\
+grad = jax.tree.map(
+    lambda part: jnp.asarray({made}, dtype=part.dtype),
+    jax.eval_shape(forward, {names}),
+)
+"""
+
+FORWARD_BACKWARD = """\
+@jax.jit
+def call({given}grad):
+    y, pull = jax.vjp(lambda {taken}: forward({names}), {taken})
+    return y, pull(grad)
+y = grads = None
+"""
+
+BACKWARD = """\
+y, pull = jax.jit(lambda {names}: jax.vjp(lambda {taken}: forward({names}), {taken}))({names})
+call = jax.jit(lambda pull, grad: pull(grad))
+grads = None
+"""
+
+
+@dataclass(frozen=True)
+class Jax(Framework):
+    def imports(self) -> str:
+        return lines(
+            "import jax",
+            "import jax.numpy as jnp",
+            "import jax.scipy as jsp",
+            "import numpy as np",
+            "from jax import lax, nn",
+        )
+
+    def seed(self) -> str:
+        return numpy.FRAMEWORK.seed()
+
+    def thread_env(self, threads: int) -> dict[str, str]:
+        # XLA's pools are as large as NPROC says. It takes three quarters of a GPU's memory in
+        # advance unless told otherwise, which two children cannot both have.
+        return {"NPROC": str(threads), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+    def preload(self, stage: str) -> tuple[str, ...]:
+        return ("jax", "jax.numpy", "jax.scipy")
+
+    def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
+        plain = replace(tensor, dtype="float32") if tensor.dtype == "bfloat16" else tensor
+        made = numpy.FRAMEWORK.tensor(plain, "cpu", False)
+        return f'jnp.asarray({made}, dtype="{tensor.dtype}")'
+
+    def refusal(self, stage: str, program: Program, device: str) -> str:
+        reason = super().refusal(stage, program, device)
+        if not reason and stage == "step":
+            return "jax brings no optimizers of its own"
+        return reason
+
+    def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
+        reason = self.refusal(stage, program, device)
+        grad = not reason and stage not in ("forward", "call")
+        setup, stmt, waits_for = self.stage(stage if grad else "forward", program)
+        wait = f"jax.block_until_ready({waits_for})"
+        text = lines(program.forward, program.setup)
+        wide = any(t.dtype in WIDE for t in program.inputs) or any(t in text for t in WIDE)
+        return Source(
+            stmt=lines(stmt, wait) if device == "cpu" else stmt,
+            setup=lines(
+                self.seed(),
+                "key = jax.random.key(seed)" if draws(program) else "",
+                *(f"{t.name} = {self.tensor(t, device, False)}" for t in program.inputs),
+                program.setup,
+                setup,
+            ),
+            globals=lines(
+                self.imports(),
+                PLATFORM.format(platform=device.partition(":")[0]),
+                'jax.config.update("jax_enable_x64", True)' if wide else "",
+                program.globals,
+            ),
+            before=program.before,
+            way="each" if program.before else "repeatable",
+            sync="" if device == "cpu" else wait,
+            preload=self.preload(stage),
+            unsupported=reason,
+            inputs=(*(t.name for t in program.inputs), *(("grad",) if grad else ())),
+            outputs=() if reason else self.outputs(program, grad),
+        )
+
+    def stage(self, stage: str, program: Program) -> tuple[str, str, str]:
+        """Set-up, timed statement, and the variable that holds what the statement computes."""
+        more = ["key"] * draws(program)
+        given = [t.name for t in program.inputs] + more
+        names = ", ".join(given)
+        taken = ", ".join(t.name for t in program.inputs if t.grad)
+        if stage == "forward":
+            setup = lines("@jax.jit\n" + function("call", program, *more), "y = None")
+            return setup, f"y = call({names})", "y"
+        made = "np.ones(part.shape)" if program.scalar else "rng.standard_normal(part.shape)"
+        setup = lines(
+            function("forward", program, *more),
+            GRADIENT.format(made=made, names=names),
+            (BACKWARD if stage == "backward" else FORWARD_BACKWARD).format(
+                names=names, taken=taken, given="".join(f"{name}, " for name in given)
+            ),
+        )
+        if stage == "backward":
+            return setup, "grads = call(pull, grad)", "grads"
+        arguments = ", ".join([*given, "grad"])
+        return setup, f"y, grads = call({arguments})", "(y, grads)"
+
+    def outputs(self, program: Program, grad: bool) -> tuple[tuple[str, str], ...]:
+        taken = [t.name for t in program.inputs if t.grad] if grad else []
+        result = program.compared or "y"
+        return (("y", result), *((f"gradient of {x}", f"grads[{i}]") for i, x in enumerate(taken)))
+
+
+def draws(program: Program) -> bool:
+    """Whether it draws random numbers: JAX wants to be handed where they come from."""
+    return bool(re.search(r"\bkey\b", program.forward))
+
+
+FRAMEWORK = Jax("jax", module="jax", rank=30, devices=("cpu", "cuda"), autograd=True)

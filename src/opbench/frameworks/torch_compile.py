@@ -1,0 +1,56 @@
+"""PyTorch through `torch.compile`: the forward statement as one compiled function of its inputs.
+
+Compiling takes seconds and happens in the first call, which no timed block contains; the metric
+`compile_time` measures it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from opbench.define.program import Program, Source, lines
+from opbench.frameworks.framework import function
+from opbench.frameworks.torch import Torch
+
+
+@dataclass(frozen=True)
+class TorchCompile(Torch):
+    def preload(self, stage: str) -> tuple[str, ...]:
+        late = ("torch._dynamo", "torch._inductor.compile_fx")
+        return tuple(dict.fromkeys((*super().preload(stage), *late)))
+
+    def thread_env(self, threads: int) -> dict[str, str]:
+        # Compiled code is made by the child that runs it: helpers of its own would outnumber the
+        # cores, and most cases are one kernel.
+        return {**super().thread_env(threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+
+    def rehearsal(self) -> str:
+        return ""  # the code that runs is not there before the child has compiled it
+
+    def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
+        names = [tensor.name for tensor in program.inputs]
+        call = lines(
+            function("forward", program),
+            "call = torch.compile(forward, dynamic=False)",
+        )
+        compiled = replace(
+            program,
+            setup=lines(program.setup, call),
+            forward=f"y = call({', '.join(names)})",
+            output="y",
+        )
+        made = super().source(stage, compiled, device=device, threads=threads)
+        # The gradient to start from takes the shape of the output, which eager torch knows too:
+        # the set-up must not compile, or `compile_time` would come too late.
+        eager = compiled.forward.replace("call(", "forward(")
+        return replace(made, setup=made.setup.replace(compiled.forward, eager))
+
+
+FRAMEWORK = TorchCompile(
+    "torch_compile",
+    module="torch",
+    rank=20,
+    devices=("cpu", "cuda"),
+    autograd=True,
+    runtime="compile",
+)
