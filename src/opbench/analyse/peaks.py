@@ -1,0 +1,82 @@
+"""The limits of a machine, out of the stored results of the suite `peaks`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from opbench.store.records import StoredResult
+
+if TYPE_CHECKING:
+    from opbench.store import Store
+
+SUITE = "peaks"
+
+#: What tells how long a call took, by device: on a GPU the time it works, where that is known.
+TIMES = {"cpu": ("time", "host_time"), "cuda": ("device_time", "host_time", "time")}
+
+
+@dataclass
+class Peaks:
+    """The best rates seen on one machine, one device, with so many threads."""
+
+    device: str
+    threads: int
+    #: FLOP/s of the fastest matrix product, by dtype.
+    flops: dict[str, float] = field(default_factory=dict)
+    #: Bytes per second, read and written, of the fastest copy.
+    bandwidth: float = 0.0
+    #: When the latest of them was measured.
+    created: float = 0.0
+
+
+#: Machine, device, threads.
+Place = tuple[str, str, int]
+
+
+def machine_of(facts: Mapping[str, Any] | None) -> str:
+    """What a machine is, as text that two of a kind share."""
+    machine = (facts or {}).get("machine") or {}
+    return json.dumps(machine, sort_keys=True, default=str)
+
+
+def device_of(device: str) -> str:
+    return device.partition(":")[0]
+
+
+def place_of(stored: StoredResult, facts: Mapping[str, Mapping[str, Any]]) -> Place:
+    case = stored.case
+    # Threads are the processor's; a GPU has its own idea of them.
+    threads = case.threads if device_of(case.device) == "cpu" else 0
+    machine = machine_of(facts.get(stored.result.fingerprint))
+    return (machine, device_of(case.device), threads)
+
+
+def peaks_of(
+    results: Iterable[StoredResult], facts: Mapping[str, Mapping[str, Any]]
+) -> dict[Place, Peaks]:
+    """The best of the results of that suite, for each place."""
+    found: dict[Place, Peaks] = {}
+    for stored in results:
+        case, result = stored.case, stored.result
+        if case.suite != SUITE or case.work is None or not result.ok or not result.estimate:
+            continue
+        if result.metric not in TIMES.get(device_of(case.device), ()):
+            continue
+        place = place_of(stored, facts)
+        peaks = found.setdefault(place, Peaks(place[1], place[2]))
+        peaks.created = max(peaks.created, result.created)
+        if case.work.flops:
+            rate = case.work.flops / result.estimate
+            peaks.flops[case.dtype] = max(peaks.flops.get(case.dtype, 0.0), rate)
+        else:
+            peaks.bandwidth = max(peaks.bandwidth, case.work.bytes / result.estimate)
+    return found
+
+
+def results_of(store: Store) -> list[StoredResult]:
+    """Everything that runs of that suite left in the store."""
+    runs = [run for run in store.runs() if SUITE in (run.request.get("targets") or ())]
+    return [stored for run in runs for stored in store.results(run=run)]
