@@ -2,8 +2,8 @@
 # Creates .venv with everything opbench needs, at the versions of constraints.txt.
 #
 # Run by the Makefile. Nothing is done when nothing changed since the last time. System packages
-# (g++, valgrind) are installed where that needs no password; without them opbench works and only
-# says which measurements it cannot make.
+# (g++, valgrind, postgresql) are installed where that needs no password; without them opbench works
+# and only says which measurements it cannot make, and the tests which of them they skip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,8 +49,11 @@ system_packages() {
     local missing=()
     command -v g++ >/dev/null || missing+=(g++)
     command -v valgrind >/dev/null || missing+=(valgrind)
+    # The tests start a server of their own; nothing of the system's is used or changed.
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null ||
+        missing+=(postgresql)
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}" ||
-        say "without ${missing[*]} some measurements are unavailable: sudo apt-get install ${missing[*]}"
+        say "without ${missing[*]} some measurements and tests are left out: sudo apt-get install ${missing[*]}"
 }
 
 make_venv() {
@@ -78,6 +81,6 @@ system_packages
 say "installing torch (the largest download)"
 .venv/bin/python -m pip install --quiet torch==2.13.0 -c constraints.txt
 say "installing opbench and its tools"
-.venv/bin/python -m pip install --quiet -e '.[torch,opacus,dev]' -c constraints.txt
+.venv/bin/python -m pip install --quiet -e '.[torch,opacus,onnx,fleet,dev]' -c constraints.txt
 state >"$STAMP"
 say "done: .venv/bin/opbench"
