@@ -81,6 +81,6 @@ system_packages
 say "installing torch (the largest download)"
 .venv/bin/python -m pip install --quiet torch==2.13.0 -c constraints.txt
 say "installing opbench and its tools"
-.venv/bin/python -m pip install --quiet -e '.[torch,opacus,onnx,fleet,dev]' -c constraints.txt
+.venv/bin/python -m pip install --quiet -e '.[torch,opacus,onnx,jax,fleet,dev]' -c constraints.txt
 state >"$STAMP"
 say "done: .venv/bin/opbench"
