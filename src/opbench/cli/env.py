@@ -100,6 +100,7 @@ def show(name: str = typer.Argument(help="An environment of `opbench env list`."
     if build is not None:
         asked = " ".join(map(str, build.requirements))
         lines += [("requirements", asked), ("created", build.created)]
+        lines += [("note", note) for note in build.notes]
         installed = list(build.packages)
     else:
         installed = [f"{name}=={version}" for name, version in facts["packages"].items()]

@@ -32,6 +32,11 @@ SUITES: dict[str, Suite] = {
         # One step of a large convolution takes minutes on a CPU, and is no hang.
         options={"baseline": "mode=baseline", "metrics": ("time", "memory"), "timeout": 900.0},
     ),
+    "peaks": Suite(
+        "opbench.define.peaks",
+        "what this machine can do at most: matrix products by dtype, and a copy (opbench peaks)",
+        options={"max_time_per_case": 3.0},
+    ),
     "snippets": Suite(
         "opbench.define.snippets",
         "small statements in Python and C++, eager and TorchScript: what torch's overhead costs",

@@ -22,7 +22,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from opbench.define.definition import DefineError
-from opbench.run import installer
+from opbench.run import armpl, installer
 from opbench.run.requirements import Requirement, parse
 
 Line = Callable[[str], None]
@@ -37,11 +37,23 @@ class Predefined:
     requirements: tuple[str, ...]
     #: The newest Python its packages work on.
     newest_python: tuple[int, int]
+    #: What is imported to see that it works, and what mends it when a library is missing.
+    module: str = ""
+    mend: Callable[[Path], str] | None = None
 
 
 PREDEFINED = {
     # The last release; it uses names that NumPy 1.24 and Python 3.12 removed.
-    "mxnet": Predefined(("mxnet==1.9.1", "numpy==1.23.5"), (3, 11)),
+    "mxnet": Predefined(
+        (
+            "mxnet==1.9.1",
+            "numpy==1.23.5",
+            f"{armpl.OPENBLAS}; platform_machine == 'aarch64'",
+        ),
+        (3, 11),
+        module="mxnet",
+        mend=armpl.make,
+    ),
 }
 
 
@@ -55,6 +67,8 @@ class Build:
     packages: tuple[str, ...]
     python_version: str
     created: str
+    #: What a reader of its results must know.
+    notes: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -90,7 +104,8 @@ def load(name: str) -> Build | None:
         told = json.loads((home() / name / RECORD).read_text())
         requirements = tuple(Requirement(**entry) for entry in told["requirements"])
         packages = tuple(map(str, told["packages"]))
-        return Build(name, requirements, packages, told["python_version"], told["created"])
+        notes = tuple(map(str, told.get("notes") or ()))
+        return Build(name, requirements, packages, told["python_version"], told["created"], notes)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -179,15 +194,32 @@ def _build(
     folder = _new_folder(name)
     try:
         packages = installer.build(folder, base, wanted, tell)
+        notes = _working(PREDEFINED[name], folder, tell) if name in PREDEFINED else ()
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        build = Build(name, wanted, packages, base.text, now)
+        build = Build(name, wanted, packages, base.text, now, notes)
         (folder / RECORD).write_text(json.dumps(asdict(build), indent=2) + "\n")
         _move(folder, build.folder)
-    except (installer.InstallError, OSError) as error:
+    except (installer.InstallError, armpl.CannotMake, OSError) as error:
         raise DefineError(f"environment '{name}' was not built: {error}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return build
+
+
+def _working(predefined: Predefined, folder: Path, tell: Line) -> tuple[str, ...]:
+    """See that its module can be imported; mend it where a library is missing."""
+    if not predefined.module:
+        return ()
+    try:
+        installer.check_import(folder, predefined.module)
+        return ()
+    except installer.InstallError as error:
+        if predefined.mend is None or ".so" not in str(error):
+            raise
+        tell(f"{error}: standing in for it")
+    note = predefined.mend(installer.site_packages(folder))
+    installer.check_import(folder, predefined.module)
+    return (note,)
 
 
 def _move(folder: Path, place: Path) -> None:

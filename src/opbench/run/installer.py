@@ -111,6 +111,20 @@ def build(
     return tuple(line for line in frozen if line and not line.startswith(("#", "WARNING")))
 
 
+def check_import(folder: Path, module: str) -> None:
+    """Raises InstallError, in the importing interpreter's words, where the module does not load."""
+    said: list[str] = []
+    _run([str(folder / "bin" / "python"), "-I", "-c", f"import {module}"], said.append)
+
+
+def site_packages(folder: Path) -> Path:
+    """Where the packages of a virtual environment are."""
+    said: list[str] = []
+    code = "import sysconfig; print(sysconfig.get_path('platlib'))"
+    _run([str(folder / "bin" / "python"), "-I", "-c", code], said.append)
+    return Path(said[-1])
+
+
 def _run(command: Sequence[str], on_line: Line) -> None:
     """Run to the end, telling each line. Nothing of it outlives an interrupt, or us."""
     env = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}

@@ -94,7 +94,8 @@ def wake(session):
 
 def release(torch):
     """Give cached memory back: a paused child must not sit on what its neighbours need."""
-    torch.cuda.empty_cache()
+    if torch is not None:
+        torch.cuda.empty_cache()
     _last["worked"] = time.perf_counter()
 
 

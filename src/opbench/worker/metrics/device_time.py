@@ -59,7 +59,9 @@ def measured(torch, work):
 
 
 def torch_with_cuda(session, metric):
-    torch = sys.modules.get("torch")
-    if torch is None or not session.case["device"].startswith("cuda"):
+    if not session.case["device"].startswith("cuda"):
         raise Unsupported("%s is the time of a CUDA device; use --device cuda" % metric)
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise Unsupported("%s is read through torch, which this case does not use" % metric)
     return torch

@@ -1,0 +1,77 @@
+"""A stand-in for Arm's Performance Libraries, which MXNet's wheel for aarch64 needs and lacks.
+
+The wheel is linked against `libarmpl_lp64_mp.so` and two companions that Arm distributes on its
+own. Of the first it calls some sixty functions of BLAS and LAPACK, of the others none that the C
+library does not have as well. So libraries of these names are made beside the wheel's own: one whose
+functions jump to those of OpenBLAS (the `scipy-openblas32` of PyPI, which prefixes their names), and
+two that are empty. Where Arm's libraries are installed, or the machine is no aarch64, nothing is
+made. Products and factorisations then take OpenBLAS's time, not Arm's: the environment says so.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+LIBRARY = "libarmpl_lp64_mp.so"
+EMPTY = ("libamath.so", "libastring.so")
+OPENBLAS = "scipy-openblas32==0.3.34.237.2"
+NOTE = (
+    "BLAS and LAPACK are OpenBLAS's (scipy-openblas32), as Arm's Performance Libraries, which this "
+    "wheel was built for, are not installed: products and factorisations take OpenBLAS's time"
+)
+
+#: Everything that libmxnet.so 1.9.1 leaves undefined and neither it nor the C, C++ and Fortran
+#: runtimes define (`nm -D --undefined-only`), by precision.
+LAPACKE = "geev gelqf gesdd gesv gesvd getrf getri orglq potrf potri syevd".split()
+LAPACK = "gels_ geqrf_ gesdd_ gesv_ getrf_ posv_ potrf_".split()
+CBLAS = "dot gemm ger syrk trmm trsm".split()
+SYMBOLS = (
+    *(f"LAPACKE_{precision}{name}" for precision in "sd" for name in LAPACKE),
+    *(f"{precision}{name}" for precision in "sd" for name in LAPACK),
+    *(f"cblas_{precision}{name}" for precision in "sd" for name in CBLAS),
+    "cblas_saxpy",
+    "cblas_cgemm",
+    "cblas_zgemm",
+)
+
+
+class CannotMake(Exception):
+    """Why there is no stand-in, in one line."""
+
+
+def make(site_packages: Path) -> str:
+    """Make the libraries beside MXNet's own; answers with what a reader of results must know."""
+    beside = site_packages / "mxnet"
+    openblas = site_packages / "scipy_openblas32" / "lib"
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "g++", "clang"))), None)
+    if compiler is None:
+        raise CannotMake("a C compiler is needed to stand in for Arm's Performance Libraries")
+    with tempfile.TemporaryDirectory() as folder:
+        jumps = Path(folder) / "jumps.s"
+        jumps.write_text("".join(_jump(name) for name in SYMBOLS))
+        nothing = Path(folder) / "nothing.s"
+        nothing.write_text("")
+        _link(
+            [compiler, str(jumps), f"-L{openblas}", "-lscipy_openblas", "-Wl,--no-undefined"]
+            + ["-Wl,-rpath,$ORIGIN/../scipy_openblas32/lib"],
+            beside / LIBRARY,
+        )
+        for name in EMPTY:
+            _link([compiler, str(nothing)], beside / name)
+    return NOTE
+
+
+def _jump(name: str) -> str:
+    """A function that is another one, whatever its arguments."""
+    return f".globl {name}\n.type {name}, %function\n{name}:\n    b scipy_{name}\n"
+
+
+def _link(command: list[str], library: Path) -> None:
+    words = [*command, "-shared", "-nostartfiles", f"-Wl,-soname,{library.name}"]
+    done = subprocess.run([*words, "-o", str(library)], capture_output=True, text=True)
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise CannotMake(f"{library.name} was not linked: {said[-1] if said else 'no reason given'}")

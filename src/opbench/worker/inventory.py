@@ -1,0 +1,70 @@
+"""What operators a framework has, by its own account: `python inventory.py FRAMEWORK`, as JSON.
+
+Run by the interpreter of the framework's environment. The framework is imported and asked for
+names; no operator runs.
+"""
+
+import importlib
+import inspect
+import json
+import sys
+
+#: Modules to look through, beside what is found in a way of its own.
+MODULES = {
+    "jax": ("jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "jax.numpy.linalg"),
+    "numpy": ("numpy", "numpy.linalg", "numpy.fft"),
+    "mxnet": ("mxnet.ndarray", "mxnet.ndarray.linalg", "mxnet.ndarray.random"),
+}
+#: They make, print, store or inspect arrays, or steer the library: no operators.
+ASIDE = (
+    "set", "get", "is", "save", "load", "from", "array2", "print", "show", "seterr", "tobytes",
+    "register", "iinfo", "finfo", "issub", "isscalar", "may_share", "shares", "apply_along",
+)  # fmt: skip
+
+
+def main(framework):
+    found = globals().get("of_" + framework, of_modules)(framework)
+    print(json.dumps({group: sorted(names) for group, names in found.items()}))
+
+
+def of_modules(framework):
+    return {name: functions(importlib.import_module(name)) for name in MODULES[framework]}
+
+
+def functions(module):
+    """Public functions of a module that somebody would call with tensors."""
+    listed = getattr(module, "__all__", None) or dir(module)
+    names = []
+    for name in listed:
+        value = getattr(module, name, None)
+        if name.startswith("_") or inspect.isclass(value) or inspect.ismodule(value):
+            continue
+        if callable(value) and not name.lower().startswith(ASIDE):
+            names.append(name)
+    return names
+
+
+def of_torch(_framework):
+    """Operators of ATen that users can reach by name, and what torch.nn.functional adds."""
+    torch = importlib.import_module("torch")
+    functional = importlib.import_module("torch.nn.functional")
+    aten = set()
+    for full in torch._C._dispatch_get_all_op_names():
+        name = full.partition("::")[2].partition(".")[0]
+        hidden = name.startswith("_") or name.endswith(("_backward", "_copy"))
+        if hidden or not full.startswith("aten::") or name.lower().startswith(ASIDE):
+            continue
+        if hasattr(torch, name) or hasattr(torch.Tensor, name):
+            aten.add(name)
+    named = {name for name in functions(functional) if not name.startswith("boolean_dispatch")}
+    return {"torch.ops.aten": aten, "torch.nn.functional": named - aten}
+
+
+def of_onnxruntime(_framework):
+    defs = importlib.import_module("onnx").defs
+    current = {schema.name for schema in defs.get_all_schemas() if not schema.deprecated}
+    return {"onnx": {name for name in current if defs.has(name)}}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
