@@ -1,11 +1,12 @@
 """A stand-in for Arm's Performance Libraries, which MXNet's wheel for aarch64 needs and lacks.
 
 The wheel is linked against `libarmpl_lp64_mp.so` and two companions that Arm distributes on its
-own. Of the first it calls some sixty functions of BLAS and LAPACK, of the others none that the C
-library does not have as well. So libraries of these names are made beside the wheel's own: one whose
-functions jump to those of OpenBLAS (the `scipy-openblas32` of PyPI, which prefixes their names), and
-two that are empty. Where Arm's libraries are installed, or the machine is no aarch64, nothing is
-made. Products and factorisations then take OpenBLAS's time, not Arm's: the environment says so.
+own. Of the first it calls some fifty functions of BLAS and LAPACK, of the others none that the C
+library does not have as well. So libraries of these names are made beside the wheel's own: one
+whose functions jump to those of OpenBLAS (the `scipy-openblas32` of PyPI, which prefixes their
+names), and two that are empty. Where Arm's libraries are installed, or the machine is no aarch64,
+nothing is made. Products and factorisations then take OpenBLAS's time, not Arm's: the environment
+says so.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ NOTE = (
 
 #: Everything that libmxnet.so 1.9.1 leaves undefined and neither it nor the C, C++ and Fortran
 #: runtimes define (`nm -D --undefined-only`), by precision.
-LAPACKE = "geev gelqf gesdd gesv gesvd getrf getri orglq potrf potri syevd".split()
-LAPACK = "gels_ geqrf_ gesdd_ gesv_ getrf_ posv_ potrf_".split()
-CBLAS = "dot gemm ger syrk trmm trsm".split()
+LAPACKE = (
+    *("geev", "gelqf", "gesdd", "gesv", "gesvd"),
+    *("getrf", "getri", "orglq", "potrf", "potri", "syevd"),
+)
+LAPACK = ("gels_", "geqrf_", "gesdd_", "gesv_", "getrf_", "posv_", "potrf_")
+CBLAS = ("dot", "gemm", "ger", "syrk", "trmm", "trsm")
 SYMBOLS = (
     *(f"LAPACKE_{precision}{name}" for precision in "sd" for name in LAPACKE),
     *(f"{precision}{name}" for precision in "sd" for name in LAPACK),
@@ -54,11 +58,9 @@ def make(site_packages: Path) -> str:
         jumps.write_text("".join(_jump(name) for name in SYMBOLS))
         nothing = Path(folder) / "nothing.s"
         nothing.write_text("")
-        _link(
-            [compiler, str(jumps), f"-L{openblas}", "-lscipy_openblas", "-Wl,--no-undefined"]
-            + ["-Wl,-rpath,$ORIGIN/../scipy_openblas32/lib"],
-            beside / LIBRARY,
-        )
+        found = [f"-L{openblas}", "-lscipy_openblas", "-Wl,--no-undefined"]
+        later = "-Wl,-rpath,$ORIGIN/../scipy_openblas32/lib"
+        _link([compiler, str(jumps), *found, later], beside / LIBRARY)
         for name in EMPTY:
             _link([compiler, str(nothing)], beside / name)
     return NOTE
@@ -73,5 +75,5 @@ def _link(command: list[str], library: Path) -> None:
     words = [*command, "-shared", "-nostartfiles", f"-Wl,-soname,{library.name}"]
     done = subprocess.run([*words, "-o", str(library)], capture_output=True, text=True)
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise CannotMake(f"{library.name} was not linked: {said[-1] if said else 'no reason given'}")
+        said = done.stderr.strip().splitlines() or ["no reason given"]
+        raise CannotMake(f"{library.name} was not linked: {said[-1]}")
