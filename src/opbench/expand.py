@@ -114,7 +114,7 @@ def cases_of(
 ) -> Iterable[Case]:
     for point in definition.points(grid):
         context = Context(
-            framework=framework_of(definition, point.get("framework")),
+            framework=framework_of(definition, definition.framework_at(point)),
             device=str(point.get("device") or fixed.get("device", ["cpu"])[0]),
             threads=int(point.get("threads") or fixed.get("threads", [1])[0] or 1),
             seed=seed,

@@ -108,6 +108,10 @@ class Definition:
         for values in product(*grid.values()):
             yield dict(zip(grid, values))
 
+    def framework_at(self, point: Point) -> Label:
+        """The name of the framework at this point; nothing for the definition's own."""
+        return point.get("framework")
+
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         """One case per stage at this point; the labels are the point, in its order."""
         program = self.program(point, context)

@@ -42,6 +42,8 @@ class PlannedGroup:
     environments: tuple[Environment, ...] = ()
     #: Index of the case that the others are compared with.
     base: int = 0
+    #: How many times the usual time per case these may take: a whole step takes longer than a call.
+    patience: float = 1.0
 
     @property
     def id(self) -> str:
@@ -63,6 +65,7 @@ class WorkGroup:
     id: str
     slots: tuple[Slot, ...]
     base: Slot
+    patience: float = 1.0
 
     def base_of(self, slots: Sequence[Slot]) -> int:
         """Index of the baseline among those slots; the first where it is not there."""
@@ -88,7 +91,7 @@ def work(
     for group in planned:
         if group.environments:
             slots = tuple(map(Slot, group.cases, group.environments))
-            found.append(WorkGroup(group.id, slots, slots[group.base]))
+            found.append(WorkGroup(group.id, slots, slots[group.base], group.patience))
     for environment in environments:
         for group in planned:
             if not group.environments:
@@ -98,7 +101,7 @@ def work(
                 placed.add(slots)
                 # The same group in two environments is measured twice, not interleaved.
                 where = f" in {environment.name}" if len(environments) > 1 else ""
-                found.append(WorkGroup(group.id + where, slots, slots[group.base]))
+                found.append(WorkGroup(group.id + where, slots, slots[group.base], group.patience))
     return found
 
 

@@ -98,6 +98,8 @@ class Group:
     memory_free: int = 0
     #: Seconds for the whole group, when a budget of the run leaves less than the policy allows.
     allowance: float | None = None
+    #: Factor on the policy's time per case.
+    patience: float = 1.0
     first_start: int = 0
     on_estimate: Callable[[Case, Estimate, float], None] | None = None
     rng: random.Random = field(default_factory=random.Random)
@@ -140,9 +142,10 @@ class Group:
 
     @property
     def max_time(self) -> float:
+        limit = self.policy.max_time * self.patience
         if self.allowance is None:
-            return self.policy.max_time
-        return min(self.policy.max_time, self.allowance / max(1, len(self.entries)))
+            return limit
+        return min(limit, self.allowance / max(1, len(self.entries)))
 
     # -- opening lanes ---------------------------------------------------------------------
 

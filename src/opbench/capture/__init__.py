@@ -1,0 +1,1 @@
+"""Records the operator calls of a real program: `opbench.record`, `opbench capture`."""

@@ -1,0 +1,136 @@
+"""Where in a training step the program is: its phase, its module, its Python function.
+
+A step goes data → forward → backward → optimizer. The first call of a module begins the forward
+phase, which ends where a backward pass begins; what happens between that and the end of the
+optimizer's step (clipping gradients, say) counts as the optimizer's; everything else is data.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch.nn.modules import module as modules
+from torch.optim import Optimizer
+from torch.optim.optimizer import (
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+
+class Phases:
+    """Watches modules, backward passes and optimizers through torch's global hooks."""
+
+    def __init__(self, step_ended: Callable[[], None], call_ended: Callable[[], None]) -> None:
+        self.now = "data"
+        #: The Python function that is running, outermost; empty outside of any.
+        self.api = ""
+        #: Sequence number of an autograd node → the module whose forward made it.
+        self.places: dict[int, str] = {}
+        self.seconds: dict[str, float] = {}
+        self._since = perf_counter()
+        self._path: list[str] = []
+        self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._backward = 0
+        #: The optimizer whose steps are counted: the first that stepped.
+        self._first: Callable[[], Any] | None = None
+        self._step_ended, self._call_ended = step_ended, call_ended
+        self._undo: list[Callable[[], Any]] = []
+
+    @property
+    def module(self) -> str:
+        return self._path[-1] if self._path else ""
+
+    def turn(self, phase: str) -> None:
+        """Enter a phase; the time since the last turn belongs to the one that was left."""
+        moment = perf_counter()
+        self.seconds[self.now] = self.seconds.get(self.now, 0.0) + moment - self._since
+        self.now, self._since = phase, moment
+
+    def restart(self) -> None:
+        """A new step begins now."""
+        self.seconds = {}
+        self._since = perf_counter()
+        self.places.clear()
+
+    # -- hooks -----------------------------------------------------------------------------
+
+    def watch(self) -> None:
+        before = modules.register_module_forward_pre_hook(self._enter)
+        after = modules.register_module_forward_hook(self._leave, always_call=True)
+        step = register_optimizer_step_pre_hook(self._step)
+        stepped = register_optimizer_step_post_hook(self._stepped)
+        self._undo += [handle.remove for handle in (before, after, step, stepped)]
+        self._wrap(torch.autograd, "backward", self._going_backward)
+        self._wrap(torch.autograd, "grad", self._going_backward)
+        self._wrap(Optimizer, "zero_grad", self._clearing)
+
+    def forget(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            return around(original, *args, **kwargs)
+
+        setattr(owner, name, wrapped)
+
+        def restore() -> None:
+            if getattr(owner, name) is wrapped:
+                setattr(owner, name, original)
+
+        self._undo.append(restore)
+
+    def _enter(self, module: torch.nn.Module, _inputs: Any) -> None:
+        if not self._path:
+            if module not in self._names:
+                for name, child in module.named_modules():
+                    self._names[child] = name or type(module).__name__
+            if not self._backward and self.now != "forward":
+                self.turn("forward")
+        self._path.append(self._names.get(module) or type(module).__name__)
+
+    def _leave(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
+        if self._path:
+            self._path.pop()
+        if not self._path and not self._backward:
+            self._call_ended()
+
+    def _going_backward(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not self._backward:
+            self.turn("backward")
+        self._backward += 1
+        path, self._path = self._path, []
+        try:
+            return original(*args, **kwargs)
+        finally:
+            self._path = path
+            self._backward -= 1
+            if not self._backward:
+                # Inside a module's forward a gradient is part of that forward.
+                self.turn("forward" if path else "optimizer")
+
+    def _clearing(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        before = self.now
+        self.turn("optimizer")
+        try:
+            return original(*args, **kwargs)
+        finally:
+            self.turn(before)
+
+    def _step(self, _optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        self.turn("optimizer")
+
+    def _stepped(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        self.turn("data")
+        if self._first is None or self._first() is None:
+            self._first = weakref.ref(optimizer)
+        if self._first() is optimizer:
+            self._step_ended()

@@ -1,0 +1,219 @@
+"""Records a window of a program: from the end of one step to the end of another.
+
+Outside the window only the steps are timed: their time, not that of the recorded ones, is what a
+replay is held against.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from opbench.capture.api_names import ApiNames
+from opbench.capture.log import Log
+from opbench.capture.operators import Operators
+from opbench.capture.phases import Phases
+from opbench.capture.result import capture_of, schemas_of
+from opbench.define.captured.writing import rounded, write
+
+#: Steps timed without recording; more would not make the median better.
+MOST_TIMED = 50
+
+
+@dataclass(frozen=True)
+class Window:
+    """What to record: steps of the optimizer, calls of the top module, or everything."""
+
+    kind: str = "all"  # all, steps, calls, auto
+    first: int = 1
+    last: int = 1
+
+    @property
+    def text(self) -> str:
+        if self.kind in ("all", "auto"):
+            return self.kind
+        return f"{self.kind} {self.first}" + (f"-{self.last}" if self.last != self.first else "")
+
+
+class Done(SystemExit):
+    """Ends a script whose window is over, when that was asked for."""
+
+
+class Recorder:
+    """One recording. `start`, then let the program run, then `finish`."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        window: Window | None = None,
+        *,
+        values: bool = True,
+        timing: bool | None = None,
+        sizes: Mapping[str, int] | None = None,
+        stop: bool = False,
+        source: str = "",
+    ) -> None:
+        self.path = Path(path).absolute()
+        self.window = window or Window()
+        self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
+        self.stop, self.source = stop, source
+        self.log = Log()
+        self.phases = Phases(self._step_ended, self._call_ended)
+        self.written = False
+        self._pid = os.getpid()
+        self._operators: Operators | None = None
+        self._names: ApiNames | None = None
+        self._steps = self._calls = 0
+        #: Units (steps or calls) recorded, and when the running one began.
+        self._recorded = 0
+        self._unit_began = perf_counter()
+        self._captured: list[float] = []
+        self._plain: list[tuple[float, dict[str, float]]] = []
+        self._finished = False
+
+    # -- the window ------------------------------------------------------------------------
+
+    def start(self) -> Recorder:
+        self.phases.watch()
+        os.register_at_fork(after_in_child=self.abandon)
+        if self.window.kind in ("all", "auto") or self.window.first <= 1:
+            self._open()
+        self.phases.restart()
+        self._unit_began = perf_counter()
+        return self
+
+    def finish(self) -> None:
+        """Write the file, if the window has not ended by itself; stop watching."""
+        if self._finished or os.getpid() != self._pid:
+            return
+        self._finished = True
+        recording = self._operators is not None
+        self._close()
+        self.phases.forget()
+        if recording or (self._plain and self.written):
+            self._write()
+
+    def abandon(self) -> None:
+        """In a forked child: this is no longer the program that is recorded."""
+        if self._operators is not None:
+            self._operators.active = False
+        self._finished = True
+
+    def _open(self) -> None:
+        self.log = Log()
+        self._operators = Operators(self.log, self.phases, self.timing)
+        self._names = ApiNames(self.phases)
+        self._names.__enter__()
+        self._operators.__enter__()
+
+    def _close(self) -> None:
+        if self._operators is not None:
+            self._operators.__exit__(None, None, None)
+            self._operators = None
+        if self._names is not None:
+            self._names.__exit__(None, None, None)
+            self._names = None
+            self.phases.api = ""
+
+    def _step_ended(self) -> None:
+        self._steps += 1
+        self._unit_ended("steps", self._steps)
+
+    def _call_ended(self) -> None:
+        self._calls += 1
+        if self.window.kind == "calls" or not self._steps:
+            self._unit_ended("calls", self._calls)
+
+    def _unit_ended(self, kind: str, number: int) -> None:
+        if self._finished or os.getpid() != self._pid:
+            return
+        window = self.window
+        if window.kind == "all" or (window.kind == "auto" and kind == "calls"):
+            if kind == "steps" or not self._steps:
+                self._note_unit()
+            return
+        if window.kind not in (kind, "auto"):
+            return
+        first, last = (2, 2) if window.kind == "auto" else (window.first, window.last)
+        self._note_unit()
+        if number == last and self._operators is not None:
+            self._close()
+            self._write()
+            if self.stop:
+                raise Done(0)
+        elif number == first - 1:
+            self._close()  # with `auto`, the first step was recorded in case there is no second
+            self._recorded, self._captured = 0, []
+            self._open()
+        elif len(self._plain) >= MOST_TIMED and self.written:
+            self.phases.forget()
+        self.phases.restart()
+        self._unit_began = perf_counter()
+
+    def _note_unit(self) -> None:
+        """Account for the step that just ended."""
+        self.phases.turn(self.phases.now)
+        now = perf_counter()
+        seconds = now - self._unit_began
+        if self._operators is not None:
+            self._recorded += 1
+            self._captured.append(seconds)
+            self.log.end_step()
+        elif self._steps > 1 or self._calls > 1:  # the first pays for what is made once
+            self._plain.append((seconds, dict(self.phases.seconds)))
+        self.phases.restart()
+        self._unit_began = now
+
+    # -- the file --------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "opbench": "capture",
+            "version": 1,
+            "level": "operators",
+            "torch": str(torch.__version__),
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "source": self.source,
+            "window": self.window.text,
+            "steps": max(1, self._recorded),
+            "threads": torch.get_num_threads(),
+            "device": self._device(),
+            "values": self.values,
+        }
+        if self.sizes:
+            facts["sizes"] = self.sizes
+        if self._captured:
+            facts["captured_seconds"] = rounded(median(self._captured))
+        if self._plain:
+            facts["step_seconds"] = rounded(median(s for s, _ in self._plain))
+            facts["steps_timed"] = len(self._plain)
+            names = dict.fromkeys(phase for _, phases in self._plain for phase in phases)
+            facts["phase_seconds"] = {
+                phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._plain))
+                for phase in names
+            }
+        return facts
+
+    def _device(self) -> str:
+        devices: dict[str, int] = {}
+        for seen in self.log.calls.values():
+            for output in seen.arguments[0]:
+                kind = getattr(output, "device", None)
+                if isinstance(kind, str):
+                    devices[kind] = devices.get(kind, 0) + 1
+        return max(devices, key=lambda d: devices[d]) if devices else "cpu"
+
+    def _write(self) -> None:
+        if not self.log.last_order:
+            self.log.end_step()
+        self._capture = capture_of(self.log, self.header(), self.values, self.path.stem)
+        write(self._capture, self.path, schemas_of(self.log))
+        self.written = True

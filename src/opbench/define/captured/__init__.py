@@ -1,0 +1,1 @@
+"""Captured calls as definitions: what `opbench capture` wrote, made ready to run."""
