@@ -21,8 +21,8 @@ from opbench.define.program import NORMAL, Domain
 
 SIZES = ("small", "typical", "large", "skewed")
 
-#: The frameworks an entry may be spelled in. `torch_compile` takes the spelling of `torch`.
-FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
+#: The frameworks and runtimes an entry may be spelled in, and the axis `framework` may name.
+FRAMEWORKS = ("torch", "torch_compile", "jax", "onnxruntime", "mxnet", "numpy")
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 #: Factorisations exist in full precision only, in every framework.
@@ -32,6 +32,10 @@ INTEGERS = ("int32", "int64")
 #: Values of the parameters at one point, as attributes; `dtype` is among them.
 Values = SimpleNamespace
 Shape = tuple[int, ...]
+
+
+class DType(str):
+    """A parameter that names a dtype: each framework writes it in its own way."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +65,18 @@ class Input:
 class Call:
     """A spelling that needs more than its text."""
 
-    text: str
+    #: Text, or what makes it where `{parameter}` does not do: `data[2:4]` for begin=2, end=4.
+    text: str | Callable[[Values], str]
     #: Source run once, after the inputs are made.
     setup: str = ""
     #: Source at module level: imports, functions, classes.
     globals: str = ""
     #: Untimed source before each call, for what cannot be repeated as it is.
     before: str = ""
-    #: Where the backward pass starts; what parity compares.
+    #: Where the backward pass starts.
     output: str = "y"
+    #: What parity compares, where layouts differ between frameworks; empty for `output`.
+    compared: str = ""
     #: False where this framework has the operator but not its gradient.
     differentiable: bool = True
     #: What a framework needs beside itself.
@@ -77,6 +84,8 @@ class Call:
     devices: tuple[str, ...] = ("cpu", "cuda")
     #: Where not every float exists: the dtypes this spelling takes; empty for the entry's.
     dtypes: tuple[str, ...] = ()
+    #: False for what `torch.compile` has nothing to do with, such as an optimizer's step.
+    compilable: bool = True
     #: For a fused operator: `kernel` where one call does it all, `sequence` where this is the parts
     #: in one statement, `graph` where a compiler sees them together.
     how: str = ""
@@ -89,7 +98,8 @@ class Operator:
     inputs: tuple[Input, ...]
     #: Every parameter with its value at `typical`: shapes of inputs first, then options.
     params: Mapping[str, Any]
-    spelling: Mapping[str, str | Call]
+    #: By framework. `torch_compile` takes that of torch unless it has one of its own.
+    spelling: Mapping[str, str | Call | Callable[[Values], str]]
     #: What other size classes change in `params`. A class that is absent is not worth measuring.
     sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     differentiable: bool = True
@@ -106,6 +116,8 @@ class Operator:
     #: Parameters whose leading dimension shrinks when memory or time cannot hold the size; empty
     #: for every shape that has the leading dimension of the first.
     shrinks: tuple[str, ...] = ()
+    #: A tuple of tensors comes out, and a backward pass starts from all of them.
+    several: bool = False
     #: A single number comes out, so that a backward pass needs no gradient from outside.
     scalar: bool = False
     #: How outputs of frameworks are compared before timing: `values`, `shape`, or not at all.
@@ -120,8 +132,6 @@ class Operator:
     classic: str = ""
     #: Name in the lines of the classic suite (`Inplace_Add`); empty for `classic`.
     printed: str = ""
-    #: Further categories that `run_all_<category>_operations_benchmarks` and `-a category=` know.
-    groups: tuple[str, ...] = ()
     #: For a fused operator: names of the operators it joins, and what each of them is given.
     parts: tuple[Part, ...] = ()
 
@@ -139,8 +149,10 @@ class Operator:
 
     def call(self, framework: str) -> Call | None:
         """How the framework spells it; None where it does not."""
-        spelled = self.spelling.get("torch" if framework == "torch_compile" else framework)
-        return Call(spelled) if isinstance(spelled, str) else spelled
+        spelled = self.spelling.get(framework)
+        if spelled is None and framework == "torch_compile":
+            spelled = self.spelling.get("torch")
+        return spelled if spelled is None or isinstance(spelled, Call) else Call(spelled)
 
     def result_shape(self, values: Values) -> Shape:
         if self.result is not None:

@@ -1,0 +1,105 @@
+"""What fits nowhere else."""
+
+from __future__ import annotations
+
+from math import prod
+
+from opbench.define.operators.entry import Call, Input, Operator
+from opbench.define.operators.shapes import PLANE, shaped, unary, without_gradient
+
+OPERATORS = (
+    unary(
+        "clip",
+        "misc",
+        {
+            "torch": "torch.clamp(data, {a_min}, {a_max})",
+            "jax": "jnp.clip(data, {a_min}, {a_max})",
+            "onnxruntime": "Clip(data, {a_min}, {a_max})",
+            "mxnet": "nd.clip(data, {a_min}, {a_max})",
+            "numpy": "np.clip(data, {a_min}, {a_max})",
+        },
+        flops=2.0,
+        **shaped({"data": PLANE}, a_min=-1.0, a_max=1.0),
+        aliases=("clamp",),
+    ),
+    unary(
+        "cumsum",
+        "misc",
+        {
+            "torch": "torch.cumsum(data, {axis})",
+            "jax": "jnp.cumsum(data, axis={axis})",
+            "onnxruntime": "CumSum(data, {axis})",
+            "mxnet": "nd.cumsum(data, axis={axis})",
+            "numpy": "np.cumsum(data, axis={axis})",
+        },
+        **shaped({"data": PLANE}, axis=1),
+        tolerance=64.0,
+    ),
+    without_gradient(
+        Operator(
+            "all_finite",
+            "misc",
+            (Input("data"),),
+            **shaped({"data": PLANE}),
+            spelling={
+                "torch": "torch.isfinite(data).all()",
+                "jax": "jnp.isfinite(data).all()",
+                "mxnet": Call("nd.all_finite(data)", compared="y[0]"),
+                "numpy": "np.isfinite(data).all()",
+            },
+            result=lambda v: (),
+            result_dtype="bool",
+            flops=lambda v: float(prod(v.data)),
+        )
+    ),
+    without_gradient(
+        Operator(
+            "multi_sum_sq",
+            "misc",
+            tuple(Input(name) for name in "abcd"),
+            **shaped(dict.fromkeys("abcd", PLANE)),
+            spelling={
+                # torch gives norms, whose squares are the sums asked for.
+                "torch": "torch.stack(torch._foreach_norm((a, b, c, d))).square()",
+                "jax": "jnp.stack([jnp.vdot(x, x) for x in (a, b, c, d)])",
+                "mxnet": "nd.multi_sum_sq(a, b, c, d, num_arrays=4)",
+                "numpy": "np.stack([np.vdot(x, x) for x in (a, b, c, d)])",
+            },
+            result=lambda v: (4,),
+            flops=lambda v: 2.0 * prod(v.a) * 4,
+            tolerance=64.0,
+        )
+    ),
+    without_gradient(
+        unary(
+            "cast_storage",
+            "misc",
+            {
+                "torch": Call("data.to_sparse()", compilable=False, compared="y.to_dense()"),
+                "mxnet": Call("nd.cast_storage(data, 'csr')", compared="y.tostype('default')"),
+            },
+            flops=0.0,
+            absent={
+                "jax": "sparse arrays of JAX are an experiment",
+                "onnxruntime": "ONNX Runtime has no sparse kernels",
+                "numpy": "NumPy has no sparse arrays",
+            },
+        )
+    ),
+    without_gradient(
+        unary(
+            "copyto_asnumpy",
+            "misc",
+            {
+                "torch": Call("data.cpu().numpy().copy()", compilable=False),
+                "jax": Call("jax.device_get(data)", compilable=False),
+                "mxnet": "data.asnumpy()",
+                "numpy": "np.copy(data)",
+            },
+            flops=0.0,
+            dtypes=("float32", "float64", "float16"),
+            aliases=("asnumpy",),
+            absent={"onnxruntime": "this is what every call of ONNX Runtime does with its results"},
+        )
+    ),
+)
