@@ -43,6 +43,12 @@ SUITES: dict[str, Suite] = {
         # There are many, and none takes long.
         options={"max_time_per_case": 2.5},
     ),
+    "ops": Suite(
+        "opbench.define.operators.definition",
+        "every operator, forward and backward: torch, JAX, ONNX Runtime, MXNet, NumPy",
+        # There are hundreds: enough to see a regression, not to dissect one.
+        options={"precision": 0.05, "max_time_per_case": 4.0},
+    ),
 }
 
 

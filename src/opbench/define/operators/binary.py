@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbench.define.operators.entry import Input, Operator
+from opbench.define.operators.entry import ANY, Input, Operator
 from opbench.define.operators.shapes import PLANE, binary, shaped
 from opbench.define.program import NORMAL, POSITIVE, uniform
 
@@ -21,15 +21,15 @@ def two(torch: str, jax: str, onnx: str, mxnet: str, numpy: str) -> dict[str, st
 OPERATORS = (
     binary(
         "add", "binary", two("torch.add", "add", "Add", "add", "add"),
-        aliases=("broadcast_add", "elemwise_add"),
+        dtypes=ANY, aliases=("broadcast_add", "elemwise_add"),
     ),
     binary(
         "mul", "binary", two("torch.mul", "multiply", "Mul", "multiply", "multiply"),
-        aliases=("broadcast_mul", "elemwise_mul"), classic="Multiply",
+        dtypes=ANY, aliases=("broadcast_mul", "elemwise_mul"), classic="Multiply",
     ),
     binary(
         "sub", "binary", two("torch.sub", "subtract", "Sub", "subtract", "subtract"),
-        aliases=("broadcast_sub", "elemwise_sub"), classic="Subtract",
+        dtypes=ANY, aliases=("broadcast_sub", "elemwise_sub"), classic="Subtract",
     ),
     binary(
         "div", "binary", two("torch.div", "divide", "Div", "divide", "divide"), rhs=POSITIVE,
@@ -66,11 +66,11 @@ OPERATORS = (
     ),
     binary(
         "maximum", "binary", two("torch.maximum", "maximum", "Max", "maximum", "maximum"),
-        aliases=("broadcast_maximum",),
+        dtypes=ANY, aliases=("broadcast_maximum",),
     ),
     binary(
         "minimum", "binary", two("torch.minimum", "minimum", "Min", "minimum", "minimum"),
-        aliases=("broadcast_minimum",),
+        dtypes=ANY, aliases=("broadcast_minimum",),
     ),
     Operator(
         "add_n",
@@ -85,5 +85,6 @@ OPERATORS = (
             "numpy": "a + b + c + d",
         },
         flops=3.0,
+        dtypes=ANY,
     ),
 )  # fmt: skip

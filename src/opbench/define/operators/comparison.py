@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from opbench.define.operators.entry import Operator
+from opbench.define.operators.entry import ANY, Operator
 from opbench.define.operators.shapes import binary, without_gradient
 from opbench.define.program import integers
 
@@ -30,6 +30,7 @@ def comparison(
         FEW,
         FEW,
         aliases=(f"broadcast_{name}",),
+        dtypes=ANY,
         classic=classic,
         printed=printed,
     )

@@ -241,8 +241,8 @@ OPERATORS = (
             "mxnet": Call(
                 "nd.ROIPooling(data, regions, pooled_size={pooled_size}, "
                 "spatial_scale={spatial_scale})",
-                setup="corners = nd.floor(corners)\n"
-                "regions = nd.concat(nd.zeros_like(corners[:, :1]), corners, corners + 15, dim=1)",
+                setup="begin = nd.floor(corners)\n"
+                "regions = nd.concat(nd.zeros_like(begin[:, :1]), begin, begin + 15, dim=1)",
             ),
             "onnxruntime": "c = Floor(corners)\nz = Sub(c, c)\n"
             "i = Slice(z, [0], [1], [1])\ne = Add(c, [15.0])\n"

@@ -28,6 +28,8 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 #: Factorisations exist in full precision only, in every framework.
 FULL = ("float32", "float64")
 INTEGERS = ("int32", "int64")
+#: For what moves, compares or adds: anything.
+ANY = (*FLOATS, *INTEGERS)
 
 #: Values of the parameters at one point, as attributes; `dtype` is among them.
 Values = SimpleNamespace
@@ -120,7 +122,8 @@ class Operator:
     several: bool = False
     #: A single number comes out, so that a backward pass needs no gradient from outside.
     scalar: bool = False
-    #: How outputs of frameworks are compared before timing: `values`, `shape`, or not at all.
+    #: How outputs of frameworks are compared before timing (see `opbench.case.Parity`); empty for
+    #: not at all.
     parity: str = "values"
     #: Factor on the tolerance of the dtype.
     tolerance: float = 1.0

@@ -299,22 +299,21 @@ OPERATORS = (
     ),
     fused(
         "attention",
-        tuple(Input(each, shape=lambda v: tuple(v.data)) for each in ("query", "key", "value")),
+        tuple(Input(each, shape=lambda v: tuple(v.data)) for each in ("q", "k", "v")),
         {"data": HEADS},
         {
-            "torch": Call("F.scaled_dot_product_attention(query, key, value)", how=KERNEL),
+            "torch": Call("F.scaled_dot_product_attention(q, k, v)", how=KERNEL),
             "jax": Call(
                 lambda v: (
-                    f"nn.softmax((query @ key.swapaxes(-1, -2)) * {v.data[3] ** -0.5}, axis=-1) "
-                    "@ value"
+                    f"nn.softmax((q @ k.swapaxes(-1, -2)) * {v.data[3] ** -0.5}, axis=-1) @ v"
                 ),
                 how=GRAPH,
             ),
             "onnxruntime": Call(
                 lambda v: (
-                    "t = Transpose(key, perm=[0, 1, 3, 2])\np = MatMul(query, t)\n"
+                    "t = Transpose(k, perm=[0, 1, 3, 2])\np = MatMul(q, t)\n"
                     f"s = Mul(p, [{v.data[3] ** -0.5}])\na = Softmax(s, axis=-1)\n"
-                    "y = MatMul(a, value)"
+                    "y = MatMul(a, v)"
                 ),
                 how=GRAPH,
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opbench.define.operators.entry import Call, Input, Operator, Shape, Values
+from opbench.define.operators.entry import ANY, Call, Input, Operator, Shape, Values
 from opbench.define.operators.shapes import PLANE, shaped, without_gradient
 from opbench.define.program import PERMUTATION, Domain, integers
 
@@ -53,6 +53,7 @@ OPERATORS = (
         },
         result=window_shape,
         flops=0.0,
+        dtypes=ANY,
         shrinks=("none",),
     ),
     Operator(
@@ -69,6 +70,7 @@ OPERATORS = (
         },
         result=lambda v: (v.end - v.begin, v.data[1]),
         flops=0.0,
+        dtypes=ANY,
         shrinks=("none",),
     ),
     Operator(
@@ -90,6 +92,7 @@ OPERATORS = (
         },
         result=lambda v: v.other,
         flops=0.0,
+        dtypes=ANY,
         shrinks=("none",),
     ),
     Operator(
@@ -109,6 +112,7 @@ OPERATORS = (
         },
         result=lambda v: (v.count, v.data[1]),
         flops=0.0,
+        dtypes=ANY,
         aliases=("gather",),
     ),
     Operator(
@@ -126,6 +130,7 @@ OPERATORS = (
         differentiable=False,
         result=lambda v: (*v.indices, v.depth),
         flops=0.0,
+        dtypes=ANY,
     ),
     Operator(
         "where",
@@ -136,9 +141,7 @@ OPERATORS = (
             "torch": "torch.where(condition, lhs, rhs)",
             "jax": "jnp.where(condition, lhs, rhs)",
             "onnxruntime": "Where(condition, lhs, rhs)",
-            "mxnet": Call(
-                "nd.where(condition, lhs, rhs)", setup="condition = condition.astype({dtype})"
-            ),
+            "mxnet": Call("nd.where(mask, lhs, rhs)", setup="mask = condition.astype({dtype})"),
             "numpy": "np.where(condition, lhs, rhs)",
         },
     ),
@@ -191,6 +194,7 @@ OPERATORS = (
         },
         result=lambda v: v.indices[1:],
         flops=0.0,
+        dtypes=ANY,
         shrinks=("none",),
     ),
     # No position occurs twice: which of two values stays is not defined anywhere.
@@ -210,6 +214,7 @@ OPERATORS = (
         },
         result=lambda v: v.shape,
         flops=0.0,
+        dtypes=ANY,
         shrinks=("none",),
         absent={"onnxruntime": "ONNX scatters into a tensor it is given, not into zeros"},
     ),
@@ -231,6 +236,7 @@ OPERATORS = (
         },
         result=lambda v: v.data[:1],
         flops=0.0,
+        dtypes=ANY,
     ),
     without_gradient(
         Operator(
@@ -246,6 +252,7 @@ OPERATORS = (
             },
             result=window_shape,
             flops=0.0,
+            dtypes=ANY,
             shrinks=("none",),
             absent={"onnxruntime": "an ONNX graph overwrites nothing"},
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbench.define.operators.entry import Call, Input, Operator
+from opbench.define.operators.entry import ANY, Call, Input, Operator
 from opbench.define.operators.shapes import PLANE, shaped
 
 OPERATORS = (
@@ -20,6 +20,7 @@ OPERATORS = (
         },
         result=lambda v: (v.a[0], v.a[1] + v.b[1] + v.c[1]),
         flops=0.0,
+        dtypes=ANY,
         aliases=("cat", "Concat"),
     ),
     Operator(
@@ -37,6 +38,7 @@ OPERATORS = (
         },
         result=lambda v: (3, *v.a),
         flops=0.0,
+        dtypes=ANY,
     ),
     Operator(
         "split",
@@ -57,6 +59,7 @@ OPERATORS = (
         },
         several=True,
         flops=0.0,
+        dtypes=ANY,
         aliases=("SliceChannel",),
     ),
 )

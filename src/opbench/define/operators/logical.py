@@ -9,7 +9,7 @@ from opbench.define.program import integers
 MASK = integers(0, 2)
 
 #: MXNet 1.9 has no tensors of truth values: its masks are floats.
-FLOAT = "{name} = {name}.astype('float32')"
+FLOAT = "{name}_mask = {name}.astype('float32')"
 
 
 def logical(
@@ -26,7 +26,7 @@ def logical(
             "jax": f"jnp.{name}({given})",
             "onnxruntime": f"{onnx}({given})",
             "mxnet": Call(
-                f"nd.{name}({given})",
+                f"nd.{name}({', '.join(f'{each}_mask' for each in names)})",
                 setup="\n".join(FLOAT.format(name=each) for each in names),
             ),
             "numpy": f"np.{name}({given})",

@@ -107,8 +107,8 @@ OPERATORS = (
             "jax": "-jnp.mean(jnp.take_along_axis(nn.log_softmax(pred), label[:, None], axis=1))",
             "onnxruntime": "SoftmaxCrossEntropyLoss(pred, label, reduction='mean')",
             "mxnet": Call(
-                "nd.softmax_cross_entropy(pred, label)[0] / {pred}[0]",
-                setup="label = label.astype({dtype})",
+                "nd.softmax_cross_entropy(pred, classes)[0] / {pred}[0]",
+                setup="classes = label.astype({dtype})",
             ),
         },
         CLASS,
@@ -153,8 +153,8 @@ OPERATORS = (
                 "lengths = torch.full(({data}[1],), {label_length})",
             ),
             "mxnet": Call(
-                "nd.sum(nd.CTCLoss(data, label, blank_label='first'))",
-                setup="label = label.astype({dtype})",
+                "nd.sum(nd.CTCLoss(data, classes, blank_label='first'))",
+                setup="classes = label.astype({dtype})",
             ),
         },
         result=lambda v: (),
@@ -171,8 +171,8 @@ OPERATORS = (
             "torch": "F.multi_margin_loss(pred, label)",
             # MXNet's operator passes its input on and keeps the loss for the gradient.
             "mxnet": Call(
-                "nd.mean(nd.SVMOutput(pred, label))",
-                setup="label = label.astype({dtype})",
+                "nd.mean(nd.SVMOutput(pred, classes))",
+                setup="classes = label.astype({dtype})",
             ),
         },
         CLASS,

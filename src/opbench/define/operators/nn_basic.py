@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opbench.define.operators.custom import CUSTOM_JAX, CUSTOM_MXNET, CUSTOM_TORCH
 from opbench.define.operators.entry import Call, Input, Operator, Values
 from opbench.define.operators.shapes import shaped, unary, without_gradient
 from opbench.define.program import Domain, integers, uniform
@@ -34,44 +35,6 @@ STRETCH = {
     "large": (256, 512, 512),
     "skewed": (10000, 10, 1),
 }
-
-CUSTOM_TORCH = """\
-class AddOne(torch.autograd.Function):
-    @staticmethod
-    def forward(context, data):
-        return data + 1
-
-    @staticmethod
-    def backward(context, gradient):
-        return gradient"""
-
-CUSTOM_JAX = """\
-@jax.custom_vjp
-def add_one(data):
-    return data + 1
-
-
-add_one.defvjp(lambda data: (data + 1, None), lambda _, gradient: (gradient,))"""
-
-CUSTOM_MXNET = """\
-class AddOne(mx.operator.CustomOp):
-    def forward(self, is_train, req, in_data, out_data, aux):
-        self.assign(out_data[0], req[0], in_data[0] + 1)
-
-    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-        self.assign(in_grad[0], req[0], out_grad[0])
-
-
-@mx.operator.register("opbench_add_one")
-class AddOneProp(mx.operator.CustomOpProp):
-    def __init__(self):
-        super().__init__(need_top_grad=True)
-
-    def infer_shape(self, in_shape):
-        return [in_shape[0]], [in_shape[0]], []
-
-    def create_operator(self, ctx, shapes, dtypes):
-        return AddOne()"""
 
 
 def corners(v: Values) -> Domain:
@@ -162,13 +125,13 @@ OPERATORS = (
         "nn_basic",
         {
             "torch": "F.dropout(data, {p}, True)",
-            "jax": "jnp.where(jax.random.bernoulli(jax.random.key(0), 1 - {p}, data.shape), "
+            "jax": "jnp.where(jax.random.bernoulli(key, 1 - {p}, data.shape), "
             "data / (1 - {p}), 0.0)",
             "onnxruntime": "Dropout(data, {p}, True)",
             "mxnet": "nd.Dropout(data, p={p}, mode='always')",
         },
         **shaped({"data": FEATURES}, p=0.5),
-        parity="shape",
+        parity="statistics",
         flops=3.0,
     ),
     Operator(
@@ -370,8 +333,8 @@ OPERATORS = (
             "jax": "jnp.where(jnp.arange(data.shape[0])[:, None, None] < lengths[None, :, None], "
             "data, 0.0)",
             "mxnet": Call(
-                "nd.SequenceMask(data, lengths, use_sequence_length=True)",
-                setup="lengths = lengths.astype({dtype})",
+                "nd.SequenceMask(data, counts, use_sequence_length=True)",
+                setup="counts = lengths.astype({dtype})",
             ),
             "numpy": "np.where(np.arange(data.shape[0])[:, None, None] < lengths[None, :, None], "
             "data, 0.0)",
@@ -393,8 +356,8 @@ OPERATORS = (
                 ),
                 "onnxruntime": "ReverseSequence(data, lengths, time_axis=0, batch_axis=1)",
                 "mxnet": Call(
-                    "nd.SequenceReverse(data, lengths, use_sequence_length=True)",
-                    setup="lengths = lengths.astype({dtype})",
+                    "nd.SequenceReverse(data, counts, use_sequence_length=True)",
+                    setup="counts = lengths.astype({dtype})",
                 ),
             },
         )
@@ -408,8 +371,8 @@ OPERATORS = (
             ),
             "jax": "data[lengths - 1, jnp.arange(data.shape[1])]",
             "mxnet": Call(
-                "nd.SequenceLast(data, lengths, use_sequence_length=True)",
-                setup="lengths = lengths.astype({dtype})",
+                "nd.SequenceLast(data, counts, use_sequence_length=True)",
+                setup="counts = lengths.astype({dtype})",
             ),
             "numpy": "data[lengths - 1, np.arange(data.shape[1])]",
         },

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opbench.define.operators.entry import Call, Input, Operator, Values
+from opbench.define.operators.entry import ANY, Call, Input, Operator, Values
 from opbench.define.operators.shapes import PLANE, shaped, without_gradient
 from opbench.define.program import NORMAL
 
@@ -49,7 +49,7 @@ def moving(
         inputs,
         **shaped(shapes or {"data": PLANE}, **(options or {})),
         spelling=spelling,
-        **{"flops": 0.0, **more},
+        **{"flops": 0.0, "dtypes": ANY, **more},
     )
 
 

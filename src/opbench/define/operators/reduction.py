@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opbench.define.operators.entry import Call, Input, Operator, Values
+from opbench.define.operators.entry import ANY, Call, Input, Operator, Values
 from opbench.define.operators.shapes import PLANE, shaped
 from opbench.define.program import NORMAL, Domain, uniform
 
@@ -55,8 +55,8 @@ OPERATORS = (
     reduction(
         "mean", named("torch.mean", "jnp.mean", "ReduceMean", "mean", "np.mean"), tolerance=4.0
     ),
-    reduction("max", named("torch.amax", "jnp.max", "ReduceMax", "max", "np.max")),
-    reduction("min", named("torch.amin", "jnp.min", "ReduceMin", "min", "np.min")),
+    reduction("max", named("torch.amax", "jnp.max", "ReduceMax", "max", "np.max"), dtypes=ANY),
+    reduction("min", named("torch.amin", "jnp.min", "ReduceMin", "min", "np.min"), dtypes=ANY),
     reduction(
         "prod", named("torch.prod", "jnp.prod", "ReduceProd", "prod", "np.prod"), NEAR_ONE,
         tolerance=16.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opbench.define.operators.entry import Call, Input, Operator
+from opbench.define.operators.entry import ANY, Call, Input, Operator
 from opbench.define.operators.reduction import left
 from opbench.define.operators.shapes import PLANE, shaped
 
@@ -19,7 +19,14 @@ def search(name: str, spelling: Mapping[str, str | Call], **more: Any) -> Operat
         (Input("data", grad=False),),
         **shaped({"data": SORTED}, axis=1),
         spelling=spelling,
-        **{"differentiable": False, "result_dtype": "int64", "flops": None, **more},
+        **{
+            "differentiable": False,
+            "result_dtype": "int64",
+            "flops": None,
+            "parity": "indices",
+            "dtypes": ANY,
+            **more,
+        },
     )
 
 
@@ -36,8 +43,8 @@ OPERATORS = (
             "numpy": "np.sort(data, axis={axis})",
         },
         flops=None,
+        dtypes=ANY,
     ),
-    # Equal values may come out in either order, so positions cannot be compared.
     search(
         "argsort",
         {
@@ -46,7 +53,6 @@ OPERATORS = (
             "mxnet": "nd.argsort(data, axis={axis})",
             "numpy": "np.argsort(data, axis={axis})",
         },
-        parity="shape",
         classic="ArgSort",
     ),
     Operator(
@@ -63,6 +69,7 @@ OPERATORS = (
         },
         result=lambda v: (v.data[0], v.k),
         flops=None,
+        dtypes=ANY,
         classic="TopK",
     ),
     search(

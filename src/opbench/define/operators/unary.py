@@ -67,6 +67,7 @@ OPERATORS = (
         ),
         result=lambda v: v.data[:1],
         result_dtype="int64",
+        parity="indices",
         flops=lambda v: v.data[0] * v.data[1],
     ),
     unary(
