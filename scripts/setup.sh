@@ -2,7 +2,7 @@
 # Creates .venv with everything opbench needs, at the versions of constraints.txt.
 #
 # Run by the Makefile. Nothing is done when nothing changed since the last time. System packages
-# (g++, valgrind, postgresql) are installed where that needs no password; without them opbench works
+# (g++, valgrind, postgresql, chromium) are installed where that needs no password; without them opbench works
 # and only says which measurements it cannot make, and the tests which of them they skip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -54,6 +54,9 @@ system_packages() {
         missing+=(postgresql)
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}" ||
         say "without ${missing[*]} some measurements and tests are left out: sudo apt-get install ${missing[*]}"
+    # The tests look at the page in a real browser. On its own: not every system has it as a package.
+    command -v chromedriver >/dev/null || apt_install chromium chromium-driver ||
+        say "without chromium and chromium-driver the tests of the page are skipped"
 }
 
 make_venv() {
