@@ -38,6 +38,9 @@ def compare(
     fail_on: list[str] = typer.Option(
         [], "--fail-on", metavar="slower[:3%]", help="Exit with 1 if a case got this verdict."
     ),
+    format: str = typer.Option(
+        "terminal", "--format", "-f", metavar="terminal|md|json", help="How to print it."
+    ),
     markdown: Path = typer.Option(None, "--markdown", help="Write a pull-request comment here."),
     junit: Path = typer.Option(None, "--junit", help="Write JUnit XML here."),
     functions: bool = typer.Option(
@@ -58,9 +61,10 @@ def compare(
 ) -> int:
     """Compare stored results: ratio, interval and verdict for every case."""
     from opbench.analyse.gate import Gate
-    from opbench.cli.comparison_output import check_files, give
+    from opbench.cli.comparison_output import check_files, check_format, give
 
     gate = Gate.parse(fail_on)
+    check_format(format)
     check_files(markdown, junit)
     wanted = _wanted(list(sides or []), last, col)
     from opbench.store import Store
@@ -68,7 +72,7 @@ def compare(
     with Store.open(store, create=False) as opened:
         question = Question(col, names(row), filter, names(metric), float(margin), across_machines)
         found = comparisons(opened, wanted, question)
-        code = give(found, gate, markdown, junit)
+        code = give(found, gate, markdown, junit, format)
         if functions:
             _functions(opened, wanted, question, match, group)
     return code

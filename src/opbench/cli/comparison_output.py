@@ -11,22 +11,42 @@ if TYPE_CHECKING:
     from opbench.analyse.gate import Gate
 
 
+#: What `--format` takes.
+FORMATS = ("terminal", "md", "json")
+
+
 def give(
-    comparisons: Sequence[Comparison], gate: Gate, markdown: Path | None, junit: Path | None
+    comparisons: Sequence[Comparison],
+    gate: Gate,
+    markdown: Path | None,
+    junit: Path | None,
+    format: str = "terminal",
 ) -> int:
     """Print every comparison, write the files asked for; 1 if the gate fails, else 0."""
     from opbench.report.comparison import as_markdown, show
+    from opbench.report.comparison_json import as_json
     from opbench.report.junit import as_junit
 
-    failed = 0
-    for comparison in comparisons:
-        show(comparison)
-        failed += sum(gate.fails(row) for row in comparison.rows)
+    failed = sum(gate.fails(row) for comparison in comparisons for row in comparison.rows)
+    if format == "json":
+        print(as_json(comparisons, gate.fails))
+    elif format == "md":
+        print("\n".join(as_markdown(comparison) for comparison in comparisons))
+    else:
+        for comparison in comparisons:
+            show(comparison)
     _write(markdown, "\n".join(as_markdown(comparison) for comparison in comparisons))
     _write(junit, as_junit(comparisons, gate.fails))
-    if failed:
+    if failed and format != "json":
         print(f"gate: {failed} case{'s' if failed > 1 else ''} failed")
     return 1 if failed else 0
+
+
+def check_format(format: str) -> None:
+    from opbench.define.definition import DefineError
+
+    if format not in FORMATS:
+        raise DefineError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
 
 
 def check_files(*paths: Path | None) -> None:

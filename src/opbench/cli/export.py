@@ -1,4 +1,4 @@
-"""`opbench export`: stored results as CSV, JSON or Markdown."""
+"""`opbench export`: stored results in our formats and in those of other tools."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ import typer
 
 def export(
     run: str = typer.Argument("last", help="A run's id or name, last, last~1, or all."),
-    format: str = typer.Option("csv", "--format", "-f", metavar="csv|json|md", help="Format."),
+    format: str = typer.Option(
+        "csv",
+        "--format",
+        "-f",
+        metavar="NAME",
+        help="csv, json, md, parquet, pyperf, pytest-benchmark, github-action-benchmark, bencher.",
+    ),
     output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
     metric: str = typer.Option(None, help="Only this metric."),
+    schema: bool = typer.Option(False, "--schema", help="Print the JSON Schema of -f json."),
     store: str = typer.Option(
         None, metavar="URL", help="The store. [default: .opbench/results.db]"
     ),
@@ -22,7 +29,14 @@ def export(
     from opbench.report import export as exporters
     from opbench.store import Store
 
-    samples = exporters.needs_samples(format)
+    if schema:
+        from opbench.report.export_json import schema_text
+
+        print(schema_text(), end="")
+        return
+    samples, binary = exporters.needs_samples(format), exporters.is_binary(format)
+    if binary and output is None and sys.stdout.isatty():
+        raise DefineError(f"{format} is not for reading in a terminal; name a file with -o")
     with Store.open(store, create=False) as opened:
         records = opened.runs() if run == "all" else [opened.find_run(run)]
         results = [
@@ -31,11 +45,16 @@ def export(
             for stored in opened.results(run=record, metric=metric, samples=samples)
         ]
     if output is None:
-        exporters.export(format, results, records, sys.stdout)
+        stream = sys.stdout.buffer if binary else sys.stdout
+        exporters.export(format, results, records, stream)
         return
     try:
-        with output.open("w", encoding="utf-8", newline="") as stream:
-            exporters.export(format, results, records, stream)
+        with (
+            output.open("wb")
+            if binary
+            else output.open("w", encoding="utf-8", newline="", errors="backslashreplace")
+        ) as file:
+            exporters.export(format, results, records, file)
     except OSError as error:
         raise DefineError(f"cannot write {output}: {error.strerror}") from None
     typer.echo(f"{len(results)} results in {output}", err=True)

@@ -1,8 +1,9 @@
 """Exporting results to a file: one format per `export_*.py` beside this file.
 
 A format is a module `export_<name>.py` with a function `write(results, runs, stream)`; its name on
-the command line is what follows `export_`, its description the first line of its docstring. Adding
-a format is adding that file.
+the command line is what follows `export_`, with hyphens, its description the first line of its
+docstring. `NEEDS_SAMPLES` in it asks for raw samples, `BINARY` for a stream of bytes. Adding a
+format is adding that file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import TextIO
+from typing import IO, Any
 
 import opbench.report
 from opbench.store.errors import nearest
@@ -21,13 +22,13 @@ PREFIX = "export_"
 
 
 class UnknownFormat(ValueError):
-    """One line with the formats there are."""
+    """One line with the formats there are, or with what the format lacks here."""
 
 
 def formats() -> list[str]:
     """Names of all formats, without importing any of them."""
     names = (module.name for module in pkgutil.iter_modules(opbench.report.__path__))
-    return sorted(name[len(PREFIX) :] for name in names if name.startswith(PREFIX))
+    return sorted(name[len(PREFIX) :].replace("_", "-") for name in names if name.startswith(PREFIX))
 
 
 def describe(name: str) -> str:
@@ -39,8 +40,13 @@ def needs_samples(name: str) -> bool:
     return bool(getattr(_module(name), "NEEDS_SAMPLES", False))
 
 
+def is_binary(name: str) -> bool:
+    """Whether the format is bytes, which a terminal cannot show."""
+    return bool(getattr(_module(name), "BINARY", False))
+
+
 def export(
-    name: str, results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+    name: str, results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: IO[Any]
 ) -> None:
     """Write `results` to `stream` in the format `name`; `runs` describe the runs they are from."""
     _module(name).write(results, runs, stream)
@@ -48,7 +54,7 @@ def export(
 
 def _module(name: str) -> ModuleType:
     known = formats()
-    if name not in known:
+    if name.replace("_", "-") not in known:
         near = nearest(name, known)
         raise UnknownFormat(f"unknown format {name!r}{near}; formats: {', '.join(known)}")
-    return import_module(f"opbench.report.{PREFIX}{name}")
+    return import_module(f"opbench.report.{PREFIX}{name.replace('-', '_')}")

@@ -13,7 +13,7 @@ Samples are columns of equal length; a column that is absent holds the default o
 throughout (0; 1 for `n`; false for `contended`). Times are seconds, sizes bytes, moments seconds
 since the epoch. JSON has no NaN and no infinity: they are the strings "NaN", "Infinity" and
 "-Infinity". A later version may add keys; the number after the slash changes when a key changes
-its meaning.
+its meaning. `opbench export --schema` prints the same as a JSON Schema.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib import resources
 from typing import Any, TextIO
 
 from opbench.store.payload import sample_columns
@@ -29,6 +30,12 @@ from opbench.store.records import RunRecord, StoredResult
 
 SCHEMA = "opbench-results/1"
 NEEDS_SAMPLES = True
+
+
+def schema_text() -> str:
+    """The JSON Schema of what `write` writes."""
+    name = f"{SCHEMA.replace('/', '-')}.schema.json"
+    return resources.files("opbench.data").joinpath(name).read_text("utf-8")
 
 
 def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:

@@ -1,0 +1,142 @@
+"""Every case of a run over time: the series of `history`, for thousands of cases at once.
+
+The same rules as for one case (what belongs to one series, what counts as a change, what stands
+beside it), worked out in columns: a point becomes an object only where something changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opbench.analyse.history import hardware_of
+from opbench.analyse.points import Difference, HistoryPoint, differences, part
+from opbench.stats.changepoints import ChangePoint, Point, change_points
+from opbench.store import Store
+from opbench.store.all_histories import AllHistories, Narrow
+from opbench.store.records import RunRecord
+
+#: (machine, hardware, environment)
+Kind = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change of level at one point of a track, and what else changed there."""
+
+    index: int
+    level: ChangePoint
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Track:
+    """One metric of one case, on one machine, in one environment, over time."""
+
+    case_id: str
+    metric: str
+    kind: Kind
+    points: list[Narrow]
+    steps: tuple[Step, ...]
+    #: By index of a point: packages, interpreter or code that differ from the point before.
+    marks: dict[int, tuple[Difference, ...]]
+
+
+@dataclass(frozen=True)
+class Histories:
+    runs: list[RunRecord]
+    tracks: list[Track]
+
+
+def histories(store: Store, run: str, last: int | None = None) -> Histories:
+    """Tracks of all cases of a run; only those with two points or more are a history."""
+    found = store.histories(run, last)
+    marks = {row.fingerprint for rows in found.rows.values() for row in rows}
+    facts = store.environments(marks)
+    return Histories(found.runs, list(_tracks(found, facts)))
+
+
+def _tracks(found: AllHistories, facts: dict[str, dict[str, Any]]) -> Iterator[Track]:
+    kinds = [(_machine(run), hardware_of(run.machine)) for run in found.runs]
+    commits = {mark: _commit(each) for mark, each in facts.items()}
+    for (case_id, metric), rows in found.rows.items():
+        apart: dict[Kind, list[Narrow]] = {}
+        for row in rows:
+            environment = row.environment
+            if commits.get(row.fingerprint):
+                base, at, _ = environment.partition("@")
+                environment = base if at else "current"
+            apart.setdefault((*kinds[row.run], environment), []).append(row)
+        for kind, points in apart.items():
+            if len(points) > 1:
+                yield _track(case_id, metric, kind, points, found.runs, facts)
+
+
+def _track(
+    case_id: str,
+    metric: str,
+    kind: Kind,
+    points: list[Narrow],
+    runs: Sequence[RunRecord],
+    facts: dict[str, dict[str, Any]],
+) -> Track:
+    good = [index for index, row in enumerate(points) if is_ok(row)]
+    levels = change_points(
+        [Point(row.estimate or 0.0, row.low, row.high) for row in map(points.__getitem__, good)]
+    )
+
+    def between(before: int, after: int) -> tuple[Difference, ...]:
+        return differences(
+            _point(points[before], runs, facts), _point(points[after], runs, facts), facts
+        )
+
+    steps = [
+        Step(good[level.index], level, between(good[level.index - 1], good[level.index]))
+        for level in levels
+    ]
+    marks = {}
+    for index in range(1, len(points)):
+        one, other = points[index - 1], points[index]
+        if one.case_hash != other.case_hash or one.fingerprint != other.fingerprint:
+            known = tuple(d for d in between(index - 1, index) if d.kind != "commit")
+            if known:
+                marks[index] = known
+    return Track(case_id, metric, kind, points, tuple(steps), marks)
+
+
+def is_ok(row: Narrow) -> bool:
+    return row.outcome == "ok" and row.estimate is not None and math.isfinite(row.estimate)
+
+
+def _point(
+    row: Narrow, runs: Sequence[RunRecord], facts: dict[str, dict[str, Any]]
+) -> HistoryPoint:
+    run = runs[row.run]
+    own = _commit(facts.get(row.fingerprint, {}))
+    return HistoryPoint(
+        run_id=run.id,
+        created=run.created,
+        name=run.name,
+        commit=own or run.commit,
+        dirty=not own and bool(part(run.machine, "git").get("dirty")),
+        environment=row.environment,
+        fingerprint=row.fingerprint,
+        machine=_machine(run),
+        version=run.version,
+        case_hash=row.case_hash,
+        outcome=row.outcome,
+        reason=row.reason,
+        estimate=row.estimate,
+        low=row.low,
+        high=row.high,
+    )
+
+
+def _machine(run: RunRecord) -> str:
+    return str(part(run.machine, "system").get("machine_id") or "")
+
+
+def _commit(facts: dict[str, Any]) -> str:
+    return str(part(facts, "interpreter").get("commit") or "")

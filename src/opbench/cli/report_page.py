@@ -1,0 +1,81 @@
+"""`opbench report [RUN] -o report.html`: everything about a run in one file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from opbench.define.definition import DefineError
+
+if TYPE_CHECKING:
+    from opbench.report.page.contents import Contents
+
+
+def page(
+    run: str = typer.Argument("last", help="A run's id or name, last, or last~1."),
+    output: Path = typer.Option(
+        None, "--output", "-o", metavar="FILE.html", help="The page. [default: report.html]"
+    ),
+    against: str = typer.Option(
+        None,
+        "--against",
+        metavar="SIDE",
+        help="Compare with this run, environment or commit. [default: the run's own comparison, "
+        "or the run before]",
+    ),
+    charts: Path = typer.Option(
+        None, "--charts", metavar="FOLDER", help="Write every chart here, as PNG and SVG."
+    ),
+    metric: str = typer.Option(None, help="Only this metric."),
+    history: bool = typer.Option(True, "--history/--no-history", help="Show earlier runs."),
+    store: str = typer.Option(
+        None, metavar="URL", help="The store. [default: .opbench/results.db]"
+    ),
+) -> None:
+    """Write one self-contained HTML file: summary, charts, and every case of a run.
+
+    With --charts and no --output, only the charts are written.
+    """
+    from opbench.report.page.contents import gather
+    from opbench.store import Store
+
+    if output is None and charts is None:
+        output = Path("report.html")
+    began = time.monotonic()
+    with Store.open(store, create=False) as opened:
+        contents = gather(opened, run, against=against, history=history, metric=metric)
+    if not contents.results:
+        raise DefineError(f"run {contents.run.name or contents.run.id} has no results to report")
+    if charts is not None:
+        _write_charts(contents, charts)
+    if output is not None:
+        write_page(contents, output)
+        size = output.stat().st_size / 1e6
+        took = time.monotonic() - began
+        typer.echo(
+            f"{output}: {len(contents.results):,} results, {size:.1f} MB, {took:.1f} s", err=True
+        )
+
+
+def write_page(contents: Contents, output: Path) -> None:
+    from opbench.report.page.page import save
+
+    try:
+        save(contents, output)
+    except OSError as error:
+        raise DefineError(f"cannot write {output}: {error.strerror}") from None
+
+
+def _write_charts(contents: Contents, folder: Path) -> None:
+    from opbench.report.charts import save
+
+    try:
+        written = save(contents, folder)
+    except OSError as error:
+        raise DefineError(f"cannot write charts to {folder}: {error.strerror}") from None
+    if not written:
+        raise DefineError("there is nothing to draw: no case has a value")
+    typer.echo(f"{len(written)} files in {folder}", err=True)

@@ -1,0 +1,84 @@
+"""A case over all runs: its points, its levels, and where they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from opbench.analyse.histories import Track, is_ok
+from opbench.report.charts.style import VERDICTS, WIDTH, inline, scaled
+from opbench.store.records import RunRecord
+
+if TYPE_CHECKING:
+    import altair
+
+
+def history(track: Track, runs: Sequence[RunRecord], unit: str) -> altair.LayerChart | None:
+    import altair
+
+    good = [(index, row) for index, row in enumerate(track.points) if is_ok(row)]
+    if len(good) < 2:
+        return None
+    middle = median(float(row.estimate or 0.0) for _, row in good)
+    factor, symbol = scaled(unit, middle)
+    points: list[dict[str, Any]] = []
+    for index, row in good:
+        run = runs[row.run]
+        day = datetime.fromtimestamp(run.created, tz=timezone.utc)
+        point = {
+            "run": index,
+            "value": (row.estimate or 0.0) / factor,
+            "when": day.strftime("%Y-%m-%d %H:%M"),
+            "id": run.id,
+            "commit": run.commit[:10],
+        }
+        if row.low is not None and row.high is not None:
+            point |= {"low": row.low / factor, "high": row.high / factor}
+        points.append(point)
+    edges = [0, *(step.index for step in track.steps), len(track.points)]
+    levels = []
+    for start, end in zip(edges, edges[1:]):
+        own = [float(row.estimate or 0.0) for index, row in good if start <= index < end]
+        if own:
+            levels.append({"from": start - 0.5, "to": end - 0.5, "level": median(own) / factor})
+    axis = altair.Y("value:Q", scale=altair.Scale(zero=False), title=f"{track.metric}, {symbol}")
+    x = altair.X("run:Q", title="run, oldest first", scale=altair.Scale(nice=False, padding=12))
+    base = altair.Chart(inline(points)).encode(x=x)
+    layers: list[Any] = [
+        altair.Chart(inline(levels))
+        .mark_rule(color="#8b9098", strokeWidth=2)
+        .encode(x="from:Q", x2="to:Q", y=altair.Y("level:Q", scale=altair.Scale(zero=False))),
+        base.mark_rule(color="#0072b2", opacity=0.5).encode(
+            y=altair.Y("low:Q", scale=altair.Scale(zero=False), title=""), y2="high:Q"
+        ),
+        base.mark_point(filled=True, color="#0072b2", size=40, opacity=1).encode(
+            y=axis, tooltip=["when:N", "id:N", "commit:N", "value:Q"]
+        ),
+    ]
+    if track.steps:
+        layers.append(_changes(track))
+    machine = ", ".join(part for part in (track.kind[1], track.kind[2]) if part)
+    title = altair.TitleParams(f"{track.case_id}", subtitle=machine)
+    return altair.layer(*layers).properties(width=WIDTH, height=280, title=title)
+
+
+def _changes(track: Track) -> altair.LayerChart:
+    import altair
+
+    data = [
+        {
+            "at": step.index - 0.5,
+            "kind": "slower" if step.level.after > step.level.before else "faster",
+            "text": f"× {step.level.ratio:.3g}" if step.level.ratio else "",
+        }
+        for step in track.steps
+    ]
+    names = ["slower", "faster"]
+    colours = altair.Scale(domain=names, range=[VERDICTS[name] for name in names])
+    base = altair.Chart(inline(data)).encode(
+        x="at:Q", color=altair.Color("kind:N", scale=colours, title="change")
+    )
+    words = base.mark_text(align="left", dx=4, baseline="top", fontWeight="bold")
+    return altair.layer(base.mark_rule(), words.encode(text="text:N", y=altair.value(2)))

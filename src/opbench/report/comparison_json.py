@@ -1,0 +1,88 @@
+"""Comparisons for programs.
+
+    {"schema": "opbench-comparison/1",
+     "comparisons": [{"base", "new",
+                      "rows":  [{"case", "metric", "unit", "ratio", "low", "high", "verdict",
+                                 "reason", "detectable", "design", "edited", "base", "new"}],
+                      "means": [{"metric", "value", "low", "high", "cases"}],
+                      "only_base": […], "only_new": […], "counts": {verdict: number}}],
+     "failed": […]}
+
+A ratio is new ÷ base, with its 95 % interval; `base` and `new` in a row are estimates in `unit`.
+What is not finite is null. `failed` lists the rows that break the gate, as [comparison, row].
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from opbench.analyse.compare import Comparison, Row
+from opbench.result import Result
+
+SCHEMA = "opbench-comparison/1"
+
+
+def as_json(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) -> str:
+    record = {
+        "schema": SCHEMA,
+        "comparisons": [_comparison(comparison) for comparison in comparisons],
+        "failed": [
+            [number, index]
+            for number, comparison in enumerate(comparisons)
+            for index, row in enumerate(comparison.rows)
+            if fails(row)
+        ],
+    }
+    text = json.dumps(_finite(record), ensure_ascii=False, allow_nan=False, indent=1)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    counts: dict[str, int] = {}
+    for row in comparison.rows:
+        counts[row.verdict] = counts.get(row.verdict, 0) + 1
+    return {
+        "base": comparison.base,
+        "new": comparison.new,
+        "rows": [_row(row) for row in comparison.rows],
+        "means": [asdict(mean) for mean in comparison.means],
+        "only_base": list(comparison.only_base),
+        "only_new": list(comparison.only_new),
+        "counts": counts,
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "case": row.case_id,
+        "metric": row.metric,
+        "unit": row.unit,
+        "ratio": row.value,
+        "low": row.low,
+        "high": row.high,
+        "verdict": row.verdict,
+        "reason": row.reason,
+        "detectable": row.detectable,
+        "design": row.design,
+        "edited": row.edited,
+        "base": _estimate(row.base),
+        "new": _estimate(row.new),
+    }
+
+
+def _estimate(result: Result | None) -> float | None:
+    return result.estimate if result is not None and result.ok else None
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return value

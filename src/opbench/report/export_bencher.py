@@ -1,0 +1,54 @@
+"""Bencher Metric Format: for `bencher run --adapter json --file`.
+
+Times go to Bencher's own measure `latency`, in nanoseconds; other metrics to measures of their own
+names. The 95 % interval is the lower and upper value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import TextIO
+
+from opbench.report.naming import names
+from opbench.store.records import RunRecord, StoredResult
+
+NANOSECONDS = 1e9
+#: Bencher cuts nothing: it refuses longer names.
+LONGEST = 1024
+
+
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
+    good = [
+        s
+        for s in results
+        if s.result.ok and s.result.estimate is not None and math.isfinite(s.result.estimate)
+    ]
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for stored, name in zip(good, _names(good)):
+        result = stored.result
+        scale = NANOSECONDS if result.unit == "s" else 1.0
+        metric = {"value": (result.estimate or 0.0) * scale}
+        if result.low is not None and result.high is not None:
+            metric |= {"lower_value": result.low * scale, "upper_value": result.high * scale}
+        measure = "latency" if result.metric == "time" else result.metric.replace("_", "-")
+        found.setdefault(name[:LONGEST], {})[measure] = metric
+    json.dump(found, stream, ensure_ascii=True, indent=1)
+    stream.write("\n")
+
+
+def _names(results: Sequence[StoredResult]) -> list[str]:
+    """Metrics are told apart by their measure, not by the name of the benchmark."""
+    by_metric: dict[str, list[int]] = {}
+    for index, stored in enumerate(results):
+        by_metric.setdefault(stored.result.metric, []).append(index)
+    found = [""] * len(results)
+    places = len({stored.result.environment for stored in results}) > 1
+    for members in by_metric.values():
+        chosen = [results[index] for index in members]
+        for index, name in zip(members, names(chosen, metrics=False)):
+            alone = len({stored.result.environment for stored in chosen}) == 1
+            more = f" in {results[index].result.environment}" if places and alone else ""
+            found[index] = name + more
+    return found

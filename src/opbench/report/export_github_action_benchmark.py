@@ -1,0 +1,43 @@
+"""JSON of github-action-benchmark, for its tool `customSmallerIsBetter`.
+
+One entry per result that came out. The value keeps one unit per metric (nanoseconds, bytes), so
+that the action's chart of a benchmark never changes its scale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from opbench.report.naming import names
+from opbench.store.records import RunRecord, StoredResult
+
+NANOSECONDS = 1e9
+
+
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
+    good = [s for s in results if s.result.ok and s.result.estimate is not None]
+    entries = [_entry(stored, name) for stored, name in zip(good, names(good))]
+    json.dump(entries, stream, ensure_ascii=True, indent=1)
+    stream.write("\n")
+
+
+def _entry(stored: StoredResult, name: str) -> dict[str, Any]:
+    result = stored.result
+    times = result.unit == "s"
+    scale = NANOSECONDS if times else 1.0
+    entry: dict[str, Any] = {
+        "name": name,
+        "unit": "ns" if times else result.unit,
+        "value": (result.estimate or 0.0) * scale,
+    }
+    if result.low is not None and result.high is not None and result.high > result.low:
+        entry["range"] = f"± {(result.high - result.low) / 2 * scale:.4g}"
+    told = [
+        f"run {stored.run_id}",
+        f"{stored.n_samples or len(result.samples)} samples",
+        *(f"{warning.code}: {warning.text}" for warning in result.warnings),
+    ]
+    entry["extra"] = "\n".join(told)
+    return entry

@@ -1,0 +1,79 @@
+"""pyperf JSON: what `python -m pyperf stats`, `hist` and `compare_to` read.
+
+One benchmark per result, one pyperf run per child of a worker: pyperf, too, takes processes for the
+unit of replication. pyperf knows no failures and no values of zero or less: those are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any, TextIO
+
+from opbench.report.naming import names
+from opbench.store.records import RunRecord, StoredResult
+
+NEEDS_SAMPLES = True
+FORMAT = "1.0"
+UNITS = {"s": "second", "bytes": "byte"}
+
+
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
+    by_id = {run.id: run for run in runs}
+    benchmarks = []
+    for stored, name in zip(results, names(results)):
+        told = _benchmark(stored, name, by_id.get(stored.run_id))
+        if told is not None:
+            benchmarks.append(told)
+    json.dump({"version": FORMAT, "benchmarks": benchmarks}, stream, ensure_ascii=True)
+    stream.write("\n")
+
+
+def _benchmark(stored: StoredResult, name: str, run: RunRecord | None) -> dict[str, Any] | None:
+    result, case = stored.result, stored.case
+    children: dict[tuple[int, int], list[float]] = {}
+    loops: dict[tuple[int, int], int] = {}
+    for sample in result.samples:
+        if sample.value > 0:
+            child = (sample.start, sample.session)
+            children.setdefault(child, []).append(sample.value)
+            loops[child] = max(1, sample.n)
+    if not result.ok or not children:
+        return None
+    metadata = {
+        "name": name,
+        "unit": UNITS.get(result.unit, "integer"),
+        "opbench_case": case.hash,
+        "opbench_run": stored.run_id,
+        **_machine(run),
+    }
+    date = _moment(result.created)
+    members = [
+        {
+            "values": values,
+            "metadata": {"loops": loops[child], **({"date": date} if date else {})},
+        }
+        for child, values in children.items()
+    ]
+    return {"metadata": metadata, "runs": members}
+
+
+def _machine(run: RunRecord | None) -> dict[str, Any]:
+    """Under pyperf's own names, so that its `metadata` command shows them."""
+    if run is None:
+        return {}
+    cpu, python = run.machine.get("cpu") or {}, run.machine.get("python") or {}
+    told = {
+        "cpu_model_name": cpu.get("model"),
+        "cpu_count": cpu.get("logical_cores"),
+        "python_version": python.get("version"),
+        "python_implementation": str(python.get("implementation") or "").lower(),
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _moment(seconds: float) -> str:
+    if not seconds:
+        return ""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S")

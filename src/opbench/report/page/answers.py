@@ -1,0 +1,181 @@
+"""Comparisons and histories as the page draws them: columns that point at the rows of its table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from opbench.analyse.compare import Comparison
+from opbench.analyse.histories import Histories, Step, Track, is_ok
+from opbench.analyse.peaks import Peaks
+from opbench.analyse.peaks import Place as Limits
+from opbench.analyse.roofline import Point
+from opbench.report.history import told
+from opbench.report.page.packing import Words, number
+from opbench.report.page.table import Place, place_of
+from opbench.report.roofline import place_name
+from opbench.stats.verdict import VERDICTS
+
+#: Tracks whose points are unpacked together.
+TRACKS = 50
+#: Changes listed on the page, the largest first.
+CHANGES = 400
+
+
+def comparison(
+    found: Comparison, places: Mapping[Place, int], metrics: Sequence[str]
+) -> dict[str, Any]:
+    """Rows as [row, metric, ratio, low, high, verdict, detectable, base estimate, reason]."""
+    reasons = Words()
+    reasons.index("")
+    rows = []
+    for row in found.rows:
+        if row.new is None or row.base is None:
+            continue
+        at = places.get(place_of(row.new))
+        if at is None or row.metric not in metrics:
+            continue
+        rows.append(
+            [
+                at,
+                metrics.index(row.metric),
+                number(row.value),
+                number(row.low),
+                number(row.high),
+                VERDICTS.index(row.verdict),
+                number(row.detectable, 3),
+                number(row.base.estimate),
+                reasons.index(row.reason),
+                int(row.edited),
+            ]
+        )
+    return {
+        "base": found.base,
+        "new": found.new,
+        "verdicts": list(VERDICTS),
+        "rows": rows,
+        "reasons": reasons.texts,
+        "means": [
+            {**asdict(mean), **{k: number(getattr(mean, k)) for k in ("value", "low", "high")}}
+            for mean in found.means
+        ],
+        "only_base": list(found.only_base[:50]),
+        "only_new": list(found.only_new[:50]),
+        "only_counts": [len(found.only_base), len(found.only_new)],
+    }
+
+
+def roofline(
+    points: Sequence[Point], peaks: Mapping[Limits, Peaks], places: Mapping[Place, int]
+) -> dict[str, Any] | None:
+    """Points as [row, operations per byte, operations per second, share of the limit]."""
+    if not points:
+        return None
+    roofs = []
+    for where, dtype in dict.fromkeys((p.place, p.case.dtype or "float32") for p in points):
+        limit = peaks.get(where)
+        if limit is not None and limit.bandwidth and limit.flops.get(dtype):
+            roofs.append(
+                {
+                    "label": f"{dtype}, {place_name(where)}",
+                    "flops": number(limit.flops[dtype]),
+                    "bandwidth": number(limit.bandwidth),
+                }
+            )
+    note = (
+        "The roofs are what this machine was measured to reach: the fastest matrix product and "
+        "the fastest copy."
+        if roofs
+        else "The limits of this machine are not known here: `opbench peaks` measures them."
+    )
+    told = [
+        [places[place_of(p.result)], number(p.intensity), number(p.flops), number(p.share, 3)]
+        for p in points
+        if place_of(p.result) in places
+    ]
+    return {"points": told, "roofs": roofs, "note": note}
+
+
+def history(
+    found: Histories, rows: Mapping[str, Sequence[int]], metrics: Sequence[str]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What the page needs at once, and the points of the tracks, in pieces of `TRACKS`.
+
+    `rows` are the rows of each case id. A track is listed as [row, metric, kind, points].
+    """
+    used = sorted({row.run for track in found.tracks for row in track.points})
+    place = {number_: index for index, number_ in enumerate(used)}
+    runs = [found.runs[number_] for number_ in used]
+    known = [track for track in found.tracks if track.case_id in rows and track.metric in metrics]
+    kinds: dict[tuple[str, str, str], int] = {}
+    listed = [
+        [
+            rows[track.case_id][0],
+            metrics.index(track.metric),
+            kinds.setdefault(track.kind, len(kinds)),
+            len(track.points),
+        ]
+        for track in known
+    ]
+    changes = [
+        [index, step.index, number(step.level.ratio), number(step.level.after), _beside(step)]
+        for index, track in enumerate(known)
+        for step in track.steps
+    ]
+    changes.sort(key=lambda change: -abs(math.log(change[2])) if change[2] else 0.0)
+    head = {
+        "runs": [
+            [run.id, round(run.created), run.name, run.commit[:12], run.version] for run in runs
+        ],
+        "kinds": [list(kind) for kind in kinds],
+        "tracks": listed,
+        "changes": changes[:CHANGES],
+        "changes_found": len(changes),
+        "piece": TRACKS,
+    }
+    pieces = [
+        {"tracks": [_points(track, place) for track in known[start : start + TRACKS]]}
+        for start in range(0, len(known), TRACKS)
+    ]
+    return head, pieces
+
+
+def _points(track: Track, place: Mapping[int, int]) -> dict[str, Any]:
+    """Estimates with four digits, half-widths in per mille: a million points must fit in a page."""
+    estimates, halves = [], []
+    for row in track.points:
+        estimates.append(number(row.estimate, 4) if is_ok(row) else None)
+        wide = 0
+        if is_ok(row) and row.estimate and row.low is not None and row.high is not None:
+            share = (row.high - row.low) / 2 / abs(row.estimate)
+            wide = round(1000 * share) if share < 100 else 0
+        halves.append(wide)
+    return {
+        "runs": [place[row.run] for row in track.points],
+        "e": estimates,
+        "half": halves,
+        "bad": {
+            index: f"{row.outcome}: {row.reason}" if row.reason else row.outcome
+            for index, row in enumerate(track.points)
+            if not is_ok(row)
+        },
+        "steps": [
+            [s.index, number(s.level.before), number(s.level.after), number(s.level.confidence)]
+            for s in track.steps
+        ],
+        "beside": [_beside(step) for step in track.steps],
+        "marks": [
+            [index, ", ".join(map(told, known))] for index, known in track.marks.items()
+        ],
+    }
+
+
+def _beside(step: Step) -> str:
+    """What else changed there, in the words of `opbench history`."""
+    others = [told(each) for each in step.differences if each.kind != "commit"]
+    if not others and step.differences:
+        each = step.differences[0]
+        return f"only the commit changed: {each.before[:7]} → {each.after[:7]}"
+    return ", ".join(others) or "nothing that is stored changed; look at the machine"

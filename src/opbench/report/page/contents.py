@@ -1,0 +1,112 @@
+"""What a page tells of a run: gathered from a store, with the questions asked of it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from opbench.analyse.compare import Comparison, compare
+from opbench.analyse.histories import Histories, histories
+from opbench.analyse.peaks import Peaks, Place, peaks_of, results_of
+from opbench.analyse.roofline import Point, roofline
+from opbench.analyse.sides import find_side, machine_of
+from opbench.analyse.within import comparisons_within
+from opbench.store import Store
+from opbench.store.records import RunRecord, StoredResult
+
+#: A page of more results than this compares with an earlier run only when it is asked to: a
+#: comparison reads all samples of both, and takes about as long as everything else.
+COMPARED_UNASKED = 20_000
+#: How many runs back an earlier one with the same cases is looked for.
+EARLIER = 50
+
+
+@dataclass(frozen=True)
+class Contents:
+    run: RunRecord
+    #: With their samples, by arrival.
+    results: Sequence[StoredResult]
+    #: Facts by fingerprint.
+    environments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    comparisons: Sequence[Comparison] = ()
+    history: Histories | None = None
+    #: Of cases that say what a call amounts to, and the limits of the machines they ran on.
+    roofline: Sequence[Point] = ()
+    peaks: dict[Place, Peaks] = field(default_factory=dict)
+
+
+def gather(
+    store: Store,
+    run: str = "last",
+    *,
+    against: str | None = None,
+    history: bool = True,
+    metric: str | None = None,
+) -> Contents:
+    """`run` and `against` are what `opbench compare` takes. Without `against`, what the run itself
+    compares; where it compares nothing, the latest earlier run of the same cases."""
+    record = store.find_run(run)
+    results = store.results(run=record, metric=metric, samples=True)
+    facts = store.environments({stored.result.fingerprint for stored in results})
+    points, peaks = _roofline(store, results, facts)
+    return Contents(
+        run=record,
+        results=results,
+        environments=facts,
+        comparisons=_comparisons(store, record, results, against),
+        history=histories(store, record.id) if history else None,
+        roofline=points,
+        peaks=peaks,
+    )
+
+
+def _roofline(
+    store: Store, results: Sequence[StoredResult], facts: dict[str, dict[str, Any]]
+) -> tuple[list[Point], dict[Place, Peaks]]:
+    if not any(stored.case.work is not None for stored in results):
+        return [], {}
+    measured = results_of(store)
+    more = store.environments({stored.result.fingerprint for stored in measured})
+    peaks = peaks_of(measured, more)
+    return [p for p in roofline(results, peaks, facts) if p.intensity and p.flops], peaks
+
+
+def _comparisons(
+    store: Store, run: RunRecord, results: Sequence[StoredResult], against: str | None
+) -> list[Comparison]:
+    name = run.name or run.id
+    if against:
+        base = find_side(store, against)
+        # Two runs of one name: their ids tell them apart.
+        names = (base.run.id, run.id) if base.name == name else (base.name, name)
+        return [compare(base.results, results, names=names)]
+    if len(results) > COMPARED_UNASKED:
+        return []
+    found = comparisons_within(run, results)
+    if found:
+        return found
+    before = _earlier(store, run)
+    if before is None:
+        return []
+    title = before.name if before.name and before.name != run.name else before.id
+    others = store.results(run=before, samples=True)
+    found = [compare(others, results, names=(title, name if title == before.name else run.id))]
+    return [each for each in found if each.rows]
+
+
+def _earlier(store: Store, run: RunRecord) -> RunRecord | None:
+    """The latest run before this one, on the same machine, that has one of its cases."""
+    wanted = store.case_ids(run)
+    looked = 0
+    for other in store.runs():
+        if (other.created, other.id) >= (run.created, run.id):
+            continue
+        looked += 1
+        if looked > EARLIER:
+            break
+        if machine_of(other) != machine_of(run):
+            continue
+        if wanted & store.case_ids(other):
+            return other
+    return None

@@ -1,0 +1,112 @@
+"""Writing the page: template, style and scripts of this folder, and the data, into one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, TextIO
+
+from opbench import __version__
+from opbench.report.page import answers
+from opbench.report.page.contents import Contents
+from opbench.report.page.details import PIECE, pieces, samples_each
+from opbench.report.page.packing import packed, plain
+from opbench.report.page.summary import moment, summary
+from opbench.report.page.table import rows_of, table
+
+SCHEMA = "opbench-page/1"
+
+#: In this order: each may use what those before it define.
+SCRIPTS = (
+    "data", "format", "dom", "scales", "plot", "rows", "table", "case", "case_charts",
+    "chart_ratios", "chart_factors", "chart_scaling", "chart_frameworks", "chart_roofline",
+    "chart_history", "charts", "main",
+)  # fmt: skip
+
+
+def write(contents: Contents, stream: TextIO) -> None:
+    """The whole page. Nothing in it is fetched from anywhere."""
+    rows = rows_of(contents.results)
+    listed = list(rows.values())
+    places = {place: index for index, place in enumerate(rows)}
+    data = table(listed)
+    metrics = [metric["name"] for metric in data["metrics"]]
+    by_id: dict[str, list[int]] = {}
+    for index, row in enumerate(listed):
+        by_id.setdefault(row.case.id, []).append(index)
+    tracks: list[dict[str, Any]] = []
+    if contents.history is not None:
+        data["history"], tracks = answers.history(contents.history, by_id, metrics)
+    data |= {
+        "schema": SCHEMA,
+        "piece": PIECE,
+        "kept_samples": samples_each(len(contents.results)),
+        "comparisons": [
+            answers.comparison(found, places, metrics) for found in contents.comparisons
+        ],
+        "environments": plain(contents.environments),
+        "machine": plain(contents.run.machine),
+        "roofline": answers.roofline(contents.roofline, contents.peaks, places),
+        "baseline": str(contents.run.request.get("baseline") or ""),
+    }
+    script = script_text()
+    pieces_html = [
+        *(("details", index, packed(piece)) for index, piece in enumerate(pieces(listed))),
+        *(("tracks", index, packed(piece)) for index, piece in enumerate(tracks)),
+    ]
+    template = _environment().get_template("page.html.j2")
+    for part in template.generate(
+        summary=summary(contents.run, listed, contents.environments, contents.comparisons, places),
+        run=contents.run,
+        version=__version__,
+        written=moment(time.time()),
+        style=_text("style.css"),
+        script=script,
+        script_hash=_hash(script),
+        table=packed(data),
+        pieces=pieces_html,
+    ):
+        stream.write(part)
+
+
+def save(contents: Contents, path: Path) -> None:
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+        write(contents, stream)
+
+
+@cache
+def script_text() -> str:
+    """All scripts as one, so that the page can name the only script that may run in it."""
+    parts = [_text(f"{name}.js", "scripts") for name in SCRIPTS]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
+
+
+def _hash(script: str) -> str:
+    """For the page's content security policy: any script but this one is refused."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return base64.b64encode(digest).decode("ascii")
+
+
+def _text(name: str, *folders: str) -> str:
+    return resources.files("opbench.report.page").joinpath(*folders, name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import BaseLoader, Environment, TemplateNotFound
+
+    class Beside(BaseLoader):
+        def get_source(self, environment: Any, template: str) -> tuple[str, None, Any]:
+            try:
+                return _text(template), None, lambda: True
+            except OSError:
+                raise TemplateNotFound(template) from None
+
+    return Environment(
+        loader=Beside(), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip

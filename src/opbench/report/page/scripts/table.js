@@ -1,0 +1,260 @@
+// The table of all cases. Only the rows in view exist: a hundred thousand scroll like a hundred.
+
+const state = { search: "", facets: {}, comparison: -1, sort: null, down: false };
+const grid = { shown: [], columns: [], current: 0, height: 40 };
+const narrow = matchMedia("(max-width: 720px)");
+
+function tableColumns() {
+  const t = page.table;
+  const found = [{ kind: "case", title: "Case", width: "minmax(17rem, 1fr)" }];
+  if (t.words.environment.length > 1) {
+    found.push({ kind: "environment", title: "Environment", width: "8rem" });
+  }
+  t.metrics.forEach((metric, at) => {
+    found.push({ kind: "metric", metric: at, title: metricName(metric), width: "10.5rem", number: true });
+  });
+  if (t.comparisons.length) {
+    found.push({ kind: "ratio", title: "Change", width: "15rem", number: true });
+  }
+  if (t.codes.length || t.outcomes.length > 1) {
+    found.push({ kind: "notes", title: "Notes", width: "11rem" });
+  }
+  return found;
+}
+
+function startTable() {
+  grid.columns = tableColumns();
+  const widths = grid.columns.map((column) => column.width).join(" ");
+  byId("grid").style.setProperty("--columns", widths);
+  byId("grid").setAttribute("aria-colcount", grid.columns.length);
+  drawHead();
+  drawFacets();
+  const body = byId("grid-body");
+  body.addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
+  body.addEventListener("keydown", moveInTable);
+  body.addEventListener("click", (event) => {
+    const line = event.target.closest("[data-at]");
+    if (!line) return;
+    grid.current = Number(line.dataset.at);
+    openCase(grid.shown[grid.current]);
+  });
+  body.addEventListener("focus", drawRows);
+  body.addEventListener("blur", drawRows);
+  byId("search").addEventListener("input", (event) => {
+    state.search = event.target.value;
+    refresh();
+  });
+  byId("search").addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); body.focus(); }
+  });
+  byId("clear").addEventListener("click", () => { clearFilters(); byId("search").focus(); });
+  narrow.addEventListener("change", () => { measureRows(); drawRows(); });
+  new ResizeObserver(() => requestAnimationFrame(drawRows)).observe(body);
+  measureRows();
+  refresh();
+}
+
+function measureRows() {
+  grid.height = narrow.matches ? 74 : 40;
+  byId("grid").style.setProperty("--row", `${grid.height}px`);
+}
+
+function drawHead() {
+  const line = make("div", { role: "row", class: "line head" });
+  grid.columns.forEach((column, at) => {
+    const on = state.sort === at;
+    const arrow = on ? (state.down ? " ↓" : " ↑") : "";
+    line.append(make("div", {
+      role: "columnheader", class: column.number ? "number" : null,
+      "aria-sort": on ? (state.down ? "descending" : "ascending") : "none",
+    }, make("button", { type: "button", "data-column": at, on: { click: () => sortBy(at) } },
+      `${column.title}${arrow}`)));
+  });
+  byId("grid-head").replaceChildren(line);
+}
+
+// First click: the direction that is asked for most; second: the other; third: as measured.
+function sortBy(at) {
+  const first = grid.columns[at].kind === "metric" || grid.columns[at].kind === "ratio" || grid.columns[at].kind === "notes";
+  if (state.sort !== at) { state.sort = at; state.down = first; }
+  else if (state.down === first) state.down = !first;
+  else state.sort = null;
+  drawHead();
+  refresh();
+  const again = document.querySelector(`[data-column="${at}"]`);
+  if (again) again.focus();
+}
+
+function drawFacets() {
+  const t = page.table;
+  const host = byId("facets");
+  host.replaceChildren();
+  const add = (name, title, values) => {
+    const options = [["", `any ${title}`], ...values];
+    host.append(select(title, options, state.facets[name] || "", (value) => setFacet(name, value)));
+  };
+  for (const name of ["suite", "name", "stage", "framework", "runtime", "device", "dtype", "environment"]) {
+    const values = t.words[name];
+    if (values.length > 1 && values.length <= 1000) {
+      const ordered = [...values].sort(natural.compare);
+      add(name, name === "name" ? "benchmark" : name, ordered.map((value) => [value, value || "none"]));
+    }
+  }
+  if (t.comparisons.length) {
+    if (t.comparisons.length > 1) {
+      host.append(select("comparison", [[-1, "any comparison"], ...t.comparisons.map((each, at) => [at, `${each.base} → ${each.new}`])],
+        state.comparison, (value) => { state.comparison = Number(value); refresh(); }));
+    }
+    add("verdict", "verdict", ["slower", "faster", "same", "unknown"].map((each) => [each, each]));
+  }
+  if (t.outcomes.length > 1) add("outcome", "outcome", t.outcomes.map((each) => [each, each.replace(/_/g, " ")]));
+  if (t.codes.length) add("warning", "warning", [["any", "some warning"], ...t.codes.map((each) => [each, each])]);
+}
+
+function setFacet(name, value) {
+  if (value) state.facets[name] = value;
+  else delete state.facets[name];
+  refresh();
+}
+
+function clearFilters() {
+  state.search = "";
+  state.facets = {};
+  byId("search").value = "";
+  drawFacets();
+  refresh();
+}
+
+function refresh() {
+  const column = state.sort === null ? null : grid.columns[state.sort];
+  grid.shown = sorted(matching(state), column, state.down, state.comparison);
+  grid.current = 0;
+  const total = rows.count;
+  byId("shown").textContent = grid.shown.length === total
+    ? plural(total, "case") : `${grouped(String(grid.shown.length))} of ${plural(total, "case")}`;
+  byId("clear").hidden = !state.search && !Object.keys(state.facets).length;
+  byId("grid").setAttribute("aria-rowcount", grid.shown.length + 1);
+  byId("grid-body").scrollTop = 0;
+  drawRows();
+}
+
+function drawRows() {
+  const body = byId("grid-body"), space = byId("grid-space");
+  space.style.height = `${grid.shown.length * grid.height}px`;
+  const first = Math.max(0, Math.floor(body.scrollTop / grid.height) - 4);
+  const last = Math.min(grid.shown.length, Math.ceil((body.scrollTop + body.clientHeight) / grid.height) + 4);
+  const lines = [];
+  for (let at = first; at < last; at++) lines.push(drawRow(at));
+  if (!grid.shown.length) lines.push(make("p", { class: "empty" }, "No case fits."));
+  space.replaceChildren(...lines);
+  const active = document.activeElement === body && grid.shown.length;
+  if (active) body.setAttribute("aria-activedescendant", `line-${grid.current}`);
+  else body.removeAttribute("aria-activedescendant");
+}
+
+function drawRow(at) {
+  const row = grid.shown[at];
+  const current = at === grid.current && document.activeElement === byId("grid-body");
+  const line = make("div", {
+    role: "row", class: current ? "line current" : "line", id: `line-${at}`,
+    "data-at": at, "data-row": row, "aria-rowindex": at + 2,
+  });
+  line.style.top = `${at * grid.height}px`;
+  line.append(...grid.columns.map((column) => drawCell(row, column)));
+  return line;
+}
+
+function drawCell(row, column) {
+  const cell = make("div", { role: "gridcell", class: column.number ? `number ${column.kind}` : column.kind });
+  if (column.kind === "case") cell.append(caseName(row));
+  else if (column.kind === "environment") cell.append(facet(row, "environment"));
+  else if (column.kind === "metric") drawMetric(cell, row, column);
+  else if (column.kind === "ratio") drawRatio(cell, row);
+  else drawNotes(cell, row);
+  return cell;
+}
+
+function caseName(row) {
+  const axes = labelsOf(row).map(([axis, value]) => `${axis}=${labelText(value)}`).join(", ");
+  return make("span", { class: "name", title: page.table.ids[row] },
+    make("span", { class: "dim" }, `${facet(row, "suite")}/`),
+    make("b", {}, facet(row, "name")),
+    axes ? make("span", { class: "axes" }, `[${axes}]`) : null,
+    make("span", { class: "dim" }, `/${facet(row, "stage")}`));
+}
+
+function drawMetric(cell, row, column) {
+  const values = page.table.values[column.metric];
+  const unit = page.table.metrics[column.metric].unit;
+  cell.dataset.label = column.title;
+  if (values.out[row] < 0) return;
+  if (values.out[row] > 0) {
+    const outcome = page.table.outcomes[values.out[row]];
+    cell.append(make("span", { class: outcome === "unsupported" ? "muted" : "bad" }, outcome.replace(/_/g, " ")));
+    return;
+  }
+  const wide = halfWidth(values.e[row], values.lo[row], values.hi[row]);
+  const digits = wide !== null && wide > 0 && wide < 0.005 ? 4 : 3;
+  cell.append(make("span", { class: "value" }, formatValue(values.e[row], unit, digits)));
+  if (wide) cell.append(make("span", { class: "wide" }, ` ± ${formatPercent(wide)}`));
+}
+
+function drawRatio(cell, row) {
+  const entry = entryOf(row, state.comparison);
+  if (!entry) return;
+  const verdict = verdictOf(entry);
+  const metric = page.table.metrics[entry[1]];
+  cell.classList.add(verdict);
+  if (entry[2] !== null) cell.append(whisker(entry), make("span", { class: "value" }, formatChange(entry[2])));
+  cell.append(make("span", { class: "verdict" }, ` ${SIGNS[verdict]} ${verdictWord(verdict, metric.unit)}`));
+}
+
+// The interval as a small picture: the line in the middle is "no change", the edges ±20 %.
+function whisker(entry) {
+  const reach = Math.log(1.2), width = 64, middle = width / 2;
+  const at = (ratio) => middle + Math.max(-1, Math.min(1, Math.log(ratio) / reach)) * (middle - 4);
+  const picture = draw("svg", { width, height: 16, class: "whisker", "aria-hidden": "true" });
+  picture.append(draw("line", { class: "one", x1: middle, x2: middle, y1: 1, y2: 15 }));
+  if (entry[3] && entry[4]) {
+    picture.append(draw("line", { class: "span", x1: at(entry[3]), x2: Math.max(at(entry[4]), at(entry[3]) + 1), y1: 8, y2: 8 }));
+  }
+  picture.append(draw("circle", { cx: at(entry[2]), cy: 8, r: 3 }));
+  return picture;
+}
+
+function drawNotes(cell, row) {
+  const codes = warningsOf(row);
+  const outcome = outcomeOf(row);
+  if (outcome !== "ok") {
+    const at = page.table.values.findIndex((values) => values.out[row] > 0);
+    const reason = at < 0 ? "" : page.table.reasons[page.table.values[at].why[row]] || "";
+    cell.append(make("span", { class: "muted", title: reason }, reason));
+  } else if (codes.length) {
+    cell.append(make("span", { class: "warn" }, `! ${codes.join(", ")}`));
+  }
+}
+
+function moveInTable(event) {
+  const body = byId("grid-body");
+  const screen = Math.max(1, Math.floor(body.clientHeight / grid.height) - 1);
+  const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: screen, PageUp: -screen, Home: -Infinity, End: Infinity };
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    if (grid.shown.length) openCase(grid.shown[grid.current]);
+    return;
+  }
+  if (!(event.key in steps)) return;
+  event.preventDefault();
+  goTo(Math.max(0, Math.min(grid.shown.length - 1, grid.current + steps[event.key])));
+}
+
+function goTo(at) {
+  const body = byId("grid-body");
+  grid.current = at;
+  const top = at * grid.height;
+  if (top < body.scrollTop) body.scrollTop = top;
+  else if (top + grid.height > body.scrollTop + body.clientHeight) {
+    body.scrollTop = top + grid.height - body.clientHeight;
+  }
+  drawRows();
+}

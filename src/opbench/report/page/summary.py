@@ -1,0 +1,212 @@
+"""The top of the page: what a reader should know before reading any row.
+
+Written into the HTML itself, so that it stands there before any script runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+from opbench.analyse.compare import Comparison
+from opbench.analyse.history import hardware_of
+from opbench.analyse.points import packages_of, part
+from opbench.report.comparison import SIGNS, change_text, word
+from opbench.report.page.table import Place, Row, place_of
+from opbench.report.units import format_percent
+from opbench.store.records import RunRecord
+
+#: Changes, reasons and kinds of warnings listed at the top; the table has them all.
+LISTED = 6
+
+
+@dataclass(frozen=True)
+class Tile:
+    label: str
+    value: str
+    #: Of the style sheet: how it is coloured. Empty for neutral.
+    kind: str = ""
+    sign: str = ""
+    #: What the table is filtered by when it is clicked: `verdict:slower`.
+    filter: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One remark, and the row it leads to."""
+
+    text: str
+    name: str = ""
+    row: int | None = None
+    kind: str = ""
+    sign: str = ""
+    filter: str = ""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    base: str
+    new: str
+    tiles: list[Tile]
+    changed: list[Line]
+    more: int
+    means: list[str]
+    alone: list[str]
+
+
+@dataclass(frozen=True)
+class Summary:
+    title: str
+    facts: list[tuple[str, str]]
+    tiles: list[Tile]
+    verdicts: list[Verdicts] = field(default_factory=list)
+    problems: list[Line] = field(default_factory=list)
+    warnings: list[Line] = field(default_factory=list)
+
+
+def summary(
+    run: RunRecord,
+    rows: Sequence[Row],
+    environments: Mapping[str, dict[str, Any]],
+    comparisons: Sequence[Comparison],
+    places: Mapping[Place, int],
+) -> Summary:
+    return Summary(
+        title=run.name or f"Run {run.id}",
+        facts=_facts(run, environments),
+        tiles=_tiles(rows),
+        verdicts=[_verdicts(found, places) for found in comparisons if found.rows],
+        problems=_problems(rows),
+        warnings=_warnings(rows),
+    )
+
+
+def moment(seconds: float | None) -> str:
+    if not seconds:
+        return ""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _facts(
+    run: RunRecord, environments: Mapping[str, dict[str, Any]]
+) -> list[tuple[str, str]]:
+    packages: dict[str, str] = {}
+    for facts in environments.values():
+        interpreter = part(facts, "interpreter")
+        packages |= packages_of(interpreter) if len(environments) == 1 else {}
+    dirty = " + changes" if part(run.machine, "git").get("dirty") else ""
+    shown = ("torch", "jax", "onnxruntime", "mxnet", "numpy", "opacus")
+    told = [
+        ("run", run.id if run.name else ""),
+        ("measured", moment(run.created)),
+        ("status", "" if run.status == "finished" else run.status),
+        ("machine", hardware_of(run.machine)),
+        ("packages", ", ".join(f"{n} {packages[n]}" for n in shown if n in packages)),
+        ("commit", f"{run.commit[:12]}{dirty}" if run.commit else ""),
+        ("command", run.command),
+    ]
+    return [(name, value) for name, value in told if value]
+
+
+def _tiles(rows: Sequence[Row]) -> list[Tile]:
+    outcomes: dict[str, int] = {}
+    warned = 0
+    for row in rows:
+        worst = next((s.result.outcome for s in row.results.values() if not s.result.ok), "ok")
+        outcomes[worst] = outcomes.get(worst, 0) + 1
+        warned += any(stored.result.warnings for stored in row.results.values())
+    tiles = [Tile("case" if len(rows) == 1 else "cases", f"{len(rows):,}")]
+    for outcome, count in sorted(outcomes.items(), key=lambda item: -item[1]):
+        if outcome != "ok":
+            kind = "muted" if outcome == "unsupported" else "bad"
+            label = outcome.replace("_", " ")
+            tiles.append(Tile(label, f"{count:,}", kind, "×", f"outcome:{outcome}"))
+    if warned:
+        tiles.append(Tile("with a warning", f"{warned:,}", "warn", "!", "warning:any"))
+    return tiles
+
+
+def _verdicts(found: Comparison, places: Mapping[Place, int]) -> Verdicts:
+    counts = {verdict: len(found.of(verdict)) for verdict in ("slower", "faster", "same", "unknown")}
+    units = {row.unit for row in found.rows}
+    names = {"slower": "slower", "faster": "faster"}
+    if units and units <= {"bytes"}:
+        names = {"slower": "larger", "faster": "smaller"}
+    changed = sorted(
+        (row for row in found.rows if row.verdict in ("slower", "faster")),
+        # What has no ratio (from nothing to something) is the largest of changes.
+        key=lambda row: -max(row.value, 1 / row.value) if row.value else float("-inf"),
+    )
+    lines = [
+        Line(
+            text=(change_text(row) or row.reason)
+            + (f" {row.metric}" if len({r.metric for r in found.rows}) > 1 else ""),
+            name=row.case_id,
+            row=places.get(place_of(row.new)) if row.new else None,
+            kind=row.verdict,
+            sign=f"{SIGNS[row.verdict]} {word(row)}",
+        )
+        for row in changed[:LISTED]
+    ]
+    means = [
+        f"{mean.metric}: × {mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}] "
+        f"over {mean.cases:,} cases"
+        for mean in found.means
+        if mean.cases > 1
+    ]
+    alone = [
+        f"{len(ids):,} only in {name}, e.g. {ids[0]}"
+        for name, ids in ((found.base, found.only_base), (found.new, found.only_new))
+        if ids
+    ]
+    tiles = [
+        Tile(names.get(name, name), f"{count:,}", name, SIGNS[name], f"verdict:{name}")
+        for name, count in counts.items()
+    ]
+    return Verdicts(found.base, found.new, tiles, lines, len(changed) - len(lines), means, alone)
+
+
+def _problems(rows: Sequence[Row]) -> list[Line]:
+    """Each reason once, with how many cases it stopped; what is merely unsupported comes last."""
+    by_reason: dict[tuple[str, str], list[int]] = {}
+    for index, row in enumerate(rows):
+        for stored in row.results.values():
+            result = stored.result
+            if not result.ok:
+                by_reason.setdefault((result.outcome, result.outcome_text), []).append(index)
+    ordered = sorted(
+        by_reason.items(), key=lambda item: (item[0][0] == "unsupported", -len(item[1]))
+    )
+    lines = []
+    for (outcome, text), found in ordered[:LISTED]:
+        count = len(set(found))
+        more = f" and {count - 1:,} more" if count > 1 else ""
+        kind = "muted" if outcome == "unsupported" else "bad"
+        lines.append(Line(text, rows[found[0]].case.id + more, found[0], kind, "×"))
+    if len(ordered) > LISTED:
+        lines.append(Line(f"{len(ordered) - LISTED:,} more reasons in the table below"))
+    return lines
+
+
+def _warnings(rows: Sequence[Row]) -> list[Line]:
+    by_code: dict[str, tuple[str, set[int]]] = {}
+    for index, row in enumerate(rows):
+        for stored in row.results.values():
+            for warning in stored.result.warnings:
+                _, found = by_code.setdefault(warning.code, (warning.text, set()))
+                found.add(index)
+    total = max(len(rows), 1)
+    return [
+        Line(
+            text=f"e.g. {rows[min(found)].case.id}: {text}",
+            name=f"{code}: {len(found):,} case{'s' if len(found) > 1 else ''} "
+            f"({format_percent(len(found) / total)})",
+            row=min(found),
+            kind="warn",
+            sign="!",
+            filter=f"warning:{code}",
+        )
+        for code, (text, found) in sorted(by_code.items(), key=lambda item: -len(item[1][1]))
+    ]
