@@ -19,12 +19,13 @@ class Domain:
     The kinds: `normal`, `uniform` (low, high), `integers` (low, high), `zeros`, `ones`, `signs` (-1
     or 1), `spd` (…, n, n: symmetric positive definite, well conditioned), `lower` (…, n, n: lower
     triangular with a diagonal from 1 to 2), `simplex` (the last axis is positive and sums to 1),
-    `permutation` (the last axis holds each of 0 … n-1 once).
+    `permutation` (the last axis holds each of 0 … n-1 once), `file` (the raw numbers in `path`).
     """
 
     kind: str = "normal"
     low: float = 0.0
     high: float = 1.0
+    path: str = ""
 
 
 NORMAL = Domain("normal")

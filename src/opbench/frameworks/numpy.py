@@ -61,8 +61,12 @@ class NumPy(Framework):
         if domain.kind in MADE:
             n = tensor.shape[-1] if tensor.shape else 1
             return MADE[domain.kind].format(shape=shape, dtype=dtype, n=n)
+        if domain.kind == "file":
+            return f"np.fromfile({domain.path!r}, dtype={dtype}).reshape({shape})"
         if domain.kind == "integers":
-            return f"rng.integers({int(domain.low)}, {int(domain.high)}, {shape}, dtype={dtype})"
+            numbers = f"rng.integers({int(domain.low)}, {int(domain.high)}, {shape}"
+            floats = "float" in tensor.dtype
+            return f"{numbers}).astype({dtype})" if floats else f"{numbers}, dtype={dtype})"
         if domain.kind == "uniform":
             return f"rng.uniform({domain.low}, {domain.high}, {shape}).astype({dtype})"
         return f"rng.standard_normal({shape}).astype({dtype})"

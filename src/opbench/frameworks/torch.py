@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from opbench.define.program import Program, Tensor, lines
 from opbench.frameworks.framework import Framework
@@ -88,6 +89,11 @@ class Torch(Framework):
         if domain.kind in MADE:
             text = MADE[domain.kind].format(
                 shape=shape, options=options, n=tensor.shape[-1] if tensor.shape else 1
+            )
+        elif domain.kind == "file":
+            text = (
+                f"torch.from_file({domain.path!r}, size={prod(tensor.shape)}, "
+                f'dtype=torch.{tensor.dtype}).reshape({shape}).to("{device}", copy=True)'
             )
         elif domain.kind == "integers" or whole:
             low, high = integer_range(tensor, domain.kind == "integers")

@@ -13,7 +13,7 @@ from opbench.define.operators.entry import ANY, FRAMEWORKS, SIZES, Operator, Val
 from opbench.define.operators.groups import groups_of
 from opbench.define.operators.programs import program
 from opbench.define.operators.scaling import fitted
-from opbench.define.program import Program
+from opbench.define.program import Domain, Program
 
 FORWARD, TRAINING = "forward", "forward_backward"
 STAGES = (FORWARD, "backward", TRAINING)
@@ -28,6 +28,9 @@ class OperatorDefinition(Definition):
     operator: Operator | None = None
     #: Parameters given in the place of those of the size class.
     given: tuple[tuple[str, Any], ...] = ()
+    #: What inputs are filled with in the place of their own domains, and how that is called.
+    domains: tuple[tuple[str, Domain], ...] = ()
+    initializer: str | None = None
 
     def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
         rest = {axis: values for axis, values in grid.items() if axis not in CHOOSING}
@@ -56,7 +59,7 @@ class OperatorDefinition(Definition):
     def one(
         self, stage: str, operator: Operator, values: Values, point: Point, context: Context
     ) -> Case:
-        made = program(operator, context.framework, values, context.device)
+        made = program(operator, context.framework, values, context.device, dict(self.domains))
         differentiable = any(each.grad for each in made.inputs)
         if not made.unsupported and stage != FORWARD and not differentiable:
             made = replace(made, unsupported=self.no_gradient(operator, context.framework.name))
@@ -98,7 +101,8 @@ class OperatorDefinition(Definition):
         return f"{operator.name} has no gradient"
 
     def labels_given(self) -> dict[str, Label]:
-        return {name: shape_text(value) for name, value in self.given}
+        chosen = {} if self.initializer is None else {"initializer": self.initializer}
+        return {**{name: shape_text(value) for name, value in self.given}, **chosen}
 
     def formed(self, entry: Operator, values: Values, point: Point) -> tuple[Operator, Values]:
         """The operator to run: the entry, or one of the parts of a fused one, at its shapes."""
@@ -127,9 +131,13 @@ def never(point: Point, context: Context) -> Program:
 
 
 def operator_definition(
-    operator: Operator, given: Mapping[str, Any] | None = None
+    operator: Operator,
+    given: Mapping[str, Any] | None = None,
+    domains: Mapping[str, Domain] | None = None,
+    initializer: str | None = None,
 ) -> OperatorDefinition:
-    """With `given`, parameters in the place of those of the size class."""
+    """With `given`, parameters in the place of those of the size class; with `domains`, other
+    values in the inputs, called `initializer`."""
     axes = {
         "op": Axis(
             (operator.name,),
@@ -150,6 +158,8 @@ def operator_definition(
         stages=STAGES,
         operator=operator,
         given=tuple((given or {}).items()),
+        domains=tuple((domains or {}).items()),
+        initializer=initializer,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from opbench.case import Work
@@ -25,8 +25,15 @@ WHOLE = integers(1, 100)
 FUNCTIONAL = "import torch.nn.functional as F"
 
 
-def program(operator: Operator, framework: Spelling, values: Values, device: str) -> Program:
-    """The forward statement with everything it needs; or why there is none."""
+def program(
+    operator: Operator,
+    framework: Spelling,
+    values: Values,
+    device: str,
+    domains: Mapping[str, Domain] | None = None,
+) -> Program:
+    """The forward statement with everything it needs; or why there is none. `domains` fill inputs,
+    by name, in the place of the entry's own."""
     call = operator.call(framework.name)
     reason = refusal(operator, call, framework.name, values, device)
     if reason or call is None:
@@ -42,7 +49,7 @@ def program(operator: Operator, framework: Spelling, values: Values, device: str
     uses_functional = framework.name.startswith("torch") and re.search(r"\bF\.", forward + setup)
     return Program(
         forward=assigned(forward),
-        inputs=tuple(tensor(each, values, differentiable) for each in operator.inputs),
+        inputs=tuple(tensor(each, values, differentiable, domains) for each in operator.inputs),
         globals=lines(FUNCTIONAL if uses_functional else "", call.globals),
         setup=setup,
         output=call.output,
@@ -99,14 +106,20 @@ def assigned(text: str) -> str:
     return f"y = {text}" if len(body) == 1 and isinstance(body[0], ast.Expr) else text
 
 
-def tensor(given: Input, values: Values, differentiable: bool) -> Tensor:
+def tensor(
+    given: Input,
+    values: Values,
+    differentiable: bool,
+    domains: Mapping[str, Domain] | None = None,
+) -> Tensor:
     dtype = given.dtype_at(values)
+    domain = (domains or {}).get(given.name) or given.domain_at(values)
     whole = "float" not in dtype
     return Tensor(
         name=given.name,
         shape=given.shape_at(values),
         dtype=dtype,
-        domain=whole_numbers(given.domain_at(values)) if whole else given.domain_at(values),
+        domain=whole_numbers(domain) if whole else domain,
         grad=given.grad and differentiable and not whole,
     )
 
