@@ -15,7 +15,7 @@ from opbench.case import Case, Label, Parity
 from opbench.define.captured import in_order, makers, runtimes, scale
 from opbench.define.captured.call import Call, Capture
 from opbench.define.captured.source import cold, hot, source_of, with_dtype, with_layout
-from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.define.definition import Axis, Context, DefineError, Definition, Point
 from opbench.define.program import Program, lines
 
 #: An axis at this value is as it was captured.
@@ -240,6 +240,23 @@ def definitions(capture: Capture) -> list[Definition]:
             )
         )  # fmt: skip
     return found
+
+
+def costliest(definitions: Sequence[Definition], share: float) -> list[Definition]:
+    """The captured calls that make up this share of the captured time; everything else stays."""
+    calls = {d.call.index: d.call for d in definitions if isinstance(d, CapturedCall)}
+    total = sum(call.time for call in calls.values())
+    if not calls:
+        raise DefineError("--top chooses among captured calls: opbench run FILE.jsonl --top 95%")
+    if not total:
+        raise DefineError("--top needs times, and this was captured without timing")
+    chosen, spent = set(), 0.0
+    for call in sorted(calls.values(), key=lambda call: -call.time):
+        if spent >= share * total:
+            break
+        chosen.add(call.index)
+        spent += call.time
+    return [d for d in definitions if not isinstance(d, CapturedCall) or d.call.index in chosen]
 
 
 def phases_in_order(capture: Capture) -> tuple[str, ...]:

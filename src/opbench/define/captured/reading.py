@@ -399,3 +399,13 @@ def pair_of(value: Any) -> tuple[int, int]:
     if not isinstance(value, list) or len(value) != 2:
         raise Wrong("at: pairs of a position and a number")
     return whole(value[0], "at"), whole(value[1], "at", least=None)
+
+
+def schemas(path: Path | str) -> dict[str, str]:
+    """The schemas that a capture tells of its operators."""
+    found = {}
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        content = json.loads(line)
+        if "operator" in content and "schema" in content:
+            found[content["operator"]] = content["schema"]
+    return found

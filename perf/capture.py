@@ -1,0 +1,142 @@
+"""Capture and replay on three models: overhead, completeness, fidelity, speed, foretelling."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from perf.capture_train import SIZES
+
+TITLE = "Capture and replay"
+
+TRAIN = Path(__file__).with_name("capture_train.py")
+
+#: Model → the axes that are probed, and a size nobody captured at.
+PROBES = {
+    "resnet": ({"batch": 16}, {"batch": 24}),
+    "bert": ({"batch": 16, "size": 256}, {"batch": 12, "size": 192}),
+    "lstm": ({"batch": 32}, {"batch": 24}),
+}
+
+
+def measure(quick: bool = False) -> str:
+    models = ("lstm",) if quick else tuple(SIZES)
+    rows = []
+    remarks = []
+    for model in models:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{model}.jsonl"
+            captured = capture(model, path)
+            slow = checked("overhead", model, 5 if quick else 20)
+            counted = checked("counts", model, 0)
+            replayed = replay(path)
+            foretold = foretell(model, Path(folder))
+        batch, size = SIZES[model]
+        rows.append(
+            f"| {model} ({batch} × {size}) | {captured['calls']} | {captured['unique']} | "
+            f"{captured['bytes'] / 1000:.0f} kB | {mark(slow['ratio'], 0, 1.3):} | "
+            f"{replayed['ok']} of {replayed['all']} | {mark(replayed['order'], 0.9, 1.1)} | "
+            f"{replayed['hot']:.2f} | {replayed['seconds']:.0f} s | "
+            f"{counted['captured']} / {counted['profiled']} | {foretold} |"
+        )
+        if counted["differences"]:
+            told = ", ".join(f"{n} {a}/{b}" for n, (a, b) in counted["differences"].items())
+            remarks.append(f"{model}, captured/profiled: {told}.")
+        remarks += [f"{model}, not replayed: {reason}" for reason in replayed["missing"]]
+        print(rows[-1], flush=True)
+    head = (
+        "| model | calls per step | unique | file | step captured / plain (≤ 1.3) | replayed | "
+        "Σ in order / step (0.9–1.1) | Σ hot / step | replay takes (≤ 60 s) | "
+        "captured / profiler | foretold exactly |\n" + "|---|" * 1 + "--:|" * 10
+    )
+    return "\n".join([head, *rows, "", *remarks])
+
+
+def mark(value: float, low: float, high: float) -> str:
+    return f"{value:.2f}" + ("" if low <= value <= high else " (missed)")
+
+
+def opbench(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "opbench.cli.main", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr)
+    return done
+
+
+def capture(model: str, path: Path, *options: str, batch: int = 0, size: int = 0) -> dict[str, Any]:
+    from opbench.define.captured.reading import read
+
+    usual = SIZES[model]
+    words = ["--batch", batch or usual[0], "--size", size or usual[1], "--steps", 20]
+    opbench("capture", "--steps", "4", *options, "-o", path, TRAIN, model, *words)
+    found = read(path)
+    return {
+        "unique": len(found.calls),
+        "calls": sum(call.count for call in found.calls) // found.steps,
+        "bytes": path.stat().st_size,
+    }
+
+
+def checked(what: str, model: str, rounds: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "perf.capture_checks", what, model, str(rounds)]
+    folder = Path(__file__).parent.parent
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def replay(path: Path) -> dict[str, Any]:
+    """`opbench run FILE` as it is; what it takes, and what it explains."""
+    from opbench.analyse.captured import fidelity, replay_of
+    from opbench.api import execute
+    from opbench.define.captured.reading import read
+
+    began = time.monotonic()
+    finished = execute([str(path)], {}, save=False)
+    seconds = time.monotonic() - began
+    found = replay_of(read(path), finished.results)
+    hot, order = fidelity(found, "hot"), fidelity(found, "order")
+    assert hot is not None, "nothing was replayed"
+    return {
+        "seconds": seconds,
+        "ok": sum(one.result.ok for one in found.calls),
+        "all": len(found.calls),
+        "hot": hot.total.ratio or 0.0,
+        "order": (order.total.ratio or 0.0) if order else 0.0,
+        "missing": [f"{call.name}: {reason}" for call, reason in hot.missing],
+    }
+
+
+def foretell(model: str, folder: Path) -> str:
+    """Calls of a step at a size nobody captured, foretold and then captured: how many agree?"""
+    from opbench.define.captured.reading import read
+    from opbench.define.captured.scale import Unfit, capture_at
+
+    probes, unseen = PROBES[model]
+    words = [word for axis, size in probes.items() for word in ("--probe", f"{axis}={size}")]
+    base, there = folder / "base.jsonl", folder / "there.jsonl"
+    capture(model, base, *words)
+    capture(model, there, **unseen)
+    known = read(base)
+    try:
+        foretold = capture_at(known, {a: unseen[a] for a in known.probes})
+    except Unfit as error:
+        return f"refused: {error}"
+    actual = read(there)
+    same = sum(
+        told(foretold, a.call) == told(actual, b.call) for a, b in zip(foretold.order, actual.order)
+    )
+    return f"{same} of {len(actual.order)}"
+
+
+def told(found: Any, index: int) -> tuple[Any, ...]:
+    """What must be equal: the operator, every shape, stride and integer, every result."""
+    call = found.calls[index]
+    return (call.operator, call.overload, call.signature(),
+            [t.steps for t in call.tensors], [o.text for o in call.outputs])  # fmt: skip

@@ -1,0 +1,119 @@
+"""`python -m opbench.capture.launch OPTIONS SCRIPT ARGS…`: runs a script as Python would, recorded.
+
+The script needs no edit. Recording begins when it has imported torch, so that what it does before
+that (setting environment variables, say) works as ever.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import json
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+
+class WhenTorchIsImported(importlib.abc.MetaPathFinder):
+    """Calls `then` once, as soon as the script has imported torch."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self.then = then
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        if spec is None or spec.loader is None:
+            return spec
+        original = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            original(module)
+            self.then()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+class Launch:
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        self.recorder: Any = None
+
+    def start(self) -> None:
+        if self.options.get("level") == "api":
+            from opbench.capture import api_calls
+
+            api_calls.start(self.options["path"], self.options)
+            self.recorder = api_calls
+            return
+        from opbench.capture.record import recorder
+
+        wanted = ("path", "steps", "calls", "values", "timing", "sizes", "stop", "source")
+        chosen = {name: self.options[name] for name in wanted if name in self.options}
+        self.recorder = recorder(auto=True, **chosen).start()
+
+    def run(self, words: list[str]) -> int:
+        module = self.options.get("module")
+        finder = WhenTorchIsImported(self.start)
+        sys.meta_path.insert(0, finder)
+        code: Any = 0
+        try:
+            if module:
+                sys.argv = [module, *words]
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
+            else:
+                script, *rest = words
+                sys.argv = [script, *rest]
+                sys.path[0] = str(Path(script).resolve().parent)
+                runpy.run_path(script, run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+        except BaseException as error:
+            print_as_python_would(error)
+            code = 130 if isinstance(error, KeyboardInterrupt) else 1
+        finally:
+            if self.recorder is not None:
+                self.recorder.finish()
+        self.tell()
+        if isinstance(code, str):
+            print(code, file=sys.stderr)
+        return code if isinstance(code, int) else 0 if code is None else 1
+
+    def tell(self) -> None:
+        """What became of the recording, for the command that started us."""
+        told: dict[str, Any] = {"torch": "torch" in sys.modules}
+        if self.options.get("level") == "api":
+            told["written"] = Path(self.options["path"]).is_file()
+        for name in ("_steps", "_calls", "written"):
+            told.setdefault(name.lstrip("_"), getattr(self.recorder, name, 0))
+        Path(self.options["report"]).write_text(json.dumps(told), encoding="utf-8")
+
+
+def print_as_python_would(error: BaseException) -> None:
+    """The traceback from the script's own first frame on."""
+    first: TracebackType | None = error.__traceback__
+    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    while first is not None and first.tb_frame.f_code.co_filename in ours:
+        first = first.tb_next
+    traceback.print_exception(type(error), error, first)
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    pid = os.getpid()
+    code = Launch(options).run(sys.argv[2:])
+    if os.getpid() == pid:
+        sys.stdout.flush()
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""`opbench capture script.py args…`: record the operator calls of a training script, unedited."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from opbench.define.definition import DefineError
+
+
+class CaptureCommand(TyperCommand):
+    """What follows the script, or `-m MODULE`, belongs to the script."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "-m" in args and "--" not in args:
+            index = args.index("-m") + 2
+            if not any(word.endswith(".py") for word in args[: index - 2]):
+                args = [*args[:index], "--", *args[index:]]
+        return super().parse_args(ctx, args)
+
+
+SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+
+
+def capture(
+    words: list[str] = typer.Argument(None, metavar="SCRIPT.py [ARGS]...", show_default=False),
+    module: str = typer.Option(None, "-m", metavar="MODULE", help="Run a module, as python -m."),
+    output: Path = typer.Option(
+        Path("opbench-capture.jsonl"), "-o", "--output", metavar="FILE", help="The file to write."
+    ),
+    steps: str = typer.Option(
+        None,
+        metavar="3-4",
+        help="Optimizer steps to record, from 1. [default: 2]",
+    ),
+    calls: str = typer.Option(
+        None, metavar="3-4", help="For inference: calls of the model to record, from 1."
+    ),
+    values: bool = typer.Option(
+        True, "--values/--no-values", help="Keep small integers and masks, or only ranges."
+    ),
+    timing: bool = typer.Option(
+        None, "--timing/--no-timing", help="Time each call. [default: on the CPU]"
+    ),
+    stop: bool = typer.Option(False, "--stop", help="End the script when the window is over."),
+    probe: list[str] = typer.Option(
+        [], "--probe", metavar="AXIS=SIZE", help="Run again at this size, to foretell others."
+    ),
+    size: list[str] = typer.Option(
+        [], "--size", metavar="AXIS=SIZE", help="The base size of an axis written {axis}."
+    ),
+    level: str = typer.Option(
+        "operators", metavar="operators|api", help="Operators, or modules and Python functions."
+    ),
+) -> int:
+    """Record the operators of a training step: forward, backward, optimizer and data."""
+    from opbench.capture.probing import base_sizes, parse_sizes, words_at
+
+    words = list(words or [])
+    if not module and not words:
+        raise DefineError("name the script to run: opbench capture train.py, or -m MODULE")
+    if not module and not Path(words[0]).is_file():
+        raise DefineError(f"there is no script {words[0]}")
+    if level not in ("operators", "api"):
+        raise DefineError(f"there is no level '{level}'; there is operators, api")
+    check_window(steps, calls)
+    given, probes = parse_sizes(size, "--size"), parse_sizes(probe, "--probe")
+    sizes = base_sizes(words, given, probes)
+    options: dict[str, Any] = {
+        "steps": steps,
+        "calls": calls,
+        "values": values,
+        "timing": timing,
+        "stop": stop,
+        "module": module,
+        "level": level,
+        "source": module or Path(words[0]).name,
+    }
+    code, told = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
+    check(told, steps, calls, output)
+    if probes:
+        learn(words, sizes, probes, options, output)
+    if told.get("written") and level == "operators":
+        print(summary(output))
+    return code
+
+
+def check_window(steps: str | None, calls: str | None) -> None:
+    """The mistakes of a window, before anything is run."""
+    from opbench.capture.record import parse_span
+
+    if steps and calls:
+        raise DefineError("a window is given in steps or in calls, not in both")
+    for text in (steps, calls):
+        if text:
+            parse_span(text)
+
+
+def launch(words: list[str], options: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Run the script in an interpreter of its own; (its exit code, what became of the capture)."""
+    path = Path(options["path"]).absolute()
+    with tempfile.TemporaryDirectory(prefix="opbench-capture-") as folder:
+        report = Path(folder) / "report.json"
+        given = {k: v for k, v in options.items() if v is not None}
+        given |= {"path": str(path), "report": str(report)}
+        command = [sys.executable, "-m", "opbench.capture.launch", json.dumps(given), *words]
+        code = subprocess.run(command).returncode
+        try:
+            told = json.loads(report.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            told = {}
+    return code, told
+
+
+def check(told: dict[str, Any], steps: str | None, calls: str | None, output: Path) -> None:
+    if told.get("written"):
+        return
+    if not told:
+        raise DefineError("the script's process ended before the capture could be written")
+    if not told.get("torch"):
+        raise DefineError("the script never imported torch, so there was nothing to capture")
+    seen = f"{told.get('steps', 0)} optimizer steps and {told.get('calls', 0)} calls of its model"
+    asked = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
+    raise DefineError(f"the script ended after {seen}, before {asked} could be captured")
+
+
+def learn(
+    words: list[str],
+    sizes: dict[str, int],
+    probes: dict[str, int],
+    options: dict[str, Any],
+    output: Path,
+) -> None:
+    """Capture each probe, and write what they tell into the file."""
+    from opbench.capture.probing import words_at
+    from opbench.define.captured.reading import read, schemas
+    from opbench.define.captured.scale import Unfit, combined
+    from opbench.define.captured.writing import write
+
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="opbench-probe-") as folder:
+        for axis, size in probes.items():
+            path = Path(folder) / f"{axis}.jsonl"
+            print(f"probing {axis}={size}", file=sys.stderr)
+            at = words_at(words, sizes, {axis: size})
+            _, told = launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
+            check(told, options["steps"], options["calls"], path)
+            found[axis] = (size, read(path))
+    try:
+        whole = combined(read(output), found)
+    except Unfit as error:
+        raise DefineError(f"{output} holds the base size only: {error}") from None
+    write(whole, output, schemas(output))
+
+
+def summary(path: Path) -> str:
+    from opbench.define.captured.reading import read
+    from opbench.report.units import format_value
+
+    found = read(path)
+    each = {
+        phase: sum(call.counts.get(phase, 0) for call in found.calls) // found.steps
+        for phase in found.phases
+    }
+    parts = ", ".join(f"{count} {phase}" for phase, count in each.items())
+    size = format_value(path.stat().st_size, "bytes")
+    unit = "calls of the model" if str(found.header.get("window")).startswith("calls") else "steps"
+    return (
+        f"{path}: {len(found.calls)} unique calls; {sum(each.values())} per step ({parts}); "
+        f"{found.steps} {unit if found.steps > 1 else unit.rstrip('s')}, {size}. "
+        f"Next: opbench run {path}"
+    )

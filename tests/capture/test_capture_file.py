@@ -1,0 +1,185 @@
+"""The file of a capture: what was written is read again, and what is wrong is told by its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from opbench.define.captured.call import Call, Capture, Special, Step, TensorSpec
+from opbench.define.captured.reading import BadCapture, parse, read
+from opbench.define.captured.writing import lines, write
+
+HEADER = {"opbench": "capture", "version": 1, "steps": 1, "threads": 1, "device": "cpu"}
+ADD = {"call": "aten::add.Tensor", "args": [{"t": "float32[2,3]"}, {"t": "float32[2,3]"}],
+       "count": {"forward": 1}}  # fmt: skip
+
+
+def text(*contents: object) -> list[str]:
+    return [each if isinstance(each, str) else json.dumps(each) for each in contents]
+
+
+def an_example() -> Capture:
+    weight = TensorSpec("float32", (4, 3), (1, 4), values=(-2.5, 2.5, 0.0, 1.0, 0.25))
+    index = TensorSpec("int64", (3,), values={"is": [2, 0, 1]})
+    mask = TensorSpec("bool", (2, 2), values={"bits": "0110"})
+    view = TensorSpec("float32", (2,), offset=4, alias=0)
+    calls = (
+        Call(0, "aten::index_add_", "default", (weight, 0, index, view), {"alpha": 1},
+             writes=(0,), counts={"optimizer": 2}, seconds={"optimizer": 0.5},
+             modules=("layer.0",), apis=("torch.Tensor.index_add_",)),
+        Call(1, "aten::_to_copy", "default", (mask,),
+             {"dtype": Special("dtype", "float16"), "device": Special("device", "cuda:1"),
+              "memory_format": Special("memory_format", "channels_last")},
+             outputs=(TensorSpec("float16", (2, 2)),), counts={"forward": 1, "data": 1},
+             at={"batch": ((0, 4), (3, 8))}),
+        Call(2, "aten::foreach", "Lists", ([weight, view], [1.5, Special("float", "inf")], None),
+             counts={"backward": 3}),
+    )  # fmt: skip
+    order = (
+        Step(1, (0,), (1,), "data"),
+        Step(0, (2, 3, 2), (2,), "optimizer"),
+        Step(2, (2, 2), (), "backward"),
+    )
+    return Capture(calls, HEADER, order, {"flex": (2, "no operator")}, "step")
+
+
+def test_what_was_written_is_read_again(tmp_path):
+    capture = an_example()
+    write(capture, tmp_path / "step.jsonl", {"aten::_to_copy": "_to_copy(Tensor self) -> Tensor"})
+    assert read(tmp_path / "step.jsonl") == capture
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "a JSON object"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"call": NaN}', "NaN is not a JSON number"),
+        ({"what": 1}, "neither operator, call, order nor skipped"),
+        ({**ADD, "call": "os.system"}, "no operator's name"),
+        ({**ADD, "call": "aten::__class__"}, "no operator's name"),
+        ({**ADD, "call": "aten::add.__globals__"}, "no operator's name"),
+        ({**ADD, "call": "aten::add\nimport os"}, "no operator's name"),
+        ({**ADD, "call": "aten::from_file"}, "touches files"),
+        ({**ADD, "call": ["aten::add"]}, "no operator's name"),
+        ({**ADD, "args": [{"t": "float33[2]"}]}, "is no tensor"),
+        ({**ADD, "args": [{"t": "float32[2,-1]"}]}, "is no tensor"),
+        ({**ADD, "args": [{"t": "float32[" + "9" * 30 + "]"}]}, "no whole number"),
+        ({**ADD, "args": [{"t": "float32[4611686018427387904,4]"}]}, "larger than any memory"),
+        ({**ADD, "args": [{"t": "float32[2]", "s": [1, 1]}]}, "has 2 strides"),
+        ({**ADD, "args": [{"t": "float32[2]", "s": [-1]}]}, "less than 0"),
+        ({**ADD, "args": [{"t": "float32[2]", "a": 5}]}, "a later one"),
+        ({**ADD, "args": [{"t": "float32[2]", "d": "cpu'); import os"}]}, "is no device"),
+        ({**ADD, "args": [{"t": "int64[3]", "v": {"is": [1, 2]}}]}, "2 values for a tensor of 3"),
+        ({**ADD, "args": [{"t": "bool[3]", "v": {"bits": "01x"}}]}, "as many 0 and 1"),
+        ({**ADD, "args": [{"t": "int64[3]", "v": {"eval": "1"}}]}, "unknown eval"),
+        ({**ADD, "args": [{"t": "float32[3]", "v": [1]}]}, "2 to 7 numbers"),
+        ({**ADD, "args": [{"dtype": "os"}]}, "unknown dtype"),
+        ({**ADD, "args": [{"python": "1"}]}, "unknown python"),
+        ({**ADD, "args": [[[[[[1]]]]]]}, "nested too deeply"),
+        ({**ADD, "kwargs": {"a b": 1}}, "no name of an argument"),
+        ({**ADD, "count": {"forward": 0}}, "less than 1"),
+        ({**ADD, "count": {"sideways": 1}}, "no phase"),
+        ({"order": "0:0,1>2", "phases": [["forward", 1]]}, "there are 0"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_hostile_line_is_told_by_its_number(line, said):
+    with pytest.raises(BadCapture, match=r"file line 2: ") as error:
+        parse(text(HEADER, line, ADD), where="file")
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        ("0:0>1", "reads 2 tensors"),
+        ("7:0,1>2", "names call 7"),
+        ("0:0,x>2", "no CALL:READS>MAKES"),
+        ("0:0,1>2 0:0,1>2", "has 2 calls, its phases 1"),
+    ],
+)
+def test_an_order_must_fit_its_calls(order, said):
+    with pytest.raises(BadCapture, match="line 3: .*" + said):
+        parse(text(HEADER, ADD, {"order": order, "phases": [["forward", 1]]}))
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ({"results": []}, "begins with"),
+        ({**HEADER, "version": 2}, "version 2"),
+        ({**HEADER, "threads": "two"}, "no whole number"),
+        ({**HEADER, "sizes": {"a; b": 1}}, "no name for an axis"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(header, said):
+    with pytest.raises(BadCapture, match=said):
+        parse(text(header, ADD))
+
+
+def test_an_empty_file_and_one_without_calls(tmp_path):
+    for content, said in (("", "is empty"), (json.dumps(HEADER), "holds no call")):
+        (tmp_path / "c.jsonl").write_text(content)
+        with pytest.raises(BadCapture, match=said):
+            read(tmp_path / "c.jsonl")
+    (tmp_path / "c.jsonl").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadCapture, match="no text"):
+        read(tmp_path / "c.jsonl")
+    with pytest.raises(BadCapture, match="No such file"):
+        read(tmp_path / "missing.jsonl")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["t", "s", "v", "a", "o", "d", "dtype", "is"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(key=st.sampled_from([*ADD, "kwargs", "out", "at", "seconds", "modules"]), value=JSON)
+@settings(max_examples=300, deadline=None)
+def test_whatever_stands_in_a_line_ends_in_a_capture_or_in_one_line_of_advice(key, value):
+    try:
+        found = parse(text(HEADER, {**ADD, key: value}))
+    except BadCapture as error:
+        said = str(error)
+    else:
+        said = "line 2"
+        assert parse(text(*lines(found, {}))).calls == found.calls
+    assert "line 2" in said
+
+
+def test_the_command_line_tells_it_too(opbench_here, tmp_path):
+    (tmp_path / "bad.jsonl").write_text("\n".join(text(HEADER, ADD, {**ADD, "call": "no"})))
+    for command in ("run", "show"):
+        done = opbench_here(command, "bad.jsonl")
+        assert done.returncode == 2
+        assert "bad.jsonl line 3: 'no' is no operator's name" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_name_in_a_file_never_becomes_source(tmp_path):
+    """Whatever text a file holds, it is only ever a string in the source of a case."""
+    from opbench.define.captured.definition import definitions
+    from opbench.expand import expand
+
+    evil = "x')\nraise SystemExit('owned')\n('"
+    line = {**ADD, "args": [evil, {"t": "float32[2]"}], "modules": [evil], "api": [evil]}
+    order = {"order": "0:0>1", "phases": [["forward", 1]]}
+    capture = parse(text({**HEADER, "source": evil}, line, order), name=Path("step").stem)
+    for case in expand(definitions(capture)):
+        for source in (case.setup, case.stmt, case.before, case.globals):
+            tree = compile(source, "case", "exec")
+            assert "owned" not in tree.co_names
+            assert "SystemExit" not in tree.co_names
