@@ -74,8 +74,11 @@ class Warning:
 Key = tuple[str, str, str, str]
 
 
-def result_key(case_hash: str, metric: str, environment: str, fingerprint: str, policy: str) -> Key:
-    return (case_hash, metric, f"{environment}:{fingerprint}", policy)
+def result_key(
+    case_hash: str, metric: str, environment: str, fingerprint: str, policy: str, node: str = ""
+) -> Key:
+    place = f"{environment}:{fingerprint}{f'@{node}' if node else ''}"
+    return (case_hash, metric, place, policy)
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ class Result:
     #: Results with the same group had their blocks interleaved with each other in one run.
     group: str = ""
     created: float = 0.0
+    #: The node of a fleet it was measured on; nothing for a run on one machine.
+    node: str = ""
 
     @property
     def ok(self) -> bool:
@@ -128,7 +133,12 @@ class Result:
         The environment is in it by name and by content: two environments may be built alike.
         """
         return result_key(
-            self.case_hash, self.metric, self.environment, self.fingerprint, self.policy
+            self.case_hash,
+            self.metric,
+            self.environment,
+            self.fingerprint,
+            self.policy,
+            self.node,
         )
 
     def with_warning(self, code: str, text: str) -> Result:

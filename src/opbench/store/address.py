@@ -9,6 +9,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from opbench.store.errors import StoreError
+from opbench.store.masking import without_password
 
 DEFAULT_PATH = Path(".opbench") / "results.db"
 
@@ -42,7 +43,8 @@ def parse_address(text: str | Path | None) -> Address:
     if isinstance(text, Path) or "://" not in text:
         path = Path(text).expanduser()
         if path.suffix != ".db":
-            raise StoreError(f"store {str(text)!r} is not understood: {EXPECTED}")
+            shown = without_password(str(text))
+            raise StoreError(f"store {shown!r} is not understood: {EXPECTED}")
         return file_address(path)
     try:
         url = make_url(text)

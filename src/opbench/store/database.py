@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from opbench.store import sqlite_file
 from opbench.store.address import Address, parse_address
 from opbench.store.errors import StoreError
-from opbench.store.tables import APPLICATION, SCHEMA_VERSION, meta, metadata
+from opbench.store.schema import OlderSchema, build, check_version, found_version, migrate
+from opbench.store.server import check_privileges, refusal, server_engine
+from opbench.store.tables import SCHEMA_VERSION
 
 #: How long a writer waits for the others. One transaction takes about a millisecond, so this is
 #: reached only when a process is stopped in the middle of one.
@@ -41,12 +43,19 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """One transaction, committed at the end of the block and not before."""
+    def writing(self, statements: int = 2) -> Iterator[Connection]:
+        """One transaction, committed at the end of the block and not before.
+
+        On a server a block of one statement is a transaction by itself, without the two round
+        trips that begin and commit one.
+        """
         if self.readonly:
             raise StoreError(f"{self.address.place} is read-only: nothing can be written to it")
+        options: dict[str, Any] = {"opbench_writes": True}
+        if statements == 1 and self.address.path is None:
+            options["isolation_level"] = "AUTOCOMMIT"
         with self._explained("write"), self.engine.connect() as connection:
-            connection = connection.execution_options(opbench_writes=True)
+            connection = connection.execution_options(**options)
             with connection.begin():
                 yield connection
 
@@ -67,6 +76,8 @@ def explain(error: SQLAlchemyError, place: str, doing: str) -> str:
     said = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
     safe = "; results finished before this are safe" if doing == "write" else ""
     lower = said.lower()
+    if (refused := refusal(said, place)) is not None:
+        return refused + safe
     if "is full" in lower or "no space" in lower or "disk full" in lower:
         return (
             f"the disk is full: cannot write to {place}{safe}; make room, then continue with --cont"
@@ -91,11 +102,34 @@ def _open_file(address: Address, path: Path, create: bool) -> Database:
                 f"there is no store at {path}: `opbench run` makes one, or name it with --store"
             )
         sqlite_file.create(path, _build_file)
-    sqlite_file.inspect(path)
     writable = _may_write(path) and _may_write(path.absolute().parent)
+    older = None
+    try:
+        sqlite_file.inspect(path)
+    except OlderSchema as error:
+        if not writable:
+            raise
+        older = error.found
     if create and not writable:
         raise StoreError(f"{path} is read-only: no results could be written to it")
-    return Database(address, _file_engine(address, path, writable), readonly=not writable)
+    database = Database(address, _file_engine(address, path, writable), readonly=not writable)
+    if older is not None:
+        _bring_up_to_date(database)
+    return database
+
+
+def _bring_up_to_date(database: Database) -> None:
+    """A file is one person's: it follows the opbench that opens it. (A server is a team's, and
+    changes when somebody says so.)"""
+    with database.writing() as connection:
+        # Looked at again under the lock: another process may have been quicker.
+        found = found_version(connection, database.address.place) or 0
+        if found < SCHEMA_VERSION:
+            migrate(connection, found)
+            sqlite_file.mark(connection)
+    with closing(database.engine.raw_connection()) as raw:
+        # The header is read from the file itself, so it must not wait in the log.
+        raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def _may_write(path: Path) -> bool:
@@ -136,7 +170,7 @@ def _build_file(path: Path) -> None:
     )
     try:
         with engine.begin() as connection:
-            _build(connection)
+            build(connection)
             sqlite_file.mark(connection)
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
@@ -146,56 +180,56 @@ def _build_file(path: Path) -> None:
         engine.dispose()
 
 
-def _build(connection: Connection) -> None:
-    metadata.create_all(connection)
-    connection.execute(
-        insert(meta),
-        [
-            {"key": "application", "value": APPLICATION},
-            {"key": "schema_version", "value": str(SCHEMA_VERSION)},
-        ],
-    )
-
-
 def _open_server(address: Address, create: bool) -> Database:
+    database = Database(address, server_engine(address))
+    place = address.place
     try:
-        engine = create_engine(address.url, pool_pre_ping=True)
-    except ModuleNotFoundError as error:
-        raise StoreError(
-            f"PostgreSQL stores need the package {error.name}: pip install 'opbench[postgres]'"
-        ) from None
-    database = Database(address, engine)
-    try:
-        if not _has_schema(database):
+        with database.reading() as connection:
+            found = found_version(connection, place)
+        if found is None:
             if not create:
-                raise StoreError(f"there is no opbench store in {address.place}")
-            try:
-                with database.writing() as connection:
-                    _build(connection)
-            except StoreError:
-                # Another process may have created it at the same moment.
-                if not _has_schema(database):
-                    raise
+                raise StoreError(f"there is no opbench store in {place}: `opbench run` makes one")
+            found = _create_on(database)
+        check_version(found, place)
+        with database.reading() as connection:
+            check_privileges(connection, place, writes=create)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _has_schema(database: Database) -> bool:
-    """Whether the database holds our tables; raises when it holds others of those names."""
-    place = database.address.place
-    with database.reading() as connection:
-        clash = sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
-        if not clash:
-            return False
-        found: dict[str, str] = {}
-        if clash == sorted(metadata.tables):
-            rows = connection.execute(select(meta.c.key, meta.c.value))
-            found = {row.key: row.value for row in rows}
-    if found.get("application") != APPLICATION:
-        raise StoreError(
-            f"{place} has tables of another program ({', '.join(clash)}); left untouched"
-        )
-    sqlite_file.check_version(int(found["schema_version"]), place)
-    return True
+def _create_on(database: Database) -> int:
+    try:
+        with database.writing() as connection:
+            build(connection)
+        return SCHEMA_VERSION
+    except StoreError:
+        # Another process may have created it at the same moment.
+        with database.reading() as connection:
+            found = found_version(connection, database.address.place)
+        if found is None:
+            raise
+        return found
+
+
+def upgrade(where: str | Path | None) -> tuple[int, int]:
+    """Bring an existing store to this schema; the schemas before and after."""
+    address = parse_address(where)
+    if address.path is not None:
+        before = sqlite_file.schema_of(address.path)
+        Database.open(where, create=False).close()  # a file is brought up to date when opened
+        return before, SCHEMA_VERSION
+    database = Database(address, server_engine(address))
+    try:
+        with database.writing() as connection:
+            found = found_version(connection, address.place)
+            if found is None:
+                raise StoreError(f"there is no opbench store in {address.place}")
+            try:
+                check_version(found, address.place)
+            except OlderSchema:
+                migrate(connection, found)
+        return found, SCHEMA_VERSION
+    finally:
+        database.close()

@@ -74,6 +74,7 @@ def result_row(run_id: str, result: Result) -> dict[str, Any]:
         "policy": result.policy,
         "group_name": result.group,
         "created": result.created,
+        "node": result.node,
     }
 
 
@@ -95,4 +96,5 @@ def result_from_row(row: RowMapping, samples: tuple[Sample, ...] = ()) -> Result
         policy=row["policy"],
         group=row["group_name"],
         created=row["created"],
+        node=row["node"],
     )

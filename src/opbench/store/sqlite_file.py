@@ -20,6 +20,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from opbench.store.errors import StoreError, first_of
+from opbench.store.schema import OlderSchema, check_version
 from opbench.store.tables import SCHEMA_VERSION
 
 MAGIC = b"SQLite format 3\0"
@@ -74,12 +75,13 @@ def has_log(path: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def check_version(found: int, place: str) -> None:
-    if found > SCHEMA_VERSION:
-        raise StoreError(
-            f"{place} was written by a newer opbench (schema {found}; this one knows "
-            f"{SCHEMA_VERSION}): upgrade opbench, or name another store"
-        )
+def schema_of(path: Path) -> int:
+    """The schema that the file's header names; raises where `inspect` would, but for its age."""
+    try:
+        inspect(path)
+    except OlderSchema as error:
+        return error.found
+    return SCHEMA_VERSION
 
 
 def mark(connection: Connection) -> None:

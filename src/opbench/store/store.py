@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -14,16 +14,23 @@ from sqlalchemy.exc import IntegrityError
 from opbench.case import Case
 from opbench.result import Result
 from opbench.store import tables
+from opbench.store.all_histories import AllHistories, read_all
 from opbench.store.database import Database
 from opbench.store.errors import StoreError
 from opbench.store.history import StoredPoint, read_environments, read_metrics, read_points
-from opbench.store.insertion import insert_case, insert_new, insert_result
+from opbench.store.insertion import (
+    insert_cases,
+    insert_new,
+    insert_results,
+    remove_given_up,
+)
 from opbench.store.lookup import find_case_hashes, find_run_id
 from opbench.store.queries import read_cases, read_results
 from opbench.store.records import RUN_STATUSES, RunRecord, StoredResult
 from opbench.store.rows import run_from_row, run_row
 
 Key = tuple[str, str, str, str]
+T = TypeVar("T")
 
 
 class Store:
@@ -159,24 +166,63 @@ class Store:
         """All or none, in one transaction; how many were new."""
         # In order of the key: writers that meet in PostgreSQL then wait for each other, never both.
         batch = sorted(pairs, key=lambda pair: pair[1].key())
-        sent: set[str] = set()
-        stored = 0
+        for case, result in batch:
+            if result.case_hash != case.hash:
+                raise ValueError(f"result of {result.case_hash} given with case {case.hash}")
+        new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
+        alone = len(batch) == 1 and not new and not replace
+
+        def write() -> int:
+            with self._database.writing(statements=1 if alone else 2) as connection:
+                insert_cases(connection, [new[mark] for mark in sorted(new)])
+                return insert_results(connection, run_id, [r for _, r in batch], replace)
+
         try:
-            with self._database.writing() as connection:
-                for case, result in batch:
-                    if result.case_hash != case.hash:
-                        raise ValueError(
-                            f"result of {result.case_hash} given with case {case.hash}"
-                        )
-                    if case.hash not in self._known_cases and case.hash not in sent:
-                        insert_case(connection, case)
-                        sent.add(case.hash)
-                    stored += insert_result(connection, run_id, result, replace)
+            stored = _again_if_cut(write)
         except StoreError as error:
             if _broke(error, "foreign key"):
                 raise StoreError(f"the store has no run {run_id}: begin it first") from error
             raise
-        self._known_cases |= sent
+        self._known_cases |= set(new)
+        return stored
+
+    def add_group(self, run_id: str, pairs: Sequence[tuple[Case, Result]], most: int = 1) -> bool:
+        """What one node of a fleet measured together: stored as a whole, unless `most` nodes have
+        stored it already; the answer says whether it was.
+
+        The count is taken under a lock, so that two drivers of one run cannot both be right.
+        """
+        if not pairs:
+            return True
+        batch = sorted(pairs, key=lambda pair: pair[1].key())
+        new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
+        one, table = batch[0][1], tables.results.c
+        run = select(tables.runs.c.id).where(tables.runs.c.id == run_id).with_for_update()
+        there = select(table.node).distinct().where(
+            table.run_id == run_id,
+            table.case_hash == one.case_hash,
+            table.metric == one.metric,
+            table.environment == one.environment,
+            table.policy == one.policy,
+        )
+
+        def write() -> bool:
+            with self._database.writing() as connection:
+                if connection.scalar(run) is None:
+                    raise StoreError(f"the store has no run {run_id}: begin it first")
+                nodes = set(connection.scalars(there))
+                if "" in nodes and one.node:
+                    # An earlier attempt was given up, on no node in particular: this replaces it.
+                    remove_given_up(connection, run_id, [result for _, result in batch])
+                    nodes.remove("")
+                if len(nodes) >= most or one.node in nodes:
+                    return False
+                insert_cases(connection, [new[mark] for mark in sorted(new)])
+                insert_results(connection, run_id, [result for _, result in batch])
+                return True
+
+        stored = _again_if_cut(write)
+        self._known_cases |= set(new)
         return stored
 
     def done_keys(self, run_id: str, outcome: str | None = None) -> set[Key]:
@@ -223,6 +269,11 @@ class Store:
         with self._database.reading() as connection:
             return read_points(connection, case_id, metric)
 
+    def histories(self, run: str | RunRecord, last: int | None = None) -> AllHistories:
+        """Every case of the run over all runs (or the `last`), in one reading."""
+        with self._database.reading() as connection:
+            return read_all(connection, _run_id(run), last)
+
     # ----------------------------------------------------------------- cases
 
     def metrics_of(self, case_id: str) -> list[str]:
@@ -241,12 +292,29 @@ class Store:
         with self._database.reading() as connection:
             return [Case.from_dict(source) for source in connection.scalars(query)]
 
+    def case_ids(self, run: str | RunRecord) -> set[str]:
+        """Ids of the cases with a result in the run."""
+        own = select(tables.results.c.case_hash).where(tables.results.c.run_id == _run_id(run))
+        query = select(tables.cases.c.id).where(tables.cases.c.hash.in_(own))
+        with self._database.reading() as connection:
+            return set(connection.scalars(query))
+
     def find_cases(self, text: str) -> list[Case]:
         """The one case that `text` names (id, hash, or a unique part), newest version first."""
         with self._database.reading() as connection:
             hashes = find_case_hashes(connection, text)
             found = read_cases(connection, tables.cases.c.hash.in_(hashes))
             return [found[case_hash] for case_hash in hashes]
+
+
+def _again_if_cut(write: Callable[[], T]) -> T:
+    """A server that was restarted cuts all connections. Writing results twice does no harm."""
+    try:
+        return write()
+    except StoreError as error:
+        if not getattr(error.__cause__, "connection_invalidated", False):
+            raise
+        return write()
 
 
 def _run_id(run: str | RunRecord) -> str:

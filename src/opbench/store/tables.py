@@ -21,6 +21,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    String,
     Table,
     Text,
     UniqueConstraint,
@@ -29,7 +30,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 APPLICATION = "opbench"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class PlainText(TypeDecorator[str]):
@@ -43,10 +44,12 @@ class PlainText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        if value is None:
-            return None
-        text = str(value).replace("\0", "\\x00")
-        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+        return None if value is None else plain_text(value)
+
+
+def plain_text(value: str) -> str:
+    text = str(value).replace("\0", "\\x00")
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class JsonText(TypeDecorator[Any]):
@@ -105,6 +108,14 @@ meta = Table(
     metadata,
     Column("key", PlainText, primary_key=True),
     Column("value", PlainText, nullable=False),
+)
+
+#: Where Alembic keeps its revision, which is the schema's number. Under a name of our own: the
+#: database of a team may hold the tables of other programs, with an `alembic_version` of theirs.
+revision = Table(
+    "opbench_revision",
+    metadata,
+    Column("version_num", String(32), primary_key=True),
 )
 
 runs = Table(
@@ -169,11 +180,13 @@ results = Table(
     Column("environment", PlainText, nullable=False),
     # No foreign key: a result is safe even when the facts of its environment never arrived.
     Column("fingerprint", PlainText, nullable=False),
-    # The third part of `Result.key()`: the fingerprint, or the environment where there is none.
+    # The third part of `Result.key()`: environment, fingerprint, and of a fleet the node.
     Column("place", PlainText, nullable=False),
     Column("policy", PlainText, nullable=False),
     Column("group_name", PlainText, nullable=False),
     Column("created", Real, nullable=False),
+    # The node of a fleet that measured it; nothing for a run on one machine.
+    Column("node", PlainText, nullable=False, server_default=""),
     # Also the index that finds all results of one run.
     UniqueConstraint("run_id", "case_hash", "metric", "place", "policy", name="uq_results_key"),
     # The history of one case over all runs: `cases.id` leads to its hashes, this to their results.

@@ -1,0 +1,72 @@
+"""A real Ray cluster of several nodes on this machine, in a temporary folder.
+
+Each node is a raylet with workers of its own, as it would be on another machine; they share the
+processors, so it shows that a fleet works and what it costs, not how fast machines are.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+
+class Unavailable(Exception):
+    """Why there can be no cluster here."""
+
+
+class LocalCluster:
+    def __init__(self, folder: str, client_port: int | None) -> None:
+        from ray.cluster_utils import Cluster
+
+        self._folder = folder
+        head: dict[str, Any] = {"temp_dir": folder, "num_cpus": 0, "include_dashboard": False}
+        head["node_name"] = "head"
+        if client_port is not None:
+            head["ray_client_server_port"] = client_port
+        # The head measures nothing: what dies in a test must not be the cluster itself.
+        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        self.nodes: dict[str, Any] = {}
+
+    @property
+    def address(self) -> str:
+        return str(self._cluster.address)
+
+    def add(
+        self, name: str, *, cpus: int = 1, labels: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        self.nodes[name] = self._cluster.add_node(
+            node_name=name, num_cpus=cpus, labels=dict(labels or {}), **more
+        )
+
+    def remove(self, name: str) -> None:
+        """Kill all processes of the node, as when its power fails."""
+        self._cluster.remove_node(self.nodes.pop(name), allow_graceful=False)
+
+    def close(self) -> None:
+        import ray
+
+        ray.shutdown()
+        self._cluster.shutdown()
+
+
+@contextmanager
+def ray_cluster(*names: str, client_port: int | None = None) -> Iterator[LocalCluster]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray  # noqa: F401
+    except ModuleNotFoundError:
+        raise Unavailable("Ray is not installed: pip install 'opbench[fleet]'") from None
+    # Short: the paths of sockets may have 107 characters, and Ray adds 70.
+    folder = tempfile.mkdtemp(prefix="ob-ray-")
+    cluster = LocalCluster(folder, client_port)
+    try:
+        for name in names:
+            cluster.add(name)
+        yield cluster
+    finally:
+        cluster.close()
+        shutil.rmtree(folder, ignore_errors=True)

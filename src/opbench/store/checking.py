@@ -1,0 +1,139 @@
+"""Is a store what it says? Every row is read once; what does not fit is named, nothing is mended."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Text, func, select, type_coerce
+
+from opbench.case import Case
+from opbench.result import OUTCOMES, result_key
+from opbench.store import payload
+from opbench.store.database import Database
+from opbench.store.records import RUN_STATUSES
+from opbench.store.tables import cases, environments, meta, results, runs, samples
+
+#: Rows fetched at a time.
+PAGE = 500
+
+
+@dataclass
+class Checked:
+    schema: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+
+def check(database: Database) -> Checked:
+    found = Checked()
+    with database.reading() as connection:
+        found.schema = connection.scalar(select(meta.c.value).where(meta.c.key == "schema_version"))
+        for table in (runs, cases, environments, results, samples):
+            found.counts[table.name] = connection.scalar(select(func.count()).select_from(table))
+        found.faults += _database_itself(connection)
+        found.faults += _references(connection)
+        found.faults += _runs(connection)
+        found.faults += _cases(connection)
+        found.faults += _results(connection)
+    return found
+
+
+def _database_itself(connection: Connection) -> Iterator[str]:
+    """SQLite can look at its own pages; a server checks its own as it reads them."""
+    if connection.dialect.name != "sqlite":
+        return
+    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
+        if said != "ok":
+            yield f"the file is damaged: {' '.join(str(said).split())}"
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield f"row {row} of {table} points to nothing in {parent}"
+
+
+def _references(connection: Connection) -> Iterator[str]:
+    for child, column, parent in (
+        (results, results.c.run_id, runs.c.id),
+        (results, results.c.case_hash, cases.c.hash),
+        (samples, samples.c.result_id, results.c.id),
+    ):
+        lost = select(func.count()).select_from(child).where(column.not_in(select(parent)))
+        if count := connection.scalar(lost):
+            yield f"{count} rows of {child.name} belong to no {parent.table.name}"
+
+
+def _runs(connection: Connection) -> Iterator[str]:
+    query = select(runs.c.id, runs.c.status, type_coerce(runs.c.machine, Text))
+    for run_id, status, machine in connection.execute(query):
+        if status not in RUN_STATUSES:
+            yield f"run {run_id} has the unknown status {status!r}"
+        if not _is_json(machine):
+            yield f"the machine of run {run_id} is no JSON"
+
+
+def _cases(connection: Connection) -> Iterator[str]:
+    query = select(cases.c.hash, cases.c.id, type_coerce(cases.c.source, Text))
+    for mark, case_id, source in connection.execution_options(yield_per=PAGE).execute(query):
+        try:
+            case = Case.from_dict(json.loads(source))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            yield f"case {mark} ({case_id}) cannot be read: {error}"
+            continue
+        if case.id != case_id:
+            yield f"case {mark} is stored as {case_id}, and calls itself {case.id}"
+
+
+def _results(connection: Connection) -> Iterator[str]:
+    query = (
+        select(
+            results.c.id,
+            results.c.case_hash,
+            results.c.metric,
+            results.c.environment,
+            results.c.fingerprint,
+            results.c.policy,
+            results.c.node,
+            results.c.place,
+            results.c.outcome,
+            results.c.n_samples,
+            type_coerce(results.c.detail, Text).label("detail"),
+            type_coerce(results.c.warnings, Text).label("warnings"),
+            samples.c.payload,
+        )
+        .outerjoin(samples, samples.c.result_id == results.c.id)
+        .order_by(results.c.id)
+    )
+    for row in connection.execution_options(yield_per=PAGE).execute(query):
+        yield from _one(row)
+
+
+def _one(row: Any) -> Iterator[str]:
+    name = f"result {row.id} ({row.metric} of case {row.case_hash})"
+    key = (row.case_hash, row.metric, row.environment, row.fingerprint, row.policy, row.node)
+    if row.place != result_key(*key)[2]:
+        yield f"{name} is filed under {row.place!r}, which is not where it was measured"
+    if row.outcome not in OUTCOMES:
+        yield f"{name} has the unknown outcome {row.outcome!r}"
+    if not _is_json(row.detail) or not _is_json(row.warnings):
+        yield f"{name} has details that are no JSON"
+    if row.payload is None:
+        if row.n_samples:
+            yield f"{name} lacks its {row.n_samples} samples"
+        return
+    try:
+        taken = len(payload.unpack(row.payload))
+    except (zlib.error, ValueError, TypeError, KeyError) as error:
+        yield f"{name}: its samples are damaged ({error})"
+        return
+    if taken != row.n_samples:
+        yield f"{name} has {taken} samples where {row.n_samples} were stored"
+
+
+def _is_json(text: str | None) -> bool:
+    try:
+        json.loads(text or "")
+    except ValueError:
+        return False
+    return True
