@@ -8,6 +8,8 @@ import typer
 
 from opbench.cli.quantities import axes as parse_axes
 from opbench.cli.quantities import checked, cpu_list, duration, names, share
+from opbench.cli.sweep import after_run
+from opbench.store.masking import without_password
 
 PLAN = "What to run"
 SAMPLING = "How to sample"
@@ -17,7 +19,7 @@ KEEPING = "What to keep"
 def run(
     targets: list[str] = typer.Argument(
         None,
-        metavar="[SUITE | FILE.py | FILE.toml | FILE.json]...",
+        metavar="[SUITE | FILE.py | FILE.toml | FILE.json | CAPTURE.jsonl]...",
         help="Suites (see `opbench list`) and files. Without any: a tour of about two minutes.",
         show_default=False,
     ),
@@ -45,6 +47,12 @@ def run(
     device: str = typer.Option(None, metavar="cpu|cuda", help="Where tensors live."),
     env: list[str] = typer.Option(
         [], "--env", metavar="NAMES", help="Measure in these environments (see `opbench env`)."
+    ),
+    top: str = typer.Option(
+        None,
+        metavar="95%",
+        callback=checked(share),
+        help="Of captured calls: those that make up this share of the time.",
     ),
     threads: int = typer.Option(None, min=1, help="Threads per case. [default: 1]"),
     cpus: str = typer.Option(
@@ -90,6 +98,24 @@ def run(
     jobs: int = typer.Option(
         None, min=1, help="Workers that count instructions side by side. [default: by the machine]"
     ),
+    on: str = typer.Option(
+        None, metavar="ray|ray://HOST:PORT", help="Measure on a Ray cluster (docs/fleet.md)."
+    ),
+    slots: str = typer.Option(
+        None, metavar="cpu=1,gpu=1", help="Timing groups at a time: per node, and per GPU."
+    ),
+    replicate_on: int = typer.Option(
+        None, "--replicate-on", min=1, metavar="N", help="Measure every group on N nodes."
+    ),
+    require: list[str] = typer.Option(
+        [],
+        "--require",
+        metavar="NAME=VALUE",
+        help="Nodes that will do: memory=64GiB, cpu=MODEL, gpu=MODEL, a label or resource of Ray.",
+    ),
+    retries: int = typer.Option(
+        None, min=0, help="How often a group is measured again after its node died. [default: 2]"
+    ),
 ) -> int:
     """Measure suites and files; store, and show, time and other metrics of every case."""
     options: dict[str, Any] = {
@@ -112,6 +138,12 @@ def run(
         "name": name,
         "seed": seed,
         "jobs": jobs,
+        "top": top,
+        "on": on,
+        "slots": slots,
+        "replicate_on": replicate_on,
+        "require": tuple(require),
+        "retries": retries,
     }
     # "stage" reads like any other axis to the person who types it.
     if "stage" in options["axes"]:
@@ -121,7 +153,8 @@ def run(
     from opbench.cli.env import ready
 
     console = Console(stderr=True)
-    ready(options["environments"], console)
+    if not on:  # the nodes of a cluster build theirs themselves
+        ready(options["environments"], console)
     if dry_run:
         return _dry_run(targets or [], options)
 
@@ -138,7 +171,12 @@ def run(
             cont=cont,
             listener=listener,
         )
-    show(finished)
+    from opbench.cli.captured import show_replay
+
+    if not show_replay(targets or [], finished):
+        show(finished)
+    for path in after_run(finished.results, finished.id, finished.store):
+        print(path)
     if finished.status == "interrupted":
         console.print(_how_to_continue(finished.store, store, name))
         return 130
@@ -152,7 +190,7 @@ def _how_to_continue(saved: str, store: str | None, name: str | None) -> str:
     if name:
         again += f" --name {name}"
     if store:
-        again += f" --store {store}"
+        again += f" --store {without_password(store)}"
     return f"Interrupted. What was finished is kept; continue with: {again}"
 
 

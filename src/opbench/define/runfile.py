@@ -137,7 +137,11 @@ class RunFile:
 
 def load(path: str | Path) -> RunFile:
     """Read and check a run file; nothing in it is executed."""
-    path = Path(path)
+    return checked(read(Path(path)), Path(path))
+
+
+def read(path: Path) -> Any:
+    """What a TOML or JSON file holds."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -146,7 +150,10 @@ def load(path: str | Path) -> RunFile:
         raise RunFileError(f"{path} is not text in UTF-8") from None
     except OSError as error:
         raise RunFileError(f"cannot read {path}: {error.strerror}") from None
-    data = parsed(text, path)
+    return parsed(text, path)
+
+
+def checked(data: Any, path: Path) -> RunFile:
     try:
         content = Content.model_validate(data)
     except ValidationError as error:
@@ -189,7 +196,7 @@ def refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a value opbench can use; write a finite number")
 
 
-def complaint(error: ValidationError, data: Any) -> str:
+def complaint(error: ValidationError, data: Any, model: type[BaseModel] | None = None) -> str:
     """The first error as `benchmark[2].axes.n: what was found, what was expected`."""
     problems = error.errors(include_url=False)
     first = problems[0]
@@ -201,7 +208,7 @@ def complaint(error: ValidationError, data: Any) -> str:
     where = where.lstrip(".") or "the file"
     if first["type"] == "extra_forbidden":
         key = str(first["loc"][-1])
-        valid = keys_beside(first["loc"])
+        valid = keys_beside(first["loc"], model or Content)
         near = difflib.get_close_matches(key, valid, n=2)
         said = (
             f"unknown key; {f'did you mean {near[0]}?' if near else 'valid: ' + ', '.join(valid)}"
@@ -217,9 +224,8 @@ def complaint(error: ValidationError, data: Any) -> str:
     return f"{where}: {said}{more}"
 
 
-def keys_beside(location: tuple[int | str, ...]) -> list[str]:
+def keys_beside(location: tuple[int | str, ...], model: Any) -> list[str]:
     """The valid keys of the table in which an unknown one was found."""
-    model: Any = Content
     for part in location[:-1]:
         if isinstance(part, str):
             kind = model.model_fields[part].annotation

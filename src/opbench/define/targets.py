@@ -6,12 +6,25 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbench.define import suites
 from opbench.define.definition import DefineError, Definition
 
+if TYPE_CHECKING:
+    from opbench.define import runfile
+
 RUN_FILES = (".toml", ".json")
+#: A file with one of these at its top level is a sweep.
+SWEEP_KEYS = ("model", "model_init_params", "input_params", "input_scales", "job_configs")
+#: What sweeps are run with: kernel statistics beside the time. A first compilation takes minutes
+#: on a busy machine, and is no hang.
+SWEEP_OPTIONS = {"metrics": ("time", "kernels"), "timeout": 300.0}
+
+#: What captures are run with: there are hundreds of calls, and what counts is their sum.
+CAPTURE_OPTIONS = {"precision": 0.05, "max_time_per_case": 0.15}
+#: A step in order takes as long as all of its calls together.
+STEP_PATIENCE = 20.0
 
 
 @dataclass
@@ -21,6 +34,8 @@ class Targets:
     options: dict[str, Any] = field(default_factory=dict)
     #: What suites are run with where neither the person nor a run file says otherwise.
     suggested: dict[str, Any] = field(default_factory=dict)
+    #: (suite, name) of benchmarks that may take longer than the others → how many times longer.
+    patience: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def add_suite(self, name: str) -> None:
         self.definitions += suites.load(name)
@@ -43,15 +58,39 @@ def resolve(
             from opbench.define.userfile import definitions_from
 
             found.definitions += definitions_from(path, python, env=env)
+            if any(definition.suite == "sweep" for definition in found.definitions):
+                found.suggested.update(SWEEP_OPTIONS)
         elif path.suffix not in (".py", ".toml") and _is_layer_config(path):
             _add_layer_config(path, found)
+        elif path.suffix == ".jsonl" and _level_of(path) == "api":
+            from opbench.define.captured.api_definition import definitions_of
+
+            found.definitions += definitions_of(path)
+        elif path.suffix == ".jsonl":
+            _add_capture(path, found)
         elif path.suffix in RUN_FILES:
-            _add_run_file(path, found)
+            _add_run_file(path, found, python, env)
         elif path.exists():
             raise DefineError(f"{target} is no Python, TOML or JSON file")
         else:
             found.add_suite(target)  # raises, with the nearest names
     return found
+
+
+def _level_of(path: Path) -> str:
+    from opbench.define.captured.api_file import level_of
+
+    return level_of(path)
+
+
+def _add_capture(path: Path, found: Targets) -> None:
+    from opbench.define.captured.definition import IN_ORDER, definitions
+    from opbench.define.captured.reading import read
+
+    capture = read(path)
+    found.definitions += definitions(capture)
+    found.suggested.update(CAPTURE_OPTIONS, threads=capture.threads)
+    found.patience[(capture.name, IN_ORDER)] = STEP_PATIENCE
 
 
 def _is_layer_config(path: Path) -> bool:
@@ -78,12 +117,27 @@ def _add_layer_config(path: Path, found: Targets) -> None:
         found.suggested["clock"] = config.benchmark
 
 
-def _add_run_file(path: Path, found: Targets) -> None:
+def _add_run_file(
+    path: Path, found: Targets, python: str, env: Mapping[str, str] | None
+) -> None:
     from opbench.define import runfile
 
-    content = runfile.load(path)
+    data = runfile.read(path)
+    if isinstance(data, dict) and set(SWEEP_KEYS) & set(data):
+        from opbench.define.sweeps.reading import from_table
+
+        definition, sweep = from_table(data, path, python, env)
+        found.definitions.append(definition)
+        found.suggested.update(SWEEP_OPTIONS)
+        _add_options(sweep.run, found)
+        return
+    content = runfile.checked(data, path)
     for suite in content.run.suites:
         found.add_suite(suite)
     found.definitions += content.definitions
-    asked = content.run.model_dump(exclude_unset=True, exclude={"suites"})
+    _add_options(content.run, found)
+
+
+def _add_options(run: runfile.Run, found: Targets) -> None:
+    asked = run.model_dump(exclude_unset=True, exclude={"suites"})
     found.options.update({name: value for name, value in asked.items() if value is not None})

@@ -52,14 +52,8 @@ def definitions_from(
     if not path.is_file():
         raise UserFileError(f"there is no file {path}")
     found = collected(path, python, timeout, env)
-    if "error" in found:
-        error = found["error"]
-        line = f" line {error['line']}" if error["line"] else ""
-        # Our own refusals are sentences; Python's errors need their names.
-        ours = error["type"] in ("BenchError", "SnippetError", "SystemExit")
-        kind = "" if ours else f"{error['type']}: "
-        raise UserFileError(f"{path}{line}: {kind}{error['message']}", error["traceback"])
-    if not found["benchmarks"] and not found["snippets"]:
+    raise_error(found, path)
+    if not found["benchmarks"] and not found["snippets"] and not found["sweep"]:
         raise UserFileError(
             f"{path} defines no benchmark; decorate a function with @ob.bench, or write a snippet "
             "with GroupedStmts from opbench.snippets"
@@ -67,7 +61,24 @@ def definitions_from(
     user = UserModule(found["module"], found["root"], found["digest"])
     modules = tuple(found["modules"])
     made = [definition_of(entry, path, user, modules) for entry in found["benchmarks"]]
-    return made + (snippets_of(found["snippets"], path, user) if found["snippets"] else [])
+    made += snippets_of(found["snippets"], path, user) if found["snippets"] else []
+    if found["sweep"]:
+        from opbench.define.sweeps.reading import from_module
+
+        made.append(from_module(found["sweep"], path, user, modules, python, env))
+    return made
+
+
+def raise_error(found: Mapping[str, Any], path: Path) -> None:
+    """The error that the process which read the file met, in one line."""
+    if "error" not in found:
+        return
+    error = found["error"]
+    line = f" line {error['line']}" if error["line"] else ""
+    # Our own refusals are sentences; Python's errors need their names.
+    ours = error["type"] in ("BenchError", "SnippetError", "SystemExit")
+    kind = "" if ours else f"{error['type']}: "
+    raise UserFileError(f"{path}{line}: {kind}{error['message']}", error["traceback"])
 
 
 def snippets_of(entries: list[dict[str, Any]], path: Path, user: UserModule) -> list[Definition]:
@@ -187,14 +198,21 @@ def immovable(entry: dict[str, Any], device: str) -> str:
 
 
 def collected(
-    path: Path, python: str, timeout: float, env: Mapping[str, str] | None = None
+    path: Path,
+    python: str,
+    timeout: float = 120.0,
+    env: Mapping[str, str] | None = None,
+    model: str = "",
 ) -> dict[str, Any]:
-    """Run `collect.py` on the file and read its one line from a private pipe."""
+    """Run `collect.py` on the file and read its one line from a private pipe.
+
+    With the name of a `model`, that is described in it; `path` may then be an installed module.
+    """
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
-                [python, str(COLLECT), str(path), str(write_end)],
+                [python, str(COLLECT), str(path), str(write_end), *([model] if model else [])],
                 pass_fds=(write_end,),
                 stdin=subprocess.DEVNULL,
                 stdout=output,

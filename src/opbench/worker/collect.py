@@ -2,7 +2,8 @@
 
 `python collect.py FILE FD` imports the file under its package name, with the stub in the place
 of `opbench`, and writes what it found to the file descriptor as one line of JSON. Errors are
-data too. Standard library only, Python 3.9, any environment.
+data too. With a third argument, the name of a model, it describes that; then FILE may also be
+the dotted name of an installed module. Standard library only, Python 3.9, any environment.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ PRELOADABLE = ("torch", "opacus", "numpy", "jax", "onnxruntime", "mxnet")
 LIBRARIES = ("site-packages", "dist-packages")
 
 
-def collect(path):
+def collect(path, model=""):
     """The benchmarks of a file, as plain JSON; `{"error": …}` when it cannot be imported."""
     from . import stub
 
+    if model and not path.endswith(".py"):
+        return installed(path, model)
     path = os.path.abspath(path)
     stub.install()
     try:
@@ -40,9 +43,24 @@ def collect(path):
             "modules": [name for name in PRELOADABLE if name in sys.modules],
             "benchmarks": benchmarks,
             "snippets": stub.snippets.found_in(vars(module)),
+            "sweep": None if model else stub.sweeps.found_in(vars(module)),
+            "model": stub.sweeps.named_in(module, model) if model else None,
         }
     except BaseException as error:  # sys.exit and KeyboardInterrupt included: nothing may escape
         return {"error": describe(error, path)}
+
+
+def installed(module_name, model):
+    """A model of an installed package: nothing of it belongs to the user's project."""
+    from . import stub
+
+    stub.install()
+    try:
+        found = stub.sweeps.named_in(importlib.import_module(module_name), model)
+        modules = [name for name in PRELOADABLE if name in sys.modules]
+        return {"module": "", "root": "", "digest": "", "modules": modules, "model": found}
+    except BaseException as error:
+        return {"error": describe(error, "")}
 
 
 def package_of(path):
@@ -162,9 +180,9 @@ def describe(error, path):
     }
 
 
-def main(path, fd):
+def main(path, fd, model=""):
     os.set_inheritable(fd, False)  # what the file starts must not keep our pipe open
-    line = json.dumps(collect(path)).encode() + b"\n"
+    line = json.dumps(collect(path, model)).encode() + b"\n"
     while line:
         line = line[os.write(fd, line) :]
     os._exit(0)  # threads and exit handlers of the user's file are no concern of ours
@@ -184,4 +202,4 @@ def mount():
 
 
 if __name__ == "__main__":
-    mount().main(sys.argv[1], int(sys.argv[2]))
+    mount().main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 import types
 
-from . import snippets
+from . import snippets, sweeps
 from .bench import BenchError, bench, registered
 
-__all__ = ["BenchError", "Nothing", "bench", "install", "registered"]
+__all__ = ["BenchError", "Nothing", "bench", "install", "registered", "snippets", "sweeps"]
 
 
 class Nothing:
