@@ -20,8 +20,8 @@ PLATFORM = """\
 jax.config.update("jax_platforms", "{platform}")
 try:
     jax.devices()
-except RuntimeError as error:
-    raise NotImplementedError(str(error)) from None
+except Exception as error:
+    raise NotImplementedError("jax has no {platform} here: %s" % (str(error) or type(error).__name__)) from None
 """
 
 GRADIENT = """\

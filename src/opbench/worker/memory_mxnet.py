@@ -1,26 +1,28 @@
 """Memory of one call of MXNet, from its profiler: the most that was held at once, in bytes.
 
 The profiler keeps one counter per device, of bytes asked for and given back since it was switched
-on, and remembers its maximum. (Its own tables, and suites built on them, show the average in kB.)
+on, and its trace has every value of it. (Its tables, and suites built on them, round to kB, and
+call the average what they show.)
 """
 
 import json
+import os
 import sys
+import tempfile
 
 from .session import Unsupported
 
 #: Lazily made state is there after this many calls.
 SETTLING_CALLS = 2
-REPEATS = 2
-#: The profiler reports in thousands of bytes.
-UNIT = 1000
+COUNTER = "Memory: "
 
 
 def measure(session):
     mxnet = sys.modules["mxnet"]
     session.run("calls", SETTLING_CALLS)
     mxnet.nd.waitall()
-    peaks = [peak_of_a_call(session, mxnet) for _ in range(REPEATS)]
+    device = "gpu" if session.case["device"].startswith("cuda") else "cpu/"
+    levels = levels_of_a_call(session, mxnet, device)
     detail = {
         "source": "MXNet profiler, memory counter of the device",
         "components": {
@@ -28,27 +30,40 @@ def measure(session):
             for name, expression in session.case.get("components") or ()
         },
     }
-    return {"results": {"memory": {"samples": peaks, "detail": detail}}}
+    return {"results": {"memory": {"samples": [largest_rise(levels)], "detail": detail}}}
 
 
-def peak_of_a_call(session, mxnet):
+def levels_of_a_call(session, mxnet, device):
+    """Bytes held since the profiler was switched on, after each change; once per process."""
     profiler = mxnet.profiler
-    profiler.set_config(
-        profile_memory=True, profile_imperative=False, aggregate_stats=True, filename="/dev/null"
-    )
-    profiler.set_state("run")
-    try:
-        session.run("calls", 1)
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace.json")
+        profiler.set_config(profile_memory=True, profile_imperative=False, filename=trace)
+        profiler.set_state("run")
+        session.run("before")
         mxnet.nd.waitall()
-    finally:
+        session.run("stmt", 1)
+        mxnet.nd.waitall()
         profiler.set_state("stop")
-    told = json.loads(profiler.dumps(reset=True, format="json"))
-    counters = told.get("Memory") or {}
-    device = "gpu" if session.case["device"].startswith("cuda") else "cpu/"
-    found = [one["Max"] for name, one in counters.items() if device in name]
-    if not found:
+        profiler.dump(finished=True)
+        with open(trace, encoding="utf-8") as stream:
+            events = json.load(stream)["traceEvents"]
+    counted = [
+        event["args"][event["name"]]
+        for event in events
+        if event.get("ph") == "C" and event["name"].startswith(COUNTER + device)
+    ]
+    if not counted:
         raise Unsupported("MXNet's profiler saw no memory of this device")
-    return round(max(found) * UNIT)
+    return [0, *counted]
+
+
+def largest_rise(levels):
+    lowest, rise = levels[0], 0
+    for level in levels:
+        lowest = min(lowest, level)
+        rise = max(rise, level - lowest)
+    return rise
 
 
 def size_of(value):
