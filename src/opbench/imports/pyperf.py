@@ -68,7 +68,10 @@ def read(data: dict[str, Any]) -> Imported:
 
 def _machine(metadata: dict[str, Any]) -> dict[str, Any]:
     return {
-        "system": {"machine_id": str(metadata.get("hostname") or ""), "os": metadata.get("platform")},
+        "system": {
+            "machine_id": str(metadata.get("hostname") or ""),
+            "os": metadata.get("platform"),
+        },
         "cpu": {
             "model": metadata.get("cpu_model_name"),
             "logical_cores": metadata.get("cpu_count"),

@@ -27,8 +27,9 @@ class UnknownFormat(ValueError):
 
 def formats() -> list[str]:
     """Names of all formats, without importing any of them."""
-    names = (module.name for module in pkgutil.iter_modules(opbench.report.__path__))
-    return sorted(name[len(PREFIX) :].replace("_", "-") for name in names if name.startswith(PREFIX))
+    modules = (module.name for module in pkgutil.iter_modules(opbench.report.__path__))
+    names = (name[len(PREFIX) :] for name in modules if name.startswith(PREFIX))
+    return sorted(name.replace("_", "-") for name in names)
 
 
 def describe(name: str) -> str:

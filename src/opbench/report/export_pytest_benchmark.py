@@ -39,7 +39,7 @@ def _benchmark(stored: StoredResult, name: str) -> dict[str, Any]:
         "group": None,
         "name": name,
         "fullname": name,
-        "params": {axis: value for axis, value in case.labels} or None,
+        "params": dict(case.labels) or None,
         "param": None,
         "extra_info": {
             "opbench_case": case.hash,

@@ -1,4 +1,4 @@
-"""What a result is called in files of other tools, where a name is all that tells it from others."""
+"""What a result is called in files of other tools, where its name is all that tells it apart."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def history(track: Track, runs: Sequence[RunRecord], unit: str) -> altair.LayerC
         points.append(point)
     edges = [0, *(step.index for step in track.steps), len(track.points)]
     levels = []
-    for start, end in zip(edges, edges[1:]):
+    for start, end in pairwise(edges):
         own = [float(row.estimate or 0.0) for index, row in good if start <= index < end]
         if own:
             levels.append({"from": start - 0.5, "to": end - 0.5, "level": median(own) / factor})

@@ -1,4 +1,4 @@
-"""Two sides against each other: every case a ratio with its interval, the largest changes on top."""
+"""Two sides against each other: every case a ratio with its interval, largest changes on top."""
 
 from __future__ import annotations
 

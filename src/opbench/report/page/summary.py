@@ -129,7 +129,8 @@ def _tiles(rows: Sequence[Row]) -> list[Tile]:
 
 
 def _verdicts(found: Comparison, places: Mapping[Place, int]) -> Verdicts:
-    counts = {verdict: len(found.of(verdict)) for verdict in ("slower", "faster", "same", "unknown")}
+    order = ("slower", "faster", "same", "unknown")
+    counts = {verdict: len(found.of(verdict)) for verdict in order}
     units = {row.unit for row in found.rows}
     names = {"slower": "slower", "faster": "faster"}
     if units and units <= {"bytes"}:

@@ -46,13 +46,13 @@ def place_of(result: Result) -> Place:
 
 
 def metrics_of(rows: Sequence[Row]) -> dict[str, str]:
-    """Unit by metric, in order of appearance."""
+    """Unit by metric: times first, then in order of appearance."""
     found: dict[str, str] = {}
     for row in rows:
         for name, stored in row.results.items():
             if name not in found:
                 found[name] = stored.result.unit
-    return found
+    return dict(sorted(found.items(), key=lambda item: item[1] != "s"))
 
 
 def table(rows: Sequence[Row]) -> dict[str, Any]:

@@ -38,8 +38,6 @@ function startTable() {
     grid.current = Number(line.dataset.at);
     openCase(grid.shown[grid.current]);
   });
-  body.addEventListener("focus", drawRows);
-  body.addEventListener("blur", drawRows);
   byId("search").addEventListener("input", (event) => {
     state.search = event.target.value;
     refresh();
@@ -90,8 +88,10 @@ function drawFacets() {
   const host = byId("facets");
   host.replaceChildren();
   const add = (name, title, values) => {
-    const options = [["", `any ${title}`], ...values];
-    host.append(select(title, options, state.facets[name] || "", (value) => setFacet(name, value)));
+    // A value may be empty text, which is not the same as no wish: hence the sign before it.
+    const options = [["", `any ${title}`], ...values.map(([value, text]) => [`=${value}`, text])];
+    const chosen = name in state.facets ? `=${state.facets[name]}` : "";
+    host.append(select(title, options, chosen, (value) => setFacet(name, value)));
   };
   for (const name of ["suite", "name", "stage", "framework", "runtime", "device", "dtype", "environment"]) {
     const values = t.words[name];
@@ -112,7 +112,7 @@ function drawFacets() {
 }
 
 function setFacet(name, value) {
-  if (value) state.facets[name] = value;
+  if (value) state.facets[name] = value.slice(1);
   else delete state.facets[name];
   refresh();
 }
@@ -147,16 +147,14 @@ function drawRows() {
   for (let at = first; at < last; at++) lines.push(drawRow(at));
   if (!grid.shown.length) lines.push(make("p", { class: "empty" }, "No case fits."));
   space.replaceChildren(...lines);
-  const active = document.activeElement === body && grid.shown.length;
-  if (active) body.setAttribute("aria-activedescendant", `line-${grid.current}`);
+  if (grid.shown.length) body.setAttribute("aria-activedescendant", `line-${grid.current}`);
   else body.removeAttribute("aria-activedescendant");
 }
 
 function drawRow(at) {
   const row = grid.shown[at];
-  const current = at === grid.current && document.activeElement === byId("grid-body");
   const line = make("div", {
-    role: "row", class: current ? "line current" : "line", id: `line-${at}`,
+    role: "row", class: at === grid.current ? "line current" : "line", id: `line-${at}`,
     "data-at": at, "data-row": row, "aria-rowindex": at + 2,
   });
   line.style.top = `${at * grid.height}px`;

@@ -1,0 +1,252 @@
+"""The page as a reader has it: a real Chromium, opened from disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from page_store import NASTY, NASTY_REASON
+
+pytest.importorskip("selenium", reason="needs selenium, as the extra `dev` brings it")
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def css(browser: Any, selector: str) -> list[Any]:
+    return browser.find_elements(By.CSS_SELECTOR, selector)
+
+
+def one(browser: Any, selector: str) -> Any:
+    return browser.find_element(By.CSS_SELECTOR, selector)
+
+
+def click(browser: Any, selector: str) -> None:
+    """In the middle of the screen: at its edge the page's head may lie above it."""
+    found = one(browser, selector)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+    found.click()
+
+
+def names(browser: Any) -> list[str]:
+    """Ids of the rows in view, from top to bottom."""
+    script = """return [...document.querySelectorAll('#grid-body .line')]
+        .map(line => line.querySelector('.name').title)"""
+    return browser.execute_script(script)
+
+
+def search(browser: Any, text: str) -> None:
+    field = one(browser, "#search")
+    field.clear()
+    field.send_keys(text)
+
+
+def wait(browser: Any, script: str) -> Any:
+    return WebDriverWait(browser, 10).until(lambda d: d.execute_script(f"return {script}"))
+
+
+@pytest.fixture(autouse=True)
+def clean_console(request: pytest.FixtureRequest) -> Any:
+    """Whatever a test does, the page has nothing to complain about."""
+    yield
+    if "visit" in request.fixturenames:
+        browser = request.getfixturevalue("chromium")
+        logged = browser.get_log("browser")
+        bad = [entry["message"] for entry in logged if entry["level"] in ("SEVERE", "WARNING")]
+        assert bad == []
+
+
+def test_the_summary_stands_there_without_any_script(visit):
+    browser = visit()
+    assert one(browser, "h1").text == "night 11"
+    assert "64" in one(browser, ".tiles").text
+    verdicts = one(browser, ".verdicts").text
+    assert "night 10" in verdicts
+    assert "slower" in verdicts
+    assert "Did not come out" in browser.page_source
+
+
+def test_a_name_is_text_whatever_it_holds(visit):
+    browser = visit()
+    assert browser.title == "night 11 · opbench"
+    search(browser, "script")
+    assert names(browser) == [f"ops/{NASTY}[<b>axis</b>=\"><svg onload=alert(3)>]/call"]
+    click(browser, "#grid-body .line")
+    wait(browser, "document.querySelector('#copy-script') !== null")
+    assert NASTY in one(browser, "#case-title").text
+    assert "<i>quiet</i> the machine" in one(browser, "#case-body").text
+    # Nothing of it became an element, in the page or in the panel.
+    assert css(browser, "main img, dialog img, main script, dialog script, svg[onload]") == []
+    browser.execute_script("document.querySelector('#case').close()")
+    search(browser, "fails")
+    click(browser, "#grid-body .line")
+    wait(browser, "document.querySelector('#case-body pre') !== null")
+    assert NASTY_REASON in one(browser, "#case-body").text
+
+
+def test_only_the_page_s_own_script_may_run(visit):
+    """The policy in the page refuses any script but its own, even one that got into the DOM."""
+    browser = visit()
+    browser.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'window.intruder = 1';"
+        "document.body.append(s)"
+    )
+    assert browser.execute_script("return window.intruder") is None
+    refused = browser.get_log("browser")
+    assert any("Content Security Policy" in entry["message"] for entry in refused)
+
+
+def test_sorting_by_a_column_and_back(visit):
+    browser = visit()
+    as_measured = names(browser)
+    click(browser, "[data-column='1']")
+    script = """return [...document.querySelectorAll('#grid-body .line')]
+        .map(line => Number(line.dataset.row))"""
+    down = browser.execute_script(script)
+    heads = css(browser, "[role=columnheader]")
+    assert heads[1].get_attribute("aria-sort") == "descending"
+    assert "matmul[n=1024" in browser.execute_script(
+        "return document.querySelector('#grid-body .line .name').textContent"
+    ).replace(", ", ",")
+    click(browser, "[data-column='1']")
+    assert browser.execute_script(script) != down
+    click(browser, "[data-column='1']")
+    assert names(browser) == as_measured
+    click(browser, "[data-column='0']")
+    ordered = [name for name in names(browser) if name.startswith("ops/add[")]
+    assert ordered[0].startswith("ops/add[n=64")
+    assert ordered[-1].startswith("ops/add[n=1024")
+
+
+def test_searching_and_filtering(visit):
+    browser = visit()
+    search(browser, "softmax torch -n=64")
+    assert one(browser, "#shown").text == "4 of 64 cases"
+    assert all("softmax" in name and "n=64," not in name for name in names(browser))
+    click(browser, "#clear")
+    assert one(browser, "#shown").text == "64 cases"
+    click(browser, "[data-filter='verdict:slower']")
+    assert one(browser, "#shown").text == "5 of 64 cases"
+    assert all(name.startswith("ops/add[") for name in names(browser))
+    click(browser, "#clear")
+    search(browser, "no such case")
+    assert "No case fits." in one(browser, "#grid-body").text
+
+
+def test_a_case_tells_all_that_is_known_of_it(visit):
+    browser = visit("layers")
+    search(browser, "lstm hooks batch_size=64")
+    click(browser, "#grid-body .line")
+    wait(browser, "document.querySelector('#case-samples svg') !== null")
+    body = one(browser, "#case-body").text
+    assert "± 1.0 %" in body
+    assert "32 samples" in body
+    assert "slower" in body
+    assert "against mode=baseline" in body
+    assert "per sample gradients" in body
+    assert "worker starts" in body
+    assert len(css(browser, "#case-samples .sample")) == 32
+    script = one(browser, "#case-script pre").text
+    assert "loss.backward()" in script
+    assert "def _main():" in script
+
+
+def test_the_script_is_copied(visit):
+    browser = visit("layers", "#case=layers/linear[mode=hooks,batch_size=16]/forward_backward")
+    wait(browser, "document.querySelector('#copy-script') !== null")
+    click(browser, "#copy-script")
+    assert wait(browser, "document.querySelector('#copy-script').textContent === 'Copied'")
+
+
+def test_the_keyboard_is_enough(visit):
+    browser = visit()
+    body = one(browser, "body")
+    body.send_keys("/")
+    assert browser.switch_to.active_element.get_attribute("id") == "search"
+    browser.switch_to.active_element.send_keys("exp", Keys.ARROW_DOWN)
+    active = browser.switch_to.active_element
+    assert active.get_attribute("id") == "grid-body"
+    active.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
+    wait(browser, "document.querySelector('#copy-script') !== null")
+    third = browser.execute_script("return document.querySelector('#case-title').textContent")
+    browser.switch_to.active_element.send_keys("j")
+    wait(browser, f"document.querySelector('#case-title').textContent !== {third!r}")
+    browser.switch_to.active_element.send_keys("k")
+    wait(browser, f"document.querySelector('#case-title').textContent === {third!r}")
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert wait(browser, "!document.querySelector('#case').open")
+    assert browser.switch_to.active_element.get_attribute("id") == "grid-body"
+
+
+def test_switching_the_theme(visit):
+    browser = visit()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = browser.execute_script(f"return {paper}")
+    click(browser, "#theme")
+    assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
+    assert browser.execute_script(f"return {paper}") != light
+    one(browser, "body").send_keys("t")
+    assert browser.execute_script(f"return {paper}") == light
+
+
+@pytest.mark.parametrize(
+    ("page", "tabs"),
+    [
+        ("operators", ["ratios", "scaling", "frameworks", "roofline", "history"]),
+        ("layers", ["ratios", "factors", "scaling"]),
+    ],
+)
+def test_every_chart_draws_its_marks(visit, page, tabs):
+    browser = visit(page)
+    assert [tab.get_attribute("id")[4:] for tab in css(browser, "[role=tab]")] == tabs
+    for name in tabs:
+        click(browser, f"#tab-{name}")
+        wait(browser, "document.querySelectorAll('#chart svg.plot .mark').length > 3")
+        assert "NaN" not in one(browser, "#chart").get_attribute("innerHTML")
+
+
+def test_a_history_shows_where_the_level_changed(visit):
+    browser = visit()
+    click(browser, "#tab-history")
+    wait(browser, "document.querySelectorAll('#chart .change').length > 0")
+    assert "+12 %" in one(browser, "#chart .changes").text
+    assert "only the commit changed" in one(browser, "#chart .changes").text
+
+
+def test_a_mark_leads_to_its_case(visit):
+    browser = visit()
+    click(browser, "#tab-frameworks")
+    browser.execute_script(
+        "document.querySelector('#chart .mark').dispatchEvent(new MouseEvent('click'))"
+    )
+    assert wait(browser, "document.querySelector('#case').open")
+
+
+def test_a_phone_sees_everything_without_scrolling_sideways(visit):
+    browser = visit()
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 380, "height": 780, "deviceScaleFactor": 2, "mobile": True},
+    )
+    try:
+        browser.refresh()
+        wait(browser, "document.documentElement.dataset.ready === 'yes'")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 380
+        click(browser, "#grid-body .line")
+        wait(browser, "document.querySelector('#case').open")
+        width = "document.querySelector('#case').getBoundingClientRect().width"
+        assert browser.execute_script(f"return {width}") == 380
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_only_rows_in_view_exist(visit):
+    browser = visit()
+    assert len(css(browser, "#grid-body .line")) < 40
+    browser.execute_script("document.querySelector('#grid-body').scrollTop = 1e6")
+    wait(browser, "document.querySelector('[aria-rowindex=\"65\"]') !== null")
+    assert len(css(browser, "#grid-body .line")) < 40
