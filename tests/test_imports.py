@@ -37,7 +37,7 @@ RULE: dict[str, set[str]] = {
     },
     # What is wrong in a question is told with the same error as a wrong definition.
     "analyse": {"case", "result", "stats", "callgrind", "store", "run.plan", "define.definition",
-                "define.layers.names"},
+                "define.layers.names", "define.operators"},
     "report": {"case", "result", "stats", "callgrind", "store", "analyse"},
     "worker": set(),
     "capture": {"case", "define", "frameworks"},
@@ -47,6 +47,9 @@ RULE: dict[str, set[str]] = {
     "api": EVERYTHING_BELOW,
     "ab": EVERYTHING_BELOW | {"api"},
     "layer_benchmark": EVERYTHING_BELOW,
+    "operator_benchmark": EVERYTHING_BELOW,
+    "ops": EVERYTHING_BELOW | {"operator_benchmark"},
+    "mxnet_benchmarks": {"ops"},
     "selftest": EVERYTHING_BELOW | {"api"},
     "cli": EVERYTHING_BELOW | {"api", "ab", "selftest", "data", "capture", "__version__"},
 }  # fmt: skip

@@ -20,6 +20,7 @@ from opbench.cli.history import history
 from opbench.cli.init import init
 from opbench.cli.layers import layers
 from opbench.cli.list import list_
+from opbench.cli.ops import ops
 from opbench.cli.report import report
 from opbench.cli.run import run
 from opbench.cli.runs import runs
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.command("run")(run)
 app.command("layers", cls=SpacedCommand)(layers)
 app.command("list")(list_)
+app.command("ops")(ops)
 app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)

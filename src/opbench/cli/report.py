@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from opbench.cli.report_ops import ops
 from opbench.define.definition import DefineError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ report = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+report.command("ops")(ops)
 
 FORMATS = ("terminal", "md", "csv")
 FILE_WIDTH = 160

@@ -1,0 +1,208 @@
+"""The report on operators: frameworks side by side, size classes, fusion, and what did not run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from opbench.analyse.fusion import Gain, gains
+from opbench.analyse.operators import OperatorRow, counts
+from opbench.report.export_md import cell
+from opbench.report.layers import Table
+from opbench.report.units import MISSING, format_interval, format_percent, format_value
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+OUTCOMES = ("ok", "unsupported", "failed", "crashed", "timeout", "out_of_memory", "mismatch")
+SIZES = ("small", "typical", "large", "skewed")
+
+
+def tables(rows: Sequence[OperatorRow]) -> list[Table]:
+    times = [row for row in rows if row.unit == "s" and row.form in ("", "fused")]
+    found = [outcomes(rows)]
+    several = len({row.framework for row in times}) > 1
+    for device, dtype, size, stage, metric in dict.fromkeys(
+        (row.device, row.dtype, row.size, row.stage, row.metric) for row in times
+    ):
+        chosen = [
+            row
+            for row in times
+            if (row.device, row.dtype, row.size, row.stage, row.metric)
+            == (device, dtype, size, stage, metric)
+        ]
+        what = f"{stage.replace('_', ' and ')}, {size}, {dtype}, {device}"
+        what += "" if metric == "time" else f", {metric.replace('_', ' ')}"
+        found.append(frameworks(chosen, what) if several else quantile_table(chosen, what))
+    found.append(sizes(times))
+    found.append(fusion(gains(rows)))
+    return [table for table in found if table.rows]
+
+
+def outcomes(rows: Sequence[OperatorRow]) -> Table:
+    counted = counts(rows)
+    seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
+    shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
+    return Table(
+        "results by framework",
+        ["framework", *(name.replace("_", " ") for name in shown)],
+        [[name, *(str(each.get(one, 0)) for one in shown)] for name, each in counted.items()],
+        words=1,
+    )
+
+
+def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
+    """Operators down, frameworks across; the fastest of each is marked."""
+    names = list(dict.fromkeys(row.framework for row in rows))
+    grid: dict[tuple[str, ...], dict[str, OperatorRow]] = {}
+    for row in rows:
+        grid.setdefault(row.place, {})[row.framework] = row
+    lines = []
+    for found in grid.values():
+        one = next(iter(found.values()))
+        best = min((r.estimate for r in found.values() if r.ok and r.estimate), default=None)
+        cells = []
+        for name in names:
+            row = found.get(name)
+            text = time_text(row)
+            fastest = row is not None and row.ok and row.estimate == best and len(found) > 1
+            cells.append(f"{text} *" if fastest else text)
+        lines.append([one.category, title(one), *cells])
+    note = "* the fastest. A view costs nothing where a framework makes views; others copy."
+    return Table(f"time, {what}", ["category", "operator", *names], lines, notes=[note])
+
+
+def quantile_table(rows: Sequence[OperatorRow], what: str) -> Table:
+    lines = []
+    for row in rows:
+        found = row.quantiles
+        spread = (
+            [format_value(each, row.unit) for each in (found.p50, found.p90, found.p99, found.mean)]
+            if found
+            else [MISSING] * 4
+        )
+        lines.append([row.category, title(row), time_text(row), *spread, rate_text(row)])
+    return Table(
+        f"time, {what}",
+        ["category", "operator", "time", "p50", "p90", "p99", "mean", "GFLOP/s"],
+        lines,
+    )
+
+
+def sizes(rows: Sequence[OperatorRow]) -> Table:
+    """Operators and frameworks down, size classes across."""
+    there = [size for size in SIZES if any(row.size == size for row in rows)]
+    if len(there) < 2:
+        return Table("", [], [])
+    grid: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        key = (row.operator, row.framework, row.stage.replace("_", " and "), row.dtype)
+        note = f" ({row.scaled})" if row.scaled else ""
+        grid.setdefault(key, {})[row.size] = time_text(row, short=True) + note
+    lines = [[*key, *(cells.get(size, MISSING) for size in there)] for key, cells in grid.items()]
+    return Table(
+        "time by size class",
+        ["operator", "framework", "stage", "dtype", *there],
+        lines,
+        words=4,
+    )
+
+
+def fusion(found: Sequence[Gain]) -> Table:
+    lines = [
+        [
+            gain.fused.operator,
+            gain.fused.framework,
+            gain.how,
+            gain.fused.size,
+            gain.fused.stage.replace("_", " and "),
+            format_value(gain.fused.estimate, "s"),
+            format_value(gain.sum, "s"),
+            f"{gain.value:.2f} ± {format_percent((gain.high - gain.low) / 2 / gain.value)}",
+            " + ".join(
+                f"{part.form.partition('.')[2]} {format_value(part.estimate, 's')}"
+                for part in gain.parts
+            ),
+        ]
+        for gain in found
+    ]
+    return Table(
+        "fusion: the sum of the parts over the fused operator",
+        ["operator", "framework", "how", "size", "stage", "fused", "parts", "gain", "of which"],
+        lines,
+        words=5,
+        notes=[
+            "kernel: one call, or weights folded beforehand. graph: a compiler sees all of it. "
+            "sequence: the parts in one statement, as this framework joins nothing by itself."
+        ]
+        if lines
+        else [],
+    )
+
+
+def title(row: OperatorRow) -> str:
+    notes = [text for text in (row.inputs, f"scaled {row.scaled}" if row.scaled else "") if text]
+    return f"{row.operator} ({', '.join(notes)})" if notes else row.operator
+
+
+def time_text(row: OperatorRow | None, short: bool = False) -> str:
+    if row is None:
+        return MISSING
+    if not row.ok:
+        return MISSING if row.outcome == "unsupported" else row.outcome.replace("_", " ")
+    if short:
+        return format_value(row.estimate, row.unit)
+    return format_interval(row.estimate, row.low, row.high, row.unit)
+
+
+def rate_text(row: OperatorRow) -> str:
+    """By the formula of the forward pass: a backward pass has none."""
+    if not row.ok or not row.flops or row.stage != "forward" or not row.estimate:
+        return MISSING
+    return f"{row.flops / row.estimate / 1e9:.3g}"
+
+
+def refusals(rows: Sequence[OperatorRow]) -> list[str]:
+    """Every result that is not ok, by reason."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.outcome != "ok":
+            reason = f"{row.outcome.replace('_', ' ')}: {row.reason}".rstrip(": ")
+            by_reason.setdefault(f"{row.framework}: {reason}", {})[row.operator] = None
+    return [f"{reason} ({', '.join(names)})" for reason, names in by_reason.items()]
+
+
+def to_terminal(rows: Sequence[OperatorRow], console: Console) -> None:
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    for table in tables(rows):
+        console.print(Text(table.title, style="bold"))
+        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+        for index, name in enumerate(table.header):
+            grid.add_column(name, justify="left" if index < table.words else "right")
+        for line in table.rows:
+            grid.add_row(*map(Text, line))
+        console.print(grid)
+        for note in table.notes:
+            console.print(Text(note, style="dim"))
+    for line in refusals(rows):
+        console.print(Text(line, style="dim"))
+
+
+def to_markdown(
+    rows: Sequence[OperatorRow], stream: TextIO, environment: Sequence[str] = ()
+) -> None:
+    stream.write("# Operators\n")
+    if environment:
+        stream.write("\n" + "\n".join(f"- {cell(line)}" for line in environment) + "\n")
+    for table in tables(rows):
+        stream.write(f"\n## {table.title[0].upper()}{table.title[1:]}\n\n")
+        rule = [":--" if i < table.words else "--:" for i in range(len(table.header))]
+        for line in (table.header, rule, *table.rows):
+            stream.write(f"| {' | '.join(cell(text) for text in line)} |\n")
+        stream.writelines(f"\n{cell(note)}\n" for note in table.notes)
+    if lines := refusals(rows):
+        stream.write("\n## What did not come out\n\n")
+        stream.writelines(f"- {cell(line)}\n" for line in lines)
