@@ -1,18 +1,27 @@
 """What differs between two starts of identical code, and what between two children of one start?
 
-The experiment behind the unit of replication: small operators, several fresh workers, several
-children forked from each, everything else the same.
+The experiments behind the unit of replication: small operators, several fresh workers, several
+children forked from each, everything else the same; first case by case, then as the pairs that a
+comparison takes, whose differences are what `stats.ratio` must know.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from math import log
 from statistics import mean, median, stdev
 
 from opbench import frameworks
 from opbench.case import Case
+from opbench.result import Result, calm
+from opbench.run.plan import PlannedGroup
+from opbench.run.policy import Adaptive
+from opbench.run.runner import Request, Runner
 from opbench.run.worker_process import Worker
+from opbench.selftest import OPERATORS as PAIR_OPERATORS
+from opbench.selftest import pair
+from opbench.stats.estimate import median_error
 from perf.operators import cases
 
 TITLE = "Layout: worker starts and children of identical code"
@@ -42,7 +51,7 @@ def measure(quick: bool = False) -> str:
         f"Relative standard deviations over {starts} worker starts × {children} children, each the "
         f"median of {BLOCKS} blocks of 2 ms; between starts: of the means of their children."
     )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *pairs_table(runs=1 if quick else 3, pairs=1 if quick else 4)])
 
 
 def child(worker: Worker, case: Case) -> float:
@@ -59,3 +68,61 @@ def line(name: str, rows: Sequence[Sequence[float]]) -> str:
     within = mean(stdev(row) ** 2 for row in rows) ** 0.5 / overall
     between = stdev([mean(row) for row in rows]) / overall
     return f"| {name} | {overall * 1e6:.2f} µs | {within:.1%} | {between:.1%} |"
+
+
+def pairs_table(runs: int, pairs: int) -> list[str]:
+    """Identical pairs, sampled as long as a comparison ever samples."""
+    found: dict[str, list[list[list[tuple[float, float]]]]] = {name: [] for name in PAIR_OPERATORS}
+    for run in range(runs):
+        plan = [(name, 0.0, number) for number in range(pairs) for name in PAIR_OPERATORS]
+        groups = tuple(PlannedGroup(pair(*each)) for each in plan)
+        # A precision that is never reached: every set that there may be.
+        policy = Adaptive(precision=1e-9, max_time=30.0)
+        runner = Runner(Request(groups, policy, seed=run), lambda _case, _result, _again: None)
+        runner.run()
+        results = {case.hash: result for case, result in runner.results}
+        for (name, *_), group in zip(plan, groups, strict=True):
+            one, other = (children_of(results[case.hash]) for case in group.cases)
+            found[name].append(
+                [
+                    [(b - a, (e**2 + f**2) ** 0.5) for (a, e), (b, f) in zip(x, y, strict=True)]
+                    for x, y in zip(one, other, strict=True)
+                ]
+            )
+    lines = [
+        "| identical pairs of | sets of children | of which blocks explain | worker starts beyond that "
+        "| the whole pair |",
+        "| :-- | --: | --: | --: | --: |",
+    ]
+    for name, each in found.items():
+        lines.append(pair_line(name, each))
+    lines.append("")
+    lines.append(
+        f"Standard deviations of the ratio of two identical sides: {runs * pairs} pairs per "
+        f"operator, each of 4 worker starts × 6 sets of 2 children × 25 blocks of 2 ms."
+    )
+    return lines
+
+
+def children_of(result: Result) -> list[list[tuple[float, float]]]:
+    """Per worker start, per child in the order of their forks: the log of its median, its error."""
+    logs: dict[int, dict[int, list[float]]] = {}
+    for sample in calm(result.samples):
+        logs.setdefault(sample.start, {}).setdefault(sample.session, []).append(log(sample.value))
+    return [
+        [(median(each), median_error(each)) for _, each in sorted(of_start.items())]
+        for _, of_start in sorted(logs.items())
+    ]
+
+
+def pair_line(name: str, pairs: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> str:
+    """Medians over the pairs, because a neighbour may have disturbed one of them."""
+    sets = [[[ratio for ratio, _ in start] for start in each] for each in pairs]
+    within = median(mean(stdev(start) ** 2 for start in each) for each in sets)
+    noise = median(mean(error**2 for start in each for _, error in start) for each in pairs)
+    between = median(stdev([mean(start) for start in each]) ** 2 for each in sets)
+    beyond = max(0.0, between - within / len(sets[0][0]))
+    whole = [mean(mean(start) for start in each) for each in sets]
+    spread = median(abs(value) for value in whole) * 1.4826
+    cells = " | ".join(f"{100 * v:.2f} %" for v in (within**0.5, noise**0.5, beyond**0.5, spread))
+    return f"| {name} | {cells} |"

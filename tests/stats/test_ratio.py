@@ -61,11 +61,34 @@ def test_pairing_cancels_what_a_start_does_to_both_sides():
     new = [(start, 1, 1.1 * 10.0**start) for start in range(4)]
     found = ratio(base, new)
     assert found.value == pytest.approx(1.1)
-    # No scatter seen (3 degrees), 0.9 % per child and 0.3 % per start by experience (4 degrees).
+    # No scatter seen (3 degrees); per child and per start what is known by experience (4 degrees).
     variance = LAYOUT_WEIGHT * (CHILD_PAIR**2 + START_PAIR**2) / (LAYOUT_WEIGHT + 3)
     assert found.error == pytest.approx(math.sqrt(variance / 4))
     assert found.freedom == LAYOUT_WEIGHT + 3
     assert found.starts == 4
+
+
+def sets(rng, scatter, starts=4, children=4):
+    """Sides whose sets of children scatter as told, with starts that add nothing."""
+    base = [(s, c, 1.0) for s in range(starts) for c in range(children)]
+    return base, [(s, c, math.exp(rng.gauss(0, scatter))) for s, c, _ in base]
+
+
+def test_sets_that_scatter_more_than_is_usual_are_believed():
+    wide = [ratio(*sets(random.Random(seed), 0.05)) for seed in range(200)]
+    assert sum(found.p_value < 0.05 for found in wide) / 200 < 0.12
+    # What four starts of four sets each can know, and no less.
+    assert sorted(found.error for found in wide)[100] > 0.6 * 0.05 / 4
+    narrow = [ratio(*sets(random.Random(seed), 0.002)).error for seed in range(50)]
+    assert max(narrow) < 0.003
+
+
+def test_starts_that_differ_more_than_their_sets_are_heard():
+    base = [(s, c, 1.0) for s in range(4) for c in range(6)]
+    tilt = (0.97, 0.99, 1.02, 1.04)
+    found = ratio(base, [(s, c, tilt[s]) for s, c, _ in base])
+    assert found.p_value > 0.2
+    assert found.high - found.low > 0.02
 
 
 def test_two_runs_at_different_times_are_never_known_better_than_the_machine_repeats_itself():

@@ -1,9 +1,9 @@
 """Samples a group whose members will be compared: many short-lived sets of children.
 
-What limits a comparison is not the length of a series but the number of children: two children of
-identical code differ by 0.7 %, however long they run. So each worker start forks a set of children
-(one per member, in random order), lets them take turns for a fraction of a second, ends them and
-forks the next set. It stops when every ratio to the baseline is known well enough.
+Blocks scatter, and so do children of identical code, and worker starts. So each worker start forks a
+set of children (one per member, in random order), lets them take turns for a fraction of a second,
+ends them and forks the next set: the sets tell how far each other can be trusted. It stops when
+every ratio to the baseline is known well enough.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from opbench.run.policy import Adaptive
     from opbench.run.sampling import Group, Member
 
-#: Turns that each child takes. The median of 25 blocks of 2 ms is known to about 0.3 % where
-#: blocks scatter by 1 %: less than what the next child will differ by.
+#: Turns that each child takes: the median of 25 blocks of 2 ms is known to about 0.5 % where blocks
+#: scatter by 2 %, and taking them costs twice as much as forking and warming up the two children.
 ROUNDS = 25
-#: Where a ratio need not be known better than this, half as many turns will do.
-COARSE = 0.01
+#: Where a ratio need not be known better than this, fewer turns will do.
+COARSE, COARSE_ROUNDS = 0.01, 15
 #: Fewer would not be a median.
 LEAST_ROUNDS = 3
 
@@ -34,7 +34,8 @@ LEAST_STARTS = 3
 LEAST_CALLS = 3 + LEAST_ROUNDS
 #: Sets of children per worker start, at most; beyond that the starts themselves decide.
 MOST_SETS = 6
-LEAST_SETS = 1
+#: One set alone cannot tell what sets scatter here.
+LEAST_SETS = 2
 
 
 def sample_pairs(group: Group, policy: Adaptive) -> None:
@@ -70,7 +71,7 @@ def _one_set(group: Group, policy: Adaptive, index: int, seconds: float) -> None
     if not lanes:
         return
     turn = sum(lane.n * lane.per_call for _, lane in lanes)
-    most = ROUNDS if policy.precision < COARSE else ROUNDS // 2
+    most = ROUNDS if policy.precision < COARSE else COARSE_ROUNDS
     rounds = max(LEAST_ROUNDS, min(most, int(seconds / turn) if turn > 0 else most))
     for _ in range(rounds):
         group.rng.shuffle(lanes)

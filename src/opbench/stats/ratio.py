@@ -10,7 +10,8 @@ separate     two runs, at different times: nothing cancels, and the machine itse
 
 Each worker start gives one log-ratio (or, when separate, one log on its side); the variance
 between them is moderated as in `estimate`: what these starts show is averaged with what starts are
-known to show.
+known to show. A pair whose starts forked several sets of children knows better than that: how much
+its own sets scatter is what its starts are expected to scatter.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from statistics import median
 from opbench.stats.estimate import LAYOUT, LAYOUT_WEIGHT, Placed, median_error, t_quantile
 
 #: What identical code is known to scatter, relative, in logs; docs/statistics.md has the
-#: experiments. Between the children of one pair, forked from the same worker:
-CHILD_PAIR = 0.007
+#: experiments. Between the children of one pair, forked from the same worker, beyond what the noise
+#: of their blocks explains:
+CHILD_PAIR = 0.004
 #: What remains between worker starts when many children of each are averaged: code placed
 #: differently relative to its data favours one side or the other.
 START_PAIR = 0.003
@@ -33,6 +35,10 @@ BETWEEN_RUNS = 0.015
 
 #: The log of the largest number there is, and a little less.
 LARGEST_LOG = 709.0
+
+#: How much the children of a pair may add to the weight of what is expected of its starts. They tell
+#: what children scatter, not what starts do, so starts that differ more must still be heard.
+MOST_WEIGHT = 8
 
 DESIGNS = ("paired", "interleaved", "separate")
 
@@ -78,7 +84,8 @@ class _Start:
     log: float
     #: Error of that log from the noise of its blocks.
     noise: float
-    children: int
+    #: The log of each child, in the order of their forks.
+    children: tuple[float, ...]
 
 
 def ratio(
@@ -104,14 +111,30 @@ def ratio(
         return _separate(list(base.values()), list(new.values()), layout)
     logs = [new[start].log - base[start].log for start in shared]
     noise = [new[start].noise ** 2 + base[start].noise ** 2 for start in shared]
-    children = sum(min(new[s].children, base[s].children) for s in shared) / len(shared)
     if design == "paired":
-        expected = CHILD_PAIR**2 / children + START_PAIR**2
+        expected, weight = _expected_of_pairs([base[s] for s in shared], [new[s] for s in shared])
     else:
-        expected = 2 * layout**2
-    variance, freedom = _moderated(logs, expected + sum(noise) / len(noise))
+        expected, weight = 2 * layout**2 + sum(noise) / len(noise), LAYOUT_WEIGHT
+    variance, freedom = _moderated(logs, expected, weight)
     error = math.sqrt(variance / len(logs))
     return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design)
+
+
+def _expected_of_pairs(base: Sequence[_Start], new: Sequence[_Start]) -> tuple[float, int]:
+    """What the log-ratio of one start is expected to scatter, as a variance, and how many starts
+    that expectation is worth."""
+    sets = [
+        [theirs - ours for ours, theirs in zip(one.children, other.children, strict=False)]
+        for one, other in zip(base, new, strict=True)
+    ]
+    each = sum(map(len, sets)) / len(sets)
+    pairs = zip(base, new, strict=True)
+    # The noise of a start is that of the mean of its children; of one child it is more.
+    noise = sum((one.noise**2 + other.noise**2) * each for one, other in pairs) / len(sets)
+    freedom = sum(len(logs) - 1 for logs in sets)
+    seen = sum(_squares(logs) for logs in sets)
+    child = (LAYOUT_WEIGHT * (CHILD_PAIR**2 + noise) + seen) / (LAYOUT_WEIGHT + freedom)
+    return child / each + START_PAIR**2, min(LAYOUT_WEIGHT + freedom, MOST_WEIGHT)
 
 
 def _separate(base: Sequence[_Start], new: Sequence[_Start], layout: float) -> Ratio | None:
@@ -148,21 +171,26 @@ def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
         log = math.log(value) if value > 0 else -math.inf
         children.setdefault((start, session), []).append(log)
     found: dict[int, list[tuple[float, float]]] = {}
-    for (start, _), logs in children.items():
+    for (start, _), logs in sorted(children.items()):
         found.setdefault(start, []).append((median(logs), median_error(logs)))
     return {
         start: _Start(
             sum(log for log, _ in each) / len(each),
             math.sqrt(sum(error**2 for _, error in each)) / len(each),
-            len(each),
+            tuple(log for log, _ in each),
         )
         for start, each in found.items()
     }
 
 
-def _moderated(logs: Sequence[float], expected: float) -> tuple[float, float]:
+def _moderated(
+    logs: Sequence[float], expected: float, weight: int = LAYOUT_WEIGHT
+) -> tuple[float, float]:
     """Variance of one start's log, experience and evidence averaged, and its freedom."""
+    freedom = weight + len(logs) - 1
+    return (weight * expected + _squares(logs)) / freedom, freedom
+
+
+def _squares(logs: Sequence[float]) -> float:
     mean = sum(logs) / len(logs)
-    seen = sum((log - mean) ** 2 for log in logs)
-    freedom = LAYOUT_WEIGHT + len(logs) - 1
-    return (LAYOUT_WEIGHT * expected + seen) / freedom, freedom
+    return sum((log - mean) ** 2 for log in logs)
