@@ -90,8 +90,8 @@ def pairs_table(runs: int, pairs: int) -> list[str]:
                 ]
             )
     lines = [
-        "| identical pairs of | sets of children | of which blocks explain | worker starts beyond that "
-        "| the whole pair |",
+        "| identical pairs of | sets of children | of which blocks explain "
+        "| worker starts beyond that | the whole pair |",
         "| :-- | --: | --: | --: | --: |",
     ]
     for name, each in found.items():

@@ -1,9 +1,9 @@
 """Samples a group whose members will be compared: many short-lived sets of children.
 
-Blocks scatter, and so do children of identical code, and worker starts. So each worker start forks a
-set of children (one per member, in random order), lets them take turns for a fraction of a second,
-ends them and forks the next set: the sets tell how far each other can be trusted. It stops when
-every ratio to the baseline is known well enough.
+Blocks scatter, and so do children of identical code, and worker starts. So each worker start forks
+a set of children (one per member, in random order), lets them take turns for a fraction of a
+second, ends them and forks the next set: the sets tell how far each other can be trusted. It stops
+when every ratio to the baseline is known well enough.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ BETWEEN_RUNS = 0.015
 #: The log of the largest number there is, and a little less.
 LARGEST_LOG = 709.0
 
-#: How much the children of a pair may add to the weight of what is expected of its starts. They tell
-#: what children scatter, not what starts do, so starts that differ more must still be heard.
+#: How much weight the children of a pair may give to what is expected of its starts. They tell what
+#: children scatter, not what starts do, so starts that differ more must still be heard.
 MOST_WEIGHT = 8
 
 DESIGNS = ("paired", "interleaved", "separate")
