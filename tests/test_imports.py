@@ -13,12 +13,12 @@ SOURCE = Path(__file__).parent.parent / "src" / "opbench"
 
 EVERYTHING_BELOW = {
     "case", "result", "stats", "callgrind", "define", "frameworks", "expand", "store", "run",
-    "analyse", "report", "script", "frames", "snippets",
+    "analyse", "report", "script", "frames", "snippets", "imports",
 }  # fmt: skip
 
 #: What each part may import of ours, beside itself. `part.module` allows that module only.
 RULE: dict[str, set[str]] = {
-    "__init__": {"api", "case", "define.bench", "frames", "layer_benchmark", "result"},
+    "__init__": {"api", "capture", "case", "define.bench", "frames", "layer_benchmark", "result"},
     "case": set(),
     "result": set(),
     "stats": set(),
@@ -37,13 +37,15 @@ RULE: dict[str, set[str]] = {
     },
     # What is wrong in a question is told with the same error as a wrong definition.
     "analyse": {"case", "result", "stats", "callgrind", "store", "run.plan", "define.definition",
-                "define.layers.names", "define.operators"},
-    "report": {"case", "result", "stats", "callgrind", "store", "analyse"},
+                "define.layers.names", "define.captured", "define.operators"},
+    "report": {"case", "result", "stats", "callgrind", "store", "analyse", "script", "__version__"},
     "worker": set(),
     "capture": {"case", "define", "frameworks"},
+    "patching_hook": {"capture"},
     "script": {"case", "frameworks", "script_cpp"},
     "script_cpp": {"case", "frameworks", "worker.cpp_source"},
     "frames": {"case", "result", "store", "report"},
+    "imports": {"case", "result", "stats", "store", "__version__"},
     "api": EVERYTHING_BELOW,
     "ab": EVERYTHING_BELOW | {"api"},
     "layer_benchmark": EVERYTHING_BELOW,

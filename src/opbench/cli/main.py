@@ -12,21 +12,26 @@ import sys
 import typer
 
 from opbench.cli.ab import ab
+from opbench.cli.capture import SETTINGS as CAPTURE_SETTINGS
+from opbench.cli.capture import CaptureCommand, capture
 from opbench.cli.compare import compare
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
 from opbench.cli.export import export
 from opbench.cli.history import history
+from opbench.cli.import_ import import_
 from opbench.cli.init import init
 from opbench.cli.layers import layers
 from opbench.cli.list import list_
 from opbench.cli.ops import ops
+from opbench.cli.peaks import peaks
 from opbench.cli.report import report
 from opbench.cli.run import run
 from opbench.cli.runs import runs
 from opbench.cli.selftest import selftest
 from opbench.cli.show import show
 from opbench.cli.spaced import SpacedCommand
+from opbench.cli.store import store
 
 app = typer.Typer(
     name="opbench",
@@ -38,17 +43,21 @@ app = typer.Typer(
 )
 app.command("run")(run)
 app.command("layers", cls=SpacedCommand)(layers)
+app.command("capture", cls=CaptureCommand, context_settings=CAPTURE_SETTINGS)(capture)
 app.command("list")(list_)
 app.command("ops")(ops)
 app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)
+app.command("import")(import_)
 app.add_typer(report)
 app.command("compare")(compare)
 app.command("history")(history)
 app.command("ab")(ab)
+app.command("peaks")(peaks)
 app.command("selftest")(selftest)
 app.add_typer(env)
+app.add_typer(store)
 app.command("doctor")(doctor)
 app.command("init")(init)
 
@@ -101,12 +110,12 @@ def is_users(error: Exception) -> bool:
     from opbench.define.definition import DefineError
 
     # Imported only if something went wrong, and only what is already loaded can have raised.
-    store = sys.modules.get("opbench.store.errors")
+    stored = sys.modules.get("opbench.store.errors")
     export_ = sys.modules.get("opbench.report.export")
     worker = sys.modules.get("opbench.run.worker_process")
     kinds = [DefineError]
-    if store is not None:
-        kinds.append(store.StoreError)
+    if stored is not None:
+        kinds.append(stored.StoreError)
     if export_ is not None:
         kinds.append(export_.UnknownFormat)
     if worker is not None:

@@ -1,4 +1,4 @@
-"""`opbench report`: what was measured, made to be read. `opbench report layers` is one of them."""
+"""`opbench report`: what was measured, made to be read: the page, and the report on layers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from opbench.cli.report_group import PAGE, ReportGroup
 from opbench.cli.report_ops import ops
+from opbench.cli.report_page import page
+from opbench.cli.roofline import roofline
+from opbench.cli.sweep import sweep
 from opbench.define.definition import DefineError
 
 if TYPE_CHECKING:
@@ -17,10 +21,14 @@ if TYPE_CHECKING:
 
 report = typer.Typer(
     name="report",
-    help="Reports on stored results.",
-    no_args_is_help=True,
+    help="A run as one HTML page (`opbench report [RUN] -o report.html`), or a report of its own.",
+    cls=ReportGroup,
     rich_markup_mode=None,
 )
+report.command(PAGE)(page)
+report.command("sweep")(sweep)
+
+report.command("roofline")(roofline)
 report.command("ops")(ops)
 
 FORMATS = ("terminal", "md", "csv")

@@ -51,7 +51,7 @@ def sampled(
     case: Case, starts: Iterable[Sequence[float]], *, metric: str, unit: str, calls: int = 1
 ) -> Result:
     """A result of values by process, judged as our own are: processes are the unit."""
-    samples = []
+    samples: list[Sample] = []
     count = 0
     for start, values in enumerate(starts):
         for value in values:

@@ -42,9 +42,7 @@ def every(contents: Contents) -> dict[str, Any]:
     return {file_name(name): chart for name, chart in found.items() if chart is not None}
 
 
-def save(
-    contents: Contents, folder: Path, formats: Sequence[str] = ("png", "svg")
-) -> list[Path]:
+def save(contents: Contents, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write every chart in every format; the folder is made when it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -106,5 +104,3 @@ def _histories(contents: Contents) -> dict[str, Any]:
         )
         for track in tracks[:HISTORIES]
     }
-
-

@@ -53,7 +53,7 @@ def frameworks(
     values = sorted(float(stored.result.estimate or 0.0) for pair in shared for stored in pair)
     unit = shared[0][0].result.unit
     factor, symbol = scaled(unit, values[len(values) // 2])
-    data = [
+    data: list[dict[str, Any]] = [
         {
             "x": (one.result.estimate or 0.0) / factor,
             "y": (other.result.estimate or 0.0) / factor,

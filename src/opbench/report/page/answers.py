@@ -119,7 +119,7 @@ def history(
         ]
         for track in known
     ]
-    changes = [
+    changes: list[list[Any]] = [
         [index, step.index, number(step.level.ratio), number(step.level.after), _beside(step)]
         for index, track in enumerate(known)
         for step in track.steps
@@ -166,9 +166,7 @@ def _points(track: Track, place: Mapping[int, int]) -> dict[str, Any]:
             for s in track.steps
         ],
         "beside": [_beside(step) for step in track.steps],
-        "marks": [
-            [index, ", ".join(map(told, known))] for index, known in track.marks.items()
-        ],
+        "marks": [[index, ", ".join(map(told, known))] for index, known in track.marks.items()],
     }
 
 

@@ -92,7 +92,10 @@ def _hash(script: str) -> str:
 
 
 def _text(name: str, *folders: str) -> str:
-    return resources.files("opbench.report.page").joinpath(*folders, name).read_text("utf-8")
+    place = resources.files("opbench.report.page")
+    for part in (*folders, name):
+        place = place.joinpath(part)
+    return place.read_text("utf-8")
 
 
 @cache

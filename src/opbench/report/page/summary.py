@@ -89,9 +89,7 @@ def moment(seconds: float | None) -> str:
     return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _facts(
-    run: RunRecord, environments: Mapping[str, dict[str, Any]]
-) -> list[tuple[str, str]]:
+def _facts(run: RunRecord, environments: Mapping[str, dict[str, Any]]) -> list[tuple[str, str]]:
     packages: dict[str, str] = {}
     for facts in environments.values():
         interpreter = part(facts, "interpreter")

@@ -42,7 +42,7 @@ function drawSamples(row, details) {
   const unit = scaleOf(base || all[0], metric.unit) || [1, metric.unit];
   const frame = plot(host, {
     width, height: starts.length * line + 52, margin: { left: 40, bottom: 40, top: 6 },
-    x: (range) => linear(domain, range), xTick: (tick) => significant(tick / unit[0], 4),
+    x: (range) => linear(domain, range), xTick: (tick) => grouped(String(Number((tick / unit[0]).toPrecision(6)))),
     xTitle: `${metricName(metric)} per call, ${unit[1]}`, label: `Distribution of ${more}`,
   });
   const clip = (value) => Math.max(0, Math.min(frame.width, frame.x(value)));

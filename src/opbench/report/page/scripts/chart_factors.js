@@ -8,7 +8,7 @@ const factorsChart = {
   controls() {
     const sets = factorSets();
     const t = page.table;
-    const metrics = [...new Set(sets.flatMap(({ comparison }) => comparison.rows.map((entry) => entry[1])))];
+    const metrics = [...new Set(sets.flatMap(({ comparison }) => comparison.rows.map((entry) => entry[1])))].sort((a, b) => a - b);
     if (!metrics.includes(Number(this.pick.metric)) || this.pick.metric === null) this.pick.metric = metrics[0];
     const entries = factorEntries(sets, Number(this.pick.metric));
     const stages = [...new Set(entries.map(({ row }) => facet(row, "stage")))];

@@ -105,10 +105,10 @@ function drawTrack(host, width, at, points, height) {
 }
 
 function dayTicks(stamps, width) {
-  const count = Math.max(2, Math.min(stamps.length, Math.floor(width / 120)));
-  const found = new Set();
-  for (let each = 0; each < count; each++) found.add(Math.round((each * (stamps.length - 1)) / Math.max(1, count - 1)));
-  return [...found];
+  const every = Math.max(1, Math.ceil((stamps.length * 110) / width));
+  const found = [];
+  for (let at = 0; at < stamps.length; at += every) found.push(at);
+  return found;
 }
 
 function drawCaseHistory(row) {

@@ -13,7 +13,7 @@ const ratiosChart = {
     if (t.comparisons.length > 1) {
       found.push(["Comparison", t.comparisons.map((each, at) => [at, `${each.base} → ${each.new}`]), "comparison"]);
     }
-    const metrics = [...new Set(this.comparison().rows.map((entry) => entry[1]))];
+    const metrics = [...new Set(this.comparison().rows.map((entry) => entry[1]))].sort((a, b) => a - b);
     if (!metrics.includes(Number(this.pick.metric)) || this.pick.metric === null) this.pick.metric = metrics[0];
     if (metrics.length > 1) found.push(["Metric", metrics.map((at) => [at, metricName(t.metrics[at])]), "metric"]);
     found.push(["Order", [["size", "largest change"], ["slower", "slowest first"], ["faster", "fastest first"]], "order"]);

@@ -22,8 +22,8 @@ function drawRoofline(host, width, points, roofs, here, height) {
   const frame = plot(host, {
     width, height, margin: { left: 74, top: 26 },
     x: (range) => logarithmic(domainX, range), y: (range) => logarithmic(domainY, range),
-    xTick: tickNumber, yTick: (tick) => `${formatWork(tick)}`,
-    xTitle: "operations per byte", yTitle: "operations per second", label: `Roofline of ${points.length} cases`,
+    xTick: tickNumber, yTick: (tick) => formatWork(tick).replace(/\.0+ /, " "),
+    xTitle: "FLOP per byte", yTitle: "FLOP per second", label: `Roofline of ${points.length} cases`,
   });
   roofs.forEach((roof, at) => {
     const line = draw("path", { class: "roof", d: roofPath(frame, roof, domainX, domainY) });
@@ -40,7 +40,7 @@ function drawRoofline(host, width, points, roofs, here, height) {
     const dot = shape(mine ? "diamond" : "circle", frame.x(x), frame.y(y), mine ? 6 : 3.6);
     dot.classList.add("dot");
     group.append(dot);
-    frame.area.append(clickable(group, row, () => [page.table.ids[row], `${formatWork(y)}/s at ${significant(x, 3)} per byte`,
+    frame.area.append(clickable(group, row, () => [page.table.ids[row], `${formatWork(y)}FLOP/s at ${significant(x, 3)} FLOP per byte`,
       share ? `${formatPercent(share)} of what this machine can do there` : ""]));
   }
 }
@@ -58,7 +58,7 @@ function roofPath(frame, roof, domainX, domainY) {
 function formatWork(value) {
   const scales = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
   const scale = scales.find(([size]) => value >= size) || [1, ""];
-  return `${significant(value / scale[0], 3)} ${scale[1]}FLOP`;
+  return `${significant(value / scale[0], 3)} ${scale[1]}`;
 }
 
 function drawCaseRoofline(row) {

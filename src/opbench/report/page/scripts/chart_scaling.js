@@ -48,7 +48,7 @@ const scalingChart = {
       const place = ({ size, value }) => `${frame.x(size)} ${frame.y(value)}`;
       const path = draw("path", { class: "curve", d: `M${points.map(place).join("L")}` });
       path.style.stroke = colourOf(at);
-      if (at >= PALETTE.length) path.style.strokeDasharray = "5 3";
+      if (at >= COLOURS) path.style.strokeDasharray = "5 3";
       frame.area.append(path);
       for (const point of points) {
         const group = draw("g", { class: "mark" });

@@ -63,12 +63,13 @@ function spread(values, log, air = 0.06) {
   return [low - reach, high + reach];
 }
 
-// Okabe and Ito's palette: told apart with any kind of colour vision, in both themes.
-const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#9a8700", "#7f7f7f"];
+// Okabe and Ito's palette, from the style sheet, which has it for both themes: told apart with any
+// kind of colour vision.
+const COLOURS = 8;
 const SHAPES = ["circle", "square", "diamond", "triangle", "cross", "down"];
 
 function colourOf(index) {
-  return PALETTE[index % PALETTE.length];
+  return `var(--c${index % COLOURS})`;
 }
 
 // A shape beside the colour: colour alone does not reach everybody.
