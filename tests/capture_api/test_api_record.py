@@ -259,3 +259,28 @@ def test_a_script_of_the_older_tool_runs_after_its_import_line(tmp_path):
     names = {call.name: call for call in read(tmp_path / "opbench-api.jsonl")}
     assert names["torch.nn.modules.linear.Linear"].count == 1
     assert {"torch.Tensor.view", "torch.Tensor.repeat", "textwrap:dedent"} <= set(names)
+
+
+SCRIPT = """
+import sys
+import torch
+
+def own(x, *, k):
+    return x * k
+
+own(torch.nn.Linear(4, 2)(torch.ones(3, 4)), k=int(sys.argv[1]))
+own(torch.ones(1), k=1)
+"""
+
+
+def test_a_script_is_recorded_without_an_edit(tmp_path, opbench):
+    (tmp_path / "train.py").write_text(SCRIPT)
+    done = opbench(
+        "capture", "--level", "api", "--function", "__main__:own", "--function", "__main__:no",
+        "-o", "calls.jsonl", "train.py", "5",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "__main__:no was never defined" in done.stderr
+    found = {call.name: call for call in read(tmp_path / "calls.jsonl")}
+    assert found["torch.nn.modules.linear.Linear"].init["args"] == [4, 2]
+    assert "k" in found["__main__:own"].kwargs

@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from pathlib import Path
@@ -30,11 +31,16 @@ class ApiRecording:
     """Records between `start` and `finish`; a context manager and a decorator."""
 
     def __init__(
-        self, path: str | Path = DEFAULT, *, functions: Iterable[Any] = (), values: bool = True
+        self,
+        path: str | Path = DEFAULT,
+        *,
+        functions: Iterable[Any] = (),
+        values: bool = True,
+        patient: bool = False,
     ) -> None:
         self.path = Path(path)
         self.calls = Calls(values)
-        self._watching = Watching(self.calls, functions)
+        self._watching = Watching(self.calls, functions, patient)
         self._pid = 0
 
     def start(self) -> ApiRecording:
@@ -58,6 +64,10 @@ class ApiRecording:
         if _current is self:
             _current = None
         self._watching.stop()
+        for name in self._watching.pending:
+            print(
+                f"opbench: {name} was never defined, so no call of it is recorded", file=sys.stderr
+            )
         # A process forked meanwhile has the record too, but the file is its parent's.
         if self._pid == os.getpid():
             self.write()
@@ -107,8 +117,11 @@ def header() -> dict[str, Any]:
 
 
 def start(path: str | Path = DEFAULT, options: Mapping[str, Any] | None = None) -> ApiRecording:
-    """Begin to record; `finish` writes the file."""
-    return ApiRecording(path, **(options or {})).start()
+    """Begin to record a script that knows nothing of it: `finish` writes the file. Functions that
+    are named may be defined later."""
+    wanted = {name: (options or {}).get(name) for name in ("functions", "values")}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return ApiRecording(path, patient=True, **given).start()
 
 
 def finish() -> Path | None:
@@ -124,7 +137,7 @@ class RecordApi:
 
     def start(self, path: str | Path = DEFAULT, **options: Any) -> ApiRecording:
         """Record from here on; the file is written when the program ends, or `stop` is called."""
-        recording = start(path, options)
+        recording = ApiRecording(path, **options).start()
         atexit.register(finish)
         return recording
 

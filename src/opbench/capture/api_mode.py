@@ -148,9 +148,11 @@ def name_of(function: Any) -> str:
 class Watching:
     """Everything that has to be in place while calls are recorded, and out of it afterwards."""
 
-    def __init__(self, calls: Calls, functions: Iterable[Any] = ()) -> None:
+    def __init__(self, calls: Calls, functions: Iterable[Any] = (), patient: bool = False) -> None:
         self.calls = calls
         self.functions = list(functions)
+        #: Functions that were named before the program got round to defining them.
+        self.pending: list[Any] = list(self.functions) if patient else []
         self._mode: Any = None
         self._undo: list[Callable[[], None]] = []
 
@@ -158,7 +160,7 @@ class Watching:
         import torch
         from torch.overrides import TorchFunctionMode
 
-        calls = self.calls
+        calls, watching = self.calls, self
 
         class ApiMode(TorchFunctionMode):
             def __torch_function__(
@@ -166,13 +168,25 @@ class Watching:
             ) -> Any:
                 if torch.compiler.is_compiling():
                     return func(*args, **(kwargs or {}))
+                watching.look_again()
                 return calls.torch_call(func, args, kwargs or {})
 
-        for function in self.functions:
+        for function in () if self.pending else self.functions:
             self.watch_function(function)
         self._watch_modules()
         self._mode = ApiMode()
         self._mode.__enter__()
+
+    def look_again(self) -> None:
+        """Whether a function that was named in advance exists by now; imports nothing."""
+        for given in list(self.pending):
+            module, _, name = str(given).partition(":")
+            found: Any = sys.modules.get(module)
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if callable(found):
+                self.pending.remove(given)
+                self.watch_function(found, str(given))
 
     def stop(self) -> None:
         if self._mode is not None:
@@ -201,9 +215,10 @@ class Watching:
 
         self._undo.append(undo)
 
-    def watch_function(self, given: Any) -> None:
+    def watch_function(self, given: Any, name: str = "") -> None:
         """Put a wrapper wherever the function is known: `from m import f` made more names of it."""
-        function, name = found_function(given)
+        function, known_as = found_function(given)
+        name = name or known_as
         calls = self.calls
 
         @wraps(function)

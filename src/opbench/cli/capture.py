@@ -59,6 +59,9 @@ def capture(
     level: str = typer.Option(
         "operators", metavar="operators|api", help="Operators, or modules and Python functions."
     ),
+    function: list[str] = typer.Option(
+        [], "--function", metavar="MODULE:NAME", help="With --level api: record this one as well."
+    ),
 ) -> int:
     """Record the operators of a training step: forward, backward, optimizer and data."""
     from opbench.capture.probing import base_sizes, parse_sizes, words_at
@@ -70,6 +73,8 @@ def capture(
         raise DefineError(f"there is no script {words[0]}")
     if level not in ("operators", "api"):
         raise DefineError(f"there is no level '{level}'; there is operators, api")
+    if function and level != "api":
+        raise DefineError("--function goes with --level api; operators are all recorded anyway")
     check_window(steps, calls)
     given, probes = parse_sizes(size, "--size"), parse_sizes(probe, "--probe")
     sizes = base_sizes(words, given, probes)
@@ -81,6 +86,7 @@ def capture(
         "stop": stop,
         "module": module,
         "level": level,
+        "functions": function,
         "source": module or Path(words[0]).name,
     }
     code, told = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
