@@ -42,7 +42,7 @@ RULE: dict[str, set[str]] = {
     "worker": set(),
     "capture": {"case", "define", "frameworks"},
     "patching_hook": {"capture"},
-    "script": {"case", "frameworks", "script_cpp"},
+    "script": {"case", "frameworks", "script_cpp", "worker.source"},
     "script_cpp": {"case", "frameworks", "worker.cpp_source"},
     "frames": {"case", "result", "store", "report"},
     "imports": {"case", "result", "stats", "store", "__version__"},

@@ -66,6 +66,12 @@ def test_a_prebuilt_batch_keeps_what_each_preparation_assigned(tmp_path):
     assert run(case, tmp_path) < 1e-3
 
 
+def test_what_a_preparation_assigns_inside_a_comprehension_or_function_is_not_kept(tmp_path):
+    before = "a = [n for n in (1, 2)]\ndef more():\n    inner = 3\n    return inner"
+    case = pure(way="prebuilt", before=before, stmt="a.pop()")
+    assert run(case, tmp_path) < 1e-3
+
+
 def test_a_difference_subtracts_the_second_statement(tmp_path):
     case = pure(way="difference", setup="v = [0] * 50_000", stmt="sum(v)", minus="sum(v)")
     alone = pure(setup="v = [0] * 50_000", stmt="sum(v)")

@@ -11,6 +11,7 @@ import textwrap
 
 from opbench import frameworks, script_cpp
 from opbench.case import Case
+from opbench.worker.source import assigned
 
 _LOOPS = {
     "repeatable": """\
@@ -144,7 +145,7 @@ def script(case: Case) -> str:
         'UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))\n'
     )
     loop = _LOOPS[case.way]
-    names = f"({', '.join(assigned(case.before))},)" if case.way == "prebuilt" else ""
+    names = f"({', '.join(sorted(assigned(ast.parse(case.before).body)))},)" if case.way == "prebuilt" else ""
     parts = {"before": case.before, "stmt": case.stmt, "minus": case.minus, "sync": case.sync}
     # An untimed call first brings caches and branch predictors back.
     first = fill("{before}\n{stmt}\n{minus}", parts)
@@ -255,9 +256,3 @@ def indented(source: str, prefix: str) -> str:
         prefix + line if line.strip() and number not in inside else line
         for number, line in enumerate(lines, 1)
     )
-
-
-def assigned(source: str) -> list[str]:
-    """Names that a piece of source assigns."""
-    nodes = ast.walk(ast.parse(source))
-    return sorted({n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)})

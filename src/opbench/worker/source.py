@@ -100,7 +100,7 @@ def build(case):
         loop, empty = _LOOP_EACH, _LOOP_EACH
         timed = {"PREPARE": body, "BODY": sections["STMT"]}
     elif way == "prebuilt":
-        names = sorted(_assigned(body))
+        names = sorted(assigned(body))
         if not names:
             raise SourceError("way 'prebuilt' needs a `before` that assigns a name")
         text = "(%s,)" % ", ".join(names)
@@ -189,7 +189,8 @@ _INNER_SCOPES = (
 )
 
 
-def _assigned(statements):
+def assigned(statements):
+    """Names that these statements assign in their own scope."""
     names = set()
     todo = list(statements)
     while todo:
