@@ -60,7 +60,8 @@ def counts(model: str) -> dict[str, Any]:
         step()
     seen = Counter[str]()
     for event in profile.events():
-        if event.name in found and not inside(event, found):
+        counted = event.name in found or (event.name.startswith("aten::") and ends(event, found))
+        if counted and not inside(event, found):
             seen[event.name] += 1
     names = sorted(set(found) | set(seen))
     return {
@@ -70,11 +71,19 @@ def counts(model: str) -> dict[str, Any]:
     }
 
 
+def ends(event: Any, captured: Counter[str]) -> bool:
+    """Whether nothing below an operator was captured: then it is itself what should have been."""
+    return not any(
+        child.name.startswith("aten::") and (child.name in captured or not ends(child, captured))
+        for child in event.cpu_children
+    )
+
+
 def inside(event: Any, captured: Counter[str]) -> bool:
-    """Whether a captured call made this one: an operator that calls operators."""
+    """Whether a captured call made this one, or one that is counted already."""
     parent = event.cpu_parent
     while parent is not None:
-        if parent.name in captured:
+        if parent.name in captured or (parent.name.startswith("aten::") and ends(parent, captured)):
             return True
         parent = parent.cpu_parent
     return False

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 #: Modules and functions named per call; a layer norm of a large model has hundreds of places.
-MOST_NAMES = 4
+MOST_NAMES = 2
 
 #: A loop that never ends must not fill the memory: beyond this the order is not kept.
 LONGEST_ORDER = 200_000

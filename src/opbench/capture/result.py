@@ -33,14 +33,17 @@ def call_of(seen: Seen, values: bool) -> Call:
     args, kwargs = seen.arguments
     described = Describing(args, kwargs, values)
     operator, overload = seen.func._schema.name, seen.func._schema.overload_name
+    writes = writes_of(seen.func, len(args))
+    outputs = tuple(TensorSpec(name_of(d), shape) for d, shape in seen.outputs or ())
     return Call(
         index=seen.index,
         operator=operator,
         overload=overload or "default",
         args=described.args,
         kwargs=described.kwargs,
-        writes=writes_of(seen.func, len(args)),
-        outputs=tuple(TensorSpec(name_of(d), shape) for d, shape in seen.outputs or ()),
+        writes=writes,
+        # What a call writes to is its result: described once is enough.
+        outputs=() if writes else outputs,
         counts=dict(seen.counts),
         seconds=dict(seen.seconds),
         modules=tuple(name for name in seen.modules if name),

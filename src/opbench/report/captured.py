@@ -67,15 +67,12 @@ def operator_table(rows: list[OperatorRow], total: float) -> RenderableType:
     from rich.text import Text
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("operator", overflow="fold", no_wrap=True)
-    for name in ("calls", "unique"):
-        grid.add_column(name, justify="right")
-    if total:
-        grid.add_column("per step", justify="right")
-        grid.add_column("share", justify="right")
-    grid.add_column("phases", no_wrap=True)
-    grid.add_column("behind it", overflow="ellipsis", no_wrap=True, max_width=30)
-    grid.add_column("costliest call", overflow="ellipsis", no_wrap=True)
+    grid.add_column("operator", overflow="fold", min_width=24)
+    for name in ("calls", "unique", *(("per step", "share") if total else ())):
+        grid.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+    grid.add_column("phases")
+    grid.add_column("behind it", overflow="fold")
+    grid.add_column("costliest call", overflow="fold")
     for row in rows:
         times = []
         if total:
@@ -87,10 +84,14 @@ def operator_table(rows: list[OperatorRow], total: float) -> RenderableType:
             str(row.unique),
             *times,
             Text(", ".join(row.phases)),
-            Text(", ".join(row.apis[:2])),
-            Text(row.example),
+            Text(shortened(", ".join(row.apis[:2]), 32)),
+            Text(shortened(row.example, 44)),
         )
     return grid
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def replay_parts(replay: Replay) -> list[RenderableType]:

@@ -114,7 +114,7 @@ class CapturedCall(CapturedDefinition):
         globals_ = makers.CALL
         if way == "cold":
             globals_ = f"import itertools\n{globals_}"
-        if sizes and not unsupported:
+        if sizes and call.outputs and not unsupported:
             expected = [tuple(output.shape) for output in call.outputs]
             globals_ = f"{globals_}\n\n{makers.ON_META}"
             if way != "cold":

@@ -1,0 +1,98 @@
+"""`opbench.record` inside a program: as a context, a decorator, and from here on."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.define.captured.reading import read
+
+torch = pytest.importorskip("torch")
+
+
+def names(path):
+    return [call.qualified for call in read(path).calls]
+
+
+def test_what_runs_inside_is_recorded_and_nothing_else(tmp_path):
+    import opbench
+
+    x = torch.ones(3)
+    x + 1
+    with opbench.record(tmp_path / "c.jsonl"):
+        torch.exp(x)
+        x @ x
+    x * 2
+    assert names(tmp_path / "c.jsonl") == ["aten::exp", "aten::dot"]
+
+
+def test_a_decorated_function_is_recorded_at_the_call_that_was_asked_for(tmp_path):
+    import opbench
+
+    @opbench.record(tmp_path / "c.jsonl", calls="2")
+    def work(n):
+        return torch.zeros(n).sin()
+
+    assert [work(n).shape[0] for n in (1, 2, 3)] == [1, 2, 3]
+    assert [call.tensors[0].shape for call in read(tmp_path / "c.jsonl").calls[1:]] == [(2,)]
+
+
+def test_start_and_stop_write_the_default_file(tmp_path, monkeypatch):
+    import opbench
+
+    monkeypatch.chdir(tmp_path)
+    opbench.record.start()
+    torch.ones(2).cos()
+    opbench.record.stop()
+    assert "aten::cos" in names(tmp_path / "opbench-capture.jsonl")
+
+
+def test_arguments_that_share_memory_are_told_so(tmp_path):
+    import opbench
+
+    x = torch.arange(12.0)
+    with opbench.record(tmp_path / "c.jsonl"):
+        torch.add(x[4:8], x[:4])
+        torch.add(x[4:8], x[:4].clone())
+    calls = [call for call in read(tmp_path / "c.jsonl").calls if call.operator == "aten::add"]
+    first, second = calls
+    assert [(t.alias, t.offset) for t in first.tensors] == [(None, 4), (0, 0)]
+    assert [(t.alias, t.offset) for t in second.tensors] == [(None, 0), (None, 0)]
+
+
+def test_values_that_steer_the_work_are_kept(tmp_path):
+    import opbench
+
+    weight, index = torch.randn(9, 2), torch.tensor([4, 4, 8, 0])
+    with opbench.record(tmp_path / "c.jsonl"):
+        torch.embedding(weight, index)
+        torch.where(torch.tensor([True, False, True]), torch.zeros(3), torch.ones(3))
+        torch.nn.functional.relu(torch.tensor([-1.0, 0.0, 0.0, 3.0]))
+    calls = {call.operator: call for call in read(tmp_path / "c.jsonl").calls}
+    assert calls["aten::embedding"].tensors[1].values == {"is": [4, 4, 8, 0]}
+    assert calls["aten::where"].tensors[0].values == {"bits": "101"}
+    assert calls["aten::relu"].tensors[0].values == (-1.0, 3.0, 1.0, 2.83, 0.5)
+
+
+def test_a_sparse_argument_is_told_and_not_replayed(tmp_path):
+    import opbench
+
+    sparse = torch.eye(3).to_sparse()
+    with opbench.record(tmp_path / "c.jsonl"):
+        torch.sparse.mm(sparse, torch.ones(3, 3))
+    assert any("layout sparse_coo" in call.obstacle for call in read(tmp_path / "c.jsonl").calls)
+
+
+def test_exceptions_pass_and_the_file_is_written(tmp_path):
+    import opbench
+
+    with pytest.raises(KeyError), opbench.record(tmp_path / "c.jsonl"):
+        torch.ones(2).sin()
+        raise KeyError("x")
+    assert "aten::sin" in names(tmp_path / "c.jsonl")
+    assert torch.autograd.backward.__module__ == "torch.autograd"
+
+
+def test_a_compiled_function_stays_compiled():
+    from opbench.capture.operators import Operators
+
+    assert Operators.ignore_compile_internals()

@@ -1,0 +1,155 @@
+"""`opbench capture`: scripts and modules run as Python would run them, and are not edited."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from opbench.capture.probing import base_sizes, words_at
+from opbench.define.captured.reading import read
+from opbench.define.definition import DefineError
+from tests.capture.models import SCRIPT
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory):
+    """One script, captured once: steps 2 and 3 of 5."""
+    import subprocess
+    import sys
+
+    folder = tmp_path_factory.mktemp("script")
+    (folder / "train.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "opbench.cli.main", "capture", "--steps", "2-3", "-o", "s.jsonl",
+         "train.py", "--steps", "5", "--batch", "6"],
+        cwd=folder, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    return done, folder / "s.jsonl"
+
+
+def test_the_script_runs_as_ever_and_leaves_its_file(captured):
+    done, path = captured
+    assert done.returncode == 0, done.stderr
+    assert "trained 5" in done.stdout
+    assert f"{len(read(path).calls)} unique calls" in done.stdout
+    assert (path.parent / "train.py").read_text() == SCRIPT
+
+
+def test_all_four_phases_are_seen_and_told_apart(captured):
+    capture = read(captured[1])
+    assert capture.phases == ("data", "forward", "backward", "optimizer")
+    where = {}
+    for call in capture.calls:
+        where.setdefault(call.operator, set()).update(call.counts)
+    assert where["aten::randn"] == {"data"}
+    assert where["aten::addmm"] == {"forward"}
+    assert where["aten::nll_loss_forward"] == {"forward"}
+    assert where["aten::threshold_backward"] == {"backward"}
+    assert where["aten::addcdiv_"] == {"optimizer"}
+    # Clipping gradients happens between the backward pass and the optimizer's step.
+    norms = [name for name in where if "norm" in name]
+    assert norms
+    assert all(where[name] == {"optimizer"} for name in norms)
+
+
+def test_two_steps_are_counted_and_one_is_kept_in_order(captured):
+    capture = read(captured[1])
+    assert capture.steps == 2
+    assert all(call.count % 2 == 0 for call in capture.calls)
+    assert len(capture.order) == sum(call.count for call in capture.calls) / 2
+    assert capture.header["step_seconds"] > 0
+    assert set(capture.header["phase_seconds"]) == {"data", "forward", "backward", "optimizer"}
+
+
+def test_each_call_says_which_module_and_function_stand_behind_it(captured):
+    calls = {}
+    for call in read(captured[1]).calls:
+        calls.setdefault(call.operator, []).append(call)
+    assert [call.modules for call in calls["aten::addmm"]] == [("0",), ("2",)]
+    assert calls["aten::addmm"][0].apis == ("torch.nn.functional.linear",)
+    backward = [call for call in calls["aten::mm"] if "backward" in call.counts]
+    assert {"0", "2"} == {module for call in backward for module in call.modules}
+    assert all("AddmmBackward0" in call.apis for call in backward)
+
+
+def test_the_step_size_of_the_optimizer_makes_no_new_calls(captured):
+    """Its value differs from step to step; both steps are the same calls."""
+    updates = [call for call in read(captured[1]).calls if call.operator == "aten::addcdiv_"]
+    assert len(updates) == len({call.tensors[0].shape for call in updates}) == 4
+    assert all(isinstance(call.kwargs["value"], float) for call in updates)
+
+
+def test_labels_are_kept_and_floats_only_as_a_regime(captured):
+    loss = next(c for c in read(captured[1]).calls if c.operator == "aten::nll_loss_forward")
+    logits, labels = loss.tensors[:2]
+    assert labels.values == {"is": [0, 1, 2, 3, 0, 1]}
+    low, high, mean, spread = logits.values[:4]
+    assert low < mean < high
+    assert spread > 0
+
+
+def test_a_module_its_inference_and_no_values(opbench_here, tmp_path):
+    package = tmp_path / "project"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "train.py").write_text(SCRIPT + "\nraise SystemExit(3)\n")
+    words = ("--calls", "2", "--no-values", "-o", "c.jsonl", "-m", "project.train")
+    done = opbench_here("capture", *words, "--infer", "--steps", "4")
+    assert done.returncode == 3  # the script's own
+    capture = read(tmp_path / "c.jsonl")
+    assert capture.phases == ("forward",)
+    assert [call.operator for call in capture.calls].count("aten::addmm") == 2
+    assert sum(call.count for call in capture.calls) == len(capture.order)
+    assert all(len(t.values) <= 4 for call in capture.calls for t in call.tensors if t.floating)
+
+
+def test_a_window_that_never_comes_and_a_script_that_fails(opbench_here, tmp_path):
+    (tmp_path / "train.py").write_text(SCRIPT + "\nraise ValueError('at the end')\n")
+    done = opbench_here("capture", "--steps", "30", "train.py")
+    assert done.returncode == 2
+    assert "ended after 4 optimizer steps" in done.stderr
+    assert "before steps 30 could be captured" in done.stderr
+    assert not (tmp_path / "opbench-capture.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "name the script to run"),
+        (("missing.py",), "there is no script missing.py"),
+        (("--steps", "4-3", "x.py"), "a window is written 3 or 3-4"),
+        (("--steps", "1", "--calls", "1", "x.py"), "not in both"),
+        (("--probe", "batch", "x.py"), "written AXIS=SIZE"),
+        (("--probe", "batch=8", "x.py", "--batch", "8"), "is the base size itself"),
+        (("--probe", "batch=8", "x.py"), "where does the script take batch from?"),
+        (("--level", "kernels", "x.py"), "there is no level 'kernels'"),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(opbench_here, tmp_path, words, said):
+    (tmp_path / "x.py").write_text("raise SystemExit('it ran')")
+    done = opbench_here("capture", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "it ran" not in done.stderr
+
+
+def test_probes_find_the_place_of_a_size_among_the_arguments():
+    words = ["t.py", "--batch-size=8", "--seq", "128", "{depth}"]
+    sizes = base_sizes(words, {"depth": 2}, {"batch_size": 16, "seq": 256, "depth": 4})
+    assert sizes == {"depth": 2, "batch_size": 8, "seq": 128}
+    assert words_at(words, sizes, {}) == ["t.py", "--batch-size=8", "--seq", "128", "2"]
+    assert words_at(words, sizes, {"seq": 256, "depth": 4}) == [
+        "t.py", "--batch-size=8", "--seq", "256", "4",
+    ]  # fmt: skip
+    with pytest.raises(DefineError, match="no place for width"):
+        words_at(words, sizes, {"width": 3})
+
+
+def test_the_table_of_a_capture(captured, opbench_here):
+    done = opbench_here("show", captured[1])
+    assert done.returncode == 0
+    assert "aten::addmm" in done.stdout
+    assert "share" in done.stdout
+    header = json.loads(captured[1].read_text().splitlines()[0])
+    assert f"torch {header['torch']}" in done.stdout
