@@ -148,10 +148,10 @@ def test_an_exact_metric_that_fails_leaves_no_child_beside_the_next_case(run, tm
     ], sink.of("looks")[0].reason
 
 
-def test_a_framework_that_cannot_be_imported_is_the_outcome_of_its_cases(run):
+def test_a_framework_that_is_not_installed_makes_its_cases_unsupported(run):
     cases = [case("a", framework="numpy", preload=("no_such_framework",)), case("b")]
     _, sink = run(cases)
-    assert sink.of("a")[0].outcome == "failed"
+    assert sink.of("a")[0].outcome == "unsupported"
     assert "no_such_framework" in sink.of("a")[0].reason
     assert sink.of("b")[0].ok
 

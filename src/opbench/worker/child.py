@@ -18,6 +18,10 @@ OUT_OF_MEMORY = protocol.encode(
     {"ok": False, "error": {"outcome": "out_of_memory", "reason": "MemoryError"}}
 )
 
+#: How frameworks say, in errors of no particular kind, that they have no such thing: torch of a
+#: dtype without a kernel, MXNet of an operator without a gradient.
+CANNOT = ("not implemented for '", "is non-differentiable because")
+
 
 def main(session_fd, output_fd, memory_limit):
     os.setsid()  # a process group of its own: its own children are ended with it
@@ -77,7 +81,7 @@ def describe(error, session):
         # The variables of the case are still held by its frames: let go of them first.
         traceback.clear_frames(error.__traceback__)
     text = text_of(error)
-    first = text.splitlines()[0] if text else ""
+    first = headline(text)
     name = type(error).__name__
     outcome = outcome_of(error, text)
     if isinstance(error, SystemExit):
@@ -95,6 +99,14 @@ def describe(error, session):
         "reason": readable(reason[:500]),
         "traceback": readable("".join(lines)[-6000:]),
     }
+
+
+def headline(text):
+    """The line that says what went wrong: MXNet's messages begin with a traceback of their own."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return ""
+    return lines[-1] if lines[0].startswith("Traceback (") else lines[0]
 
 
 def text_of(error):
@@ -117,9 +129,10 @@ def outcome_of(error, text):
         return "out_of_memory"
     if isinstance(error, (Unsupported, NotImplementedError)):
         return "unsupported"
-    if type(error).__name__ == "Unsupported" or "not implemented for '" in text:
+    # The second is ONNX Runtime's, for a kernel that it lacks.
+    if type(error).__name__ in ("Unsupported", "NotImplemented"):
         return "unsupported"
-    if type(error).__name__ == "NotImplemented":  # ONNX Runtime has no kernel for it
+    if any(words in text for words in CANNOT):
         return "unsupported"
     if type(error).__name__ == "Mismatch":  # raised by a case that checked its own output
         return "mismatch"
