@@ -11,7 +11,7 @@ import perf
 from perf import page
 
 #: Not sections: they only serve the others.
-APART = {"page", "__main__", "operators"}
+APART = {"page", "__main__", "small_cases"}
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from opbench.run.policy import Adaptive
 from opbench.run.runner import Request, Runner
 from opbench.selftest import OPERATORS, pair, share_interval
 from opbench.store.records import StoredResult
-from perf.operators import SETUP, STATEMENTS
+from perf.small_cases import SETUP, STATEMENTS
 
 TITLE = "Comparison: false alarms, power, peers"
 

@@ -17,7 +17,7 @@ from opbench.run.plan import PlannedGroup
 from opbench.run.policy import Adaptive
 from opbench.run.runner import Request, Runner
 from opbench.run.worker_process import Worker
-from perf.operators import cases as small_cases
+from perf.small_cases import cases as small_cases
 
 TITLE = "Foundation: overhead, speed, truth of the intervals"
 

@@ -22,7 +22,7 @@ from opbench.run.plan import PlannedGroup
 from opbench.run.policy import Adaptive
 from opbench.run.runner import Request, Runner
 from opbench.run.statements import compiled
-from perf.operators import cases as small_cases
+from perf.small_cases import cases as small_cases
 from perf.upstream_counts import Collected, collect
 
 TITLE = "Instruction counts: beside Timer.collect_callgrind"

@@ -22,7 +22,7 @@ from opbench.run.worker_process import Worker
 from opbench.selftest import OPERATORS as PAIR_OPERATORS
 from opbench.selftest import pair
 from opbench.stats.estimate import median_error
-from perf.operators import cases
+from perf.small_cases import cases
 
 TITLE = "Layout: worker starts and children of identical code"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbench.define.operators.entry import ANY, Call, Input, Operator
+from opbench.define.operators.entry import ANY, Input, Operator
 from opbench.define.operators.shapes import PLANE, shaped
 
 OPERATORS = (
@@ -48,11 +48,9 @@ OPERATORS = (
         spelling={
             "torch": lambda v: f"torch.split(data, {v.data[v.axis] // v.num_outputs}, {v.axis})",
             "jax": "tuple(jnp.split(data, {num_outputs}, axis={axis}))",
-            "onnxruntime": Call(
-                lambda v: (
-                    ", ".join(["y", *(f"y{i}" for i in range(1, v.num_outputs))])
-                    + f" = Split(data, axis={v.axis}, num_outputs={v.num_outputs})"
-                )
+            "onnxruntime": lambda v: (
+                ", ".join(f"y{i}" for i in range(v.num_outputs))
+                + f" = Split(data, axis={v.axis}, num_outputs={v.num_outputs})"
             ),
             "mxnet": "nd.split(data, num_outputs={num_outputs}, axis={axis})",
             "numpy": "np.split(data, {num_outputs}, axis={axis})",

@@ -1,0 +1,112 @@
+"""Measure operators of all frameworks, and put what came out into docs/results.
+
+    python -m perf.operators_results cpu --minutes 60     # torch, JAX, ONNX Runtime, MXNet, NumPy
+    python -m perf.operators_results cuda --minutes 12    # torch and JAX, on this machine's GPU
+
+Several runs in one store: every framework forward, those that differentiate forward and backward,
+the size classes, and fused operators beside their parts. `--minutes` is shared out between them;
+each run keeps to its share, and the reports say how precise that made it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "results"
+OPBENCH = [sys.executable, "-m", "opbench.cli.main"]
+
+#: One or two of each category for the size classes: all of them would fill the page.
+SIZED = (
+    "add", "mul", "exp", "tanh", "power", "iadd", "greater", "logical_and", "floor", "zeros",
+    "random_normal", "sum", "max", "sort", "topk", "dot", "batch_dot", "linalg_potrf",
+    "linalg_inverse", "transpose", "pad", "concat", "split", "take", "where", "gather_nd",
+    "FullyConnected", "Embedding", "Dropout", "softmax", "gelu", "Conv1D", "Conv2D", "MaxPool2D",
+    "BatchNorm", "LayerNorm", "softmax_cross_entropy", "LSTM", "sgd_mom", "adam", "cumsum",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run, and its share of the time."""
+
+    name: str
+    share: float
+    words: tuple[str, ...]
+
+
+def axis(name: str, *values: str) -> tuple[str, str]:
+    return "-a", f"{name}={','.join(values)}"
+
+
+def parts(where: str) -> list[Part]:
+    every = {
+        "cpu": ("torch", "jax", "onnxruntime", "mxnet", "numpy"),
+        "cuda": ("torch", "jax"),
+    }[where]
+    back = tuple(name for name in every if name in ("torch", "jax", "mxnet"))
+    joined = ("torch", "torch_compile", *every[1:-1]) if where == "cpu" else ("torch", "jax")
+    fused = (*axis("category", "fused"), *axis("framework", *joined), "--stage", "forward")
+    return [
+        Part("forward", 0.4, (*axis("framework", *every), "--stage", "forward")),
+        Part("training", 0.3, (*axis("framework", *back), "--stage", "forward_backward")),
+        Part(
+            "sizes", 0.15,
+            (
+                *axis("op", *SIZED), *axis("size", "small", "large", "skewed"),
+                *axis("framework", *every), "--stage", "forward",
+            ),
+        ),
+        Part("fused", 0.15, (*fused, *axis("size", "small", "typical"))),
+    ]  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m perf.operators_results", description=__doc__)
+    parser.add_argument("where", choices=["cpu", "cuda"])
+    parser.add_argument("--minutes", type=float, default=60.0, help="for all runs together")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the files")
+    parser.add_argument("--store", default="", help="keep the results in this store")
+    parser.add_argument("--only", default="", help="parts, with commas: forward,training,sizes…")
+    parser.add_argument("--keep", default="", help="only cases whose id contains this; for a try")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = options.store or f"{folder}/operators.db"
+        wanted = options.only.split(",") if options.only else []
+        chosen = [part for part in parts(options.where) if not wanted or part.name in wanted]
+        total = sum(part.share for part in chosen)
+        for part in chosen:
+            seconds = options.minutes * 60 * part.share / total
+            measure(part, options.where, store, seconds, options.keep)
+        report([f"operators-{part.name}" for part in chosen], options.where, store, options.out)
+
+
+def measure(part: Part, where: str, store: str, seconds: float, keep: str) -> None:
+    command = [
+        *(*OPBENCH, "run", "ops", *part.words, "--store", store),
+        *("--name", f"operators-{part.name}", "--budget", f"{seconds:.0f}s"),
+        *(("--device", "cuda") if where == "cuda" else ()),
+        *(("-k", keep) if keep else ()),
+    ]
+    print(f"== {part.name}: {' '.join(command[3:])}", flush=True)
+    done = subprocess.run(command, check=False)  # a case that failed is a result
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.returncode)
+
+
+def report(runs: list[str], where: str, store: str, out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for format in ("csv", "md"):
+        path = out / f"operators_{where}.{format}"
+        words = [*OPBENCH, "report", "ops", *runs, "-f", format, "-o", str(path), "--store", store]
+        subprocess.run(words, check=True)
+        print(f"wrote {path.name}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
