@@ -19,11 +19,10 @@ class Unavailable(Exception):
 
 
 class LocalCluster:
-    def __init__(self, folder: str, client_port: int | None) -> None:
+    def __init__(self, client_port: int | None) -> None:
         from ray.cluster_utils import Cluster
 
-        self._folder = folder
-        head: dict[str, Any] = {"temp_dir": folder, "num_cpus": 0, "include_dashboard": False}
+        head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False}
         head["node_name"] = "head"
         if client_port is not None:
             head["ray_client_server_port"] = client_port
@@ -62,11 +61,19 @@ def ray_cluster(*names: str, client_port: int | None = None) -> Iterator[LocalCl
         raise Unavailable("Ray is not installed: pip install 'opbench[fleet]'") from None
     # Short: the paths of sockets may have 107 characters, and Ray adds 70.
     folder = tempfile.mkdtemp(prefix="ob-ray-")
-    cluster = LocalCluster(folder, client_port)
+    before = os.environ.get("RAY_TMPDIR")
+    os.environ["RAY_TMPDIR"] = folder
     try:
-        for name in names:
-            cluster.add(name)
-        yield cluster
+        cluster = LocalCluster(client_port)
+        try:
+            for name in names:
+                cluster.add(name)
+            yield cluster
+        finally:
+            cluster.close()
     finally:
-        cluster.close()
+        if before is None:
+            del os.environ["RAY_TMPDIR"]
+        else:
+            os.environ["RAY_TMPDIR"] = before
         shutil.rmtree(folder, ignore_errors=True)

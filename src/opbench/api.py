@@ -6,7 +6,7 @@ import difflib
 import inspect
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,13 @@ from opbench.case import Label
 from opbench.define.definition import DefineError
 from opbench.define.reading import fraction, seconds
 from opbench.run.listener import Listener
-from opbench.run.plan import Baseline
+from opbench.run.plan import Baseline, PlannedGroup
 from opbench.run.recording import Finished, Recording
+from opbench.store.masking import without_password
 
 if TYPE_CHECKING:
     from opbench.run.environments import Environment
+    from opbench.run.fleet.options import Fleet
     from opbench.run.policy import Policy
     from opbench.run.runner import Request
 
@@ -39,6 +41,7 @@ QUANTITIES = {
     "budget": seconds,
     "max_time_per_case": seconds,
     "timeout": seconds,
+    "top": fraction,
 }
 
 
@@ -68,6 +71,14 @@ class Options:
     name: str = ""
     seed: int = 0
     jobs: int = 0
+    #: Of captured calls, those that make up this share of the captured time.
+    top: float | None = None
+    #: A cluster to measure on (`ray`, `ray://HOST:PORT`), and how; see docs/fleet.md.
+    on: str = ""
+    slots: str = ""
+    retries: int | None = None
+    replicate_on: int = 1
+    require: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
@@ -83,7 +94,7 @@ class Options:
                     values[key] = QUANTITIES[key](value)
                 except ValueError as error:
                     raise DefineError(f"{key}: {error}") from None
-        for key in ("targets", "keep", "metrics", "stages", "cpus", "environments"):
+        for key in ("targets", "keep", "metrics", "stages", "cpus", "environments", "require"):
             if key in values:
                 one = values[key]
                 values[key] = (one,) if isinstance(one, (str, int)) else tuple(one)
@@ -93,6 +104,20 @@ class Options:
         plain = asdict(self)
         plain["axes"] = {axis: list(values) for axis, values in self.axes.items()}
         return plain
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """The cluster that was asked for, checked as far as it can be without it."""
+        if self.on:
+            from opbench.run.fleet.options import Fleet
+
+            return Fleet.of(self.on, self.slots, self.retries, self.replicate_on, self.require)
+        for name in ("slots", "retries", "require"):
+            if getattr(self, name) not in ("", None, ()):
+                raise DefineError(f"--{name} is for a cluster; name one with --on")
+        if self.replicate_on > 1:
+            raise DefineError("--replicate-on is for a cluster; name one with --on")
+        return None
 
     @property
     def policy(self) -> Policy:
@@ -177,6 +202,10 @@ def prepare(
     options = Options.of({**targets.suggested, **wished})
     measured = chosen(options.metrics, options.clock, options.device or "cpu")
     options = replace(options, metrics=measured, clock="")
+    if options.top is not None:
+        from opbench.define.captured.definition import costliest
+
+        targets.definitions = costliest(targets.definitions, options.top)
     cases = expand(
         targets.definitions,
         axes=options.axes,
@@ -190,7 +219,7 @@ def prepare(
     if baseline is not None and "baseline" not in wished and not baseline.among(cases):
         options, baseline = replace(options, baseline=None), None
     request = Request(
-        groups=tuple(groups(cases, baseline)),
+        groups=tuple(patient(groups(cases, baseline), targets.patience)),
         policy=options.policy,
         metrics=options.metrics,
         environments=places or _places(options.environments) or (current(),),
@@ -198,8 +227,18 @@ def prepare(
         cpus=options.cpus,
         jobs=options.jobs,
         seed=options.seed,
+        fleet=options.fleet,
     )
     return request, options
+
+
+def patient(
+    planned: Iterable[PlannedGroup], patience: Mapping[tuple[str, str], float]
+) -> Iterator[PlannedGroup]:
+    """The groups, those given more time whose benchmark asks for it."""
+    for group in planned:
+        first = group.cases[0]
+        yield replace(group, patience=patience.get((first.suite, first.name), group.patience))
 
 
 def _places(names: str | Sequence[str]) -> tuple[Environment, ...]:
@@ -210,8 +249,10 @@ def _places(names: str | Sequence[str]) -> tuple[Environment, ...]:
 
 
 def command() -> str:
-    """The command line of this process, as typed, without the folder of the program."""
-    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    """The command line of this process, as typed, without the folder of the program; a password
+    in the URL of a store is masked."""
+    words = [Path(sys.argv[0]).name, *map(without_password, sys.argv[1:])]
+    return shlex.join(words)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

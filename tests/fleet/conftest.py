@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 
 import pytest
-
 from perf.local_postgres import Server
 from perf.local_postgres import Unavailable as NoPostgres
 from perf.local_postgres import postgres as local_postgres

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -46,8 +47,8 @@ def everything(where: str) -> list:
     with Store.open(where, create=False) as store:
         found = store.results(samples=True)
     return sorted(
-        (s.run_id, s.case.id, s.result.metric, s.result.estimate, str(s.result.low), s.result.reason,
-         s.result.samples, s.result.node, s.result.detail["nul"])
+        (s.run_id, s.case.id, s.result.metric, s.result.estimate, str(s.result.low),
+         s.result.reason, s.result.samples, s.result.node, s.result.detail["nul"])
         for s in found
     )  # fmt: skip
 
@@ -224,16 +225,17 @@ def old_store(where: str) -> None:
         )
         connection.execute(
             text(
-                "INSERT INTO runs VALUES ('old', '', 1, 2, 'finished', '', '', '', '{}', '{}', '{}')"
+                "INSERT INTO runs VALUES "
+                "('old', '', 1, 2, 'finished', '', '', '', '{}', '{}', '{}')"
             )
         )
         one = case()
         connection.execute(
             text(
-                "INSERT INTO cases VALUES (:hash, :id, 's', 'n', 'call', 'python', 'python', 'eager', "
-                "'cpu', '', 1, '[]', :source, 1)"
+                "INSERT INTO cases VALUES (:hash, :id, 's', 'n', 'call', 'python', 'python', "
+                "'eager', 'cpu', '', 1, '[]', :source, 1)"
             ),
-            {"hash": one.hash, "id": one.id, "source": __import__("json").dumps(one.to_dict())},
+            {"hash": one.hash, "id": one.id, "source": json.dumps(one.to_dict())},
         )
         connection.execute(
             text(

@@ -15,6 +15,7 @@ from opbench.analyse.matching import Pair, match
 from opbench.case import Case
 from opbench.result import Result, calm
 from opbench.stats.estimate import LAYOUT
+from opbench.stats.nodes import over_nodes
 from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
 from opbench.stats.verdict import FALSE_DISCOVERY, MARGIN, Question, verdicts
 from opbench.store.records import StoredResult
@@ -47,6 +48,11 @@ class Row:
     reason: str = ""
     #: The source of the case differs between the sides: the difference may be the benchmark's own.
     edited: bool = False
+    #: Of a fleet: how many nodes measured both sides, how much the ratio differs from node to node
+    #: (a standard deviation), and that in words.
+    nodes: int = 0
+    between_nodes: float = 0.0
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,10 @@ def compare_pairs(
     """For callers that match the sides themselves; a key is (row title, metric)."""
     rows: list[Row] = []
     questions: list[tuple[int, Question]] = []
-    for (title, metric), one, other in pairs:
-        row, question = _row(title, metric, one, other)
+    for (title, metric), sides in _by_row(pairs):
+        row, question = _row(title, metric, *sides[0]) if len(sides) == 1 else _over_nodes(
+            title, metric, sides
+        )
         if question is not None:
             questions.append((len(rows), question))
         rows.append(row)
@@ -136,6 +144,59 @@ def _row(
         design=found.design,
     )
     return row, _question(found, base, new)
+
+
+Sides = list[tuple[StoredResult, StoredResult]]
+
+
+def _by_row(pairs: Iterable[Pair]) -> Iterable[tuple[tuple[str, str], Sides]]:
+    """Pairs of one row that differ in their node belong together; others stand alone."""
+    joined: list[tuple[tuple[str, str], Sides]] = []
+    of_node: dict[tuple[str, str], Sides] = {}
+    for key, one, other in pairs:
+        node = one.result.node if one.result.node == other.result.node else ""
+        sides = of_node.get(key)
+        if node and sides and all(node != before.result.node for before, _ in sides):
+            sides.append((one, other))
+            continue
+        sides = [(one, other)]
+        joined.append((key, sides))
+        if node:
+            of_node[key] = sides
+    return joined
+
+
+def _over_nodes(title: str, metric: str, sides: Sides) -> tuple[Row, Question | None]:
+    """The difference that the nodes have in common, and how much of it is the machine's."""
+    rows, ratios = [], []
+    for one, other in sides:
+        row, _ = _row(title, metric, one, other)
+        rows.append(row)
+        base, new = one.result, other.result
+        if row.value is not None and _is_sampled(base) and _is_sampled(new):
+            found = ratio(_placed(base), _placed(new), _design(one, other), _layout(base, new))
+            if found is not None:
+                ratios.append(found)
+    joint = over_nodes(ratios)
+    if joint is None or joint.nodes < 2:
+        # Counts are the same everywhere or differ by the machine's libraries: any one of them.
+        chosen = next((row for row in rows if row.value is not None), rows[0])
+        return chosen, None
+    found = joint.ratio
+    missing = len(sides) - joint.nodes
+    note = f"{joint.nodes} nodes, which differ by {joint.between:.1%} beyond their own noise"
+    row = replace(
+        rows[0],
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        detectable=found.detectable,
+        design=found.design,
+        nodes=joint.nodes,
+        between_nodes=joint.between,
+        note=note + (f"; {missing} without a value" if missing else ""),
+    )
+    return row, Question(found.value, found.low, found.high, found.p_value, "")
 
 
 def _source(case: Case) -> Case:

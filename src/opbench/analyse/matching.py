@@ -2,7 +2,8 @@
 
 Two results are of the same thing when all but the compared key is equal: suite, name, axes and
 stage. The environment counts as well where both sides were measured in one and the same; sides
-that have none in common are compared across their environments.
+that have none in common are compared across their environments. Where both sides were measured on
+several nodes of a fleet, each node is compared with itself; such pairs share a row.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass
 from opbench.analyse.projection import keys_of, title, value_of
 from opbench.store.records import StoredResult
 
-#: What is matched: the thing itself, its environment, the metric.
-Key = tuple[str, str, str]
+#: What is matched: the thing itself, its environment, the metric, the node (or nothing).
+Key = tuple[str, str, str, str]
 
 #: Title of the row and metric, then the result of each side.
 Pair = tuple[tuple[str, str], StoredResult, StoredResult]
@@ -36,11 +37,12 @@ def match(
 ) -> Matched:
     """The later of two results of one thing on one side counts."""
     apart = without == "environment" or not _environments(base) & _environments(new)
+    nodes = without != "node" and _replicated(base) and _replicated(new)
     ours, theirs = (
-        {_key(stored, without, apart): stored for stored in side} for side in (base, new)
+        {_key(stored, without, apart, nodes): stored for stored in side} for side in (base, new)
     )
     shared = [key for key in ours if key in theirs]
-    several = len({environment for _, environment, _ in shared}) > 1
+    several = len({environment for _, environment, _, _ in shared}) > 1
     pairs = []
     for key in shared:
         name = title(theirs[key], rows, without)
@@ -54,9 +56,21 @@ def _environments(results: Iterable[StoredResult]) -> set[str]:
     return {stored.result.environment for stored in results}
 
 
-def _key(stored: StoredResult, without: str, apart: bool) -> Key:
+def _replicated(results: Iterable[StoredResult]) -> bool:
+    """Whether anything was measured on more than one node of a fleet."""
+    nodes: dict[tuple[str, str, str], str] = {}
+    for stored in results:
+        result = stored.result
+        thing = (result.case_hash, result.environment, result.metric)
+        if result.node and nodes.setdefault(thing, result.node) != result.node:
+            return True
+    return False
+
+
+def _key(stored: StoredResult, without: str, apart: bool, nodes: bool) -> Key:
     environment = "" if apart else stored.result.environment
-    return title(stored, (), without), environment, stored.result.metric
+    node = stored.result.node if nodes else ""
+    return title(stored, (), without), environment, stored.result.metric, node
 
 
 def _told_apart(pairs: Sequence[Pair], without: str) -> Iterable[Pair]:
@@ -66,7 +80,7 @@ def _told_apart(pairs: Sequence[Pair], without: str) -> Iterable[Pair]:
         alike.setdefault(row, []).append(stored)
     for row, one, other in pairs:
         group = alike[row]
-        keys = [key for key in keys_of(group) if key not in (without, "id", "run", "metric")]
+        keys = [k for k in keys_of(group) if k not in (without, "id", "run", "metric", "node")]
         differing = [key for key in keys if len({value_of(stored, key) for stored in group}) > 1]
         more = "".join(f" {key}={value_of(other, key) or ''}" for key in differing)
         yield (row[0] + more, row[1]), one, other
@@ -75,8 +89,9 @@ def _told_apart(pairs: Sequence[Pair], without: str) -> Iterable[Pair]:
 def _only(here: Iterable[Key], there: Iterable[Key]) -> tuple[str, ...]:
     other = set(there)
     things = {key[:2] for key in other}
+    metrics = {key[:3] for key in other}
     found = []
-    for thing, environment, metric in here:
-        if (thing, environment, metric) not in other:
+    for thing, environment, metric, _ in here:
+        if (thing, environment, metric) not in metrics:
             found.append(f"{thing} ({metric})" if (thing, environment) in things else thing)
     return tuple(dict.fromkeys(found))

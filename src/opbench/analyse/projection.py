@@ -1,8 +1,9 @@
 """Choosing rows and columns among results, in the way of benchstat.
 
 A *key* is a property of a result: `name`, `suite`, `stage`, `framework`, `runtime`, `device`,
-`dtype`, `threads`, `environment`, `run`, `metric`, or any axis. `--filter` keeps results by keys,
-`--col` turns the values of one key into columns to compare, `--row` names the keys that make a row.
+`dtype`, `threads`, `environment`, `run`, `metric`, `node`, or any axis. `--filter` keeps results by
+keys, `--col` turns the values of one key into columns to compare, `--row` names the keys that make
+a row.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def value_of(stored: StoredResult, key: str) -> str | None:
         return label_text(axes[key])
     if key in ("metric", "environment"):
         return str(getattr(stored.result, key))
+    if key == "node":
+        return stored.result.node or None
     if key == "run":
         return stored.run_id
     if key in FIELDS:
@@ -33,8 +36,11 @@ def value_of(stored: StoredResult, key: str) -> str | None:
 
 
 def keys_of(results: Iterable[StoredResult]) -> list[str]:
+    results = list(results)
     axes = dict.fromkeys(axis for stored in results for axis in stored.case.axes)
-    return [*axes, *FIELDS, "metric", "environment", "run"]
+    keys = [*axes, *FIELDS, "metric", "environment", "run"]
+    # Of a fleet only: elsewhere there is nothing to choose.
+    return [*keys, "node"] if any(stored.result.node for stored in results) else keys
 
 
 @dataclass(frozen=True)

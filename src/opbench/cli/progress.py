@@ -15,7 +15,7 @@ from rich.text import Text
 from opbench.case import Case
 from opbench.report.units import format_interval
 from opbench.result import Result
-from opbench.run.listener import Listener
+from opbench.run.listener import FleetState, Listener
 from opbench.stats.estimate import Estimate
 
 #: Drawing costs CPU on the machine that is being measured: a few frames a second, no thread.
@@ -35,6 +35,7 @@ class Display(Listener):
         self._estimate = ""
         self._failed = 0
         self._drawn = 0.0
+        self._fleet: FleetState | None = None
 
     def started(self, run_id: str, cases: int, already_done: int) -> None:
         self._total = cases
@@ -75,6 +76,10 @@ class Display(Listener):
             self._live.console.print(line)
         self._draw()
 
+    def fleet(self, state: FleetState) -> None:
+        self._fleet = state
+        self._draw()
+
     def second_pass(self, cases: int, seconds: float) -> None:
         self._now = f"{seconds:.0f} s left: measuring {cases} noisy cases again"
         self._estimate = ""
@@ -91,6 +96,8 @@ class Display(Listener):
         self._live.update(self._picture(now), refresh=True)
 
     def _picture(self, now: float) -> Group:
+        if self._fleet is not None:
+            return self._fleet_picture(self._fleet, now - self._began)
         done, total = len(self._done), max(1, self._total)
         elapsed = now - self._began
         left = elapsed / done * (total - done) if done else None
@@ -104,11 +111,56 @@ class Display(Listener):
         return Group(bar, Text(f"{self._now}  {self._estimate}", overflow="ellipsis", no_wrap=True))
 
 
+    def _fleet_picture(self, state: FleetState, elapsed: float) -> Group:
+        bar = Table.grid(padding=(0, 1))
+        left = time_left(state, elapsed)
+        bar.add_row(
+            ProgressBar(total=max(1, state.total), completed=state.done, width=30),
+            f"{state.done}/{state.total} groups",
+            f"{elapsed:.0f} s" + (f", about {left:.0f} s left" if left is not None else ""),
+        )
+        return Group(bar, Text(fleet_line(state), overflow="ellipsis", no_wrap=True))
+
+
+def time_left(state: FleetState, elapsed: float) -> float | None:
+    return elapsed / state.done * (state.total - state.done) if state.done else None
+
+
+def fleet_line(state: FleetState) -> str:
+    """`3 nodes, 3 running, 12 of 40 done, 1 failed, 2 lost and measured again`."""
+    parts = [f"{state.nodes} node{'s' * (state.nodes != 1)}"]
+    if state.starting:
+        parts.append(f"{state.starting} starting")
+    parts += [f"{state.running} running", f"{state.done} of {state.total} done"]
+    if state.failed:
+        parts.append(f"{state.failed} failed")
+    if state.lost:
+        parts.append(f"{state.lost} lost with their node or agent")
+    return ", ".join(parts)
+
+
+#: A log need not hear of the fleet more often than this, unless something was lost.
+LOG_SECONDS = 30.0
+
+
 class Lines(Listener):
     """For a log file: one line per result, as it arrives."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._began = time.monotonic()
+        self._told = 0.0
+        self._lost = 0
+
+    def fleet(self, state: FleetState) -> None:
+        now = time.monotonic()
+        due = now - self._told > LOG_SECONDS or state.lost > self._lost
+        if not due and state.done != state.total:
+            return
+        self._told, self._lost = now, state.lost
+        left = time_left(state, now - self._began)
+        more = f", about {left:.0f} s left" if left else ""
+        self._console.print(f"fleet: {fleet_line(state)}{more}", soft_wrap=True, markup=False)
 
     def building(self, environment: str, line: str) -> None:
         self._console.print(f"{environment}: {line}", soft_wrap=True, markup=False)

@@ -103,6 +103,7 @@ def remarks(comparison: Comparison) -> list[str]:
         for mean in comparison.means
         if mean.cases > 1
     ]
+    lines += [f"{row.case_id}: {row.note}" for row in comparison.rows if row.note]
     reasons: dict[str, list[str]] = {}
     for row in comparison.of("unknown"):
         reasons.setdefault(row.reason, []).append(row.case_id)

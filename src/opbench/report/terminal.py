@@ -65,15 +65,23 @@ def table(run: Finished) -> RenderableType:
 
     cases = {case.hash: case for case, _ in run.results}
     metrics = list(dict.fromkeys(result.metric for _, result in run.results))
-    environments = list(dict.fromkeys(result.environment for _, result in run.results))
-    by_key = {(c.hash, r.environment, r.metric): r for c, r in run.results}
-    against = factors(run.results, run.baseline) if run.baseline else {}
-    several = len(environments) > 1
+    places = places_of(run.results)
+    by_key = {(c.hash, place_of(r, places), r.metric): r for c, r in run.results}
+    against = {}
+    if run.baseline:
+        for place in places:
+            there = [(case, r) for case, r in run.results if place_of(r, places) == place]
+            for (mark, _), factor in factors(there, run.baseline).items():
+                against[mark, place] = factor
+    several = len({environment for environment, _ in places}) > 1
+    replicated = any(node for _, node in places)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     # In a narrow terminal numbers may lose their ends, but never the case they belong to.
     grid.add_column("case", overflow="fold", min_width=20)
     if several:
         grid.add_column("environment")
+    if replicated:
+        grid.add_column("node")
     for metric in metrics:
         grid.add_column(metric, justify="right", no_wrap=True)
     if run.baseline:
@@ -82,21 +90,42 @@ def table(run: Finished) -> RenderableType:
     if noted:
         grid.add_column("note", overflow="fold")
     for mark, case in cases.items():
-        for environment in environments:
-            found = {m: by_key.get((mark, environment, m)) for m in metrics}
+        for place in places:
+            found = {m: by_key.get((mark, place, m)) for m in metrics}
             if not any(found.values()):
                 continue
             row: list[RenderableType | str] = [Text(case.id)]
             if several:
-                row.append(environment)
+                row.append(Text(place[0]))
+            if replicated:
+                row.append(Text(place[1]))
             row += [cell(result) for result in found.values()]
             if run.baseline:
-                ratio = against.get((mark, environment))
+                ratio = against.get((mark, place))
                 row.append(Text(ratio_text(ratio) if ratio else ""))
             if noted:
                 row.append(Text(", ".join(codes(found.values())), style="yellow"))
             grid.add_row(*row)
     return grid
+
+
+#: Environment, and the node where that matters.
+Place = tuple[str, str]
+
+
+def places_of(results: Sequence[tuple[Case, Result]]) -> list[Place]:
+    """Where results were measured; by node only if something was measured on more than one."""
+    nodes: dict[tuple[str, str, str], set[str]] = {}
+    for case, result in results:
+        nodes.setdefault((case.hash, result.environment, result.metric), set()).add(result.node)
+    replicated = any(len(there) > 1 for there in nodes.values())
+    found = ((r.environment, r.node if replicated else "") for _, r in results)
+    return list(dict.fromkeys(found))
+
+
+def place_of(result: Result, places: Sequence[Place]) -> Place:
+    here = (result.environment, result.node)
+    return here if here in places else (result.environment, "")
 
 
 def codes(results: Iterable[Result | None]) -> list[str]:

@@ -32,6 +32,15 @@ def of(request: Request, on_line: Callable[[str, str], None]) -> dict[str, Envir
     return found
 
 
+def named(request: Request) -> dict[str, Environment]:
+    """The same by name only: a fleet builds them on the nodes that need them."""
+    if all(environment.name != "current" for environment in request.environments):
+        return {}
+    frameworks_there = {case.framework for case in request.cases if not case.unsupported}
+    names = {framework: home_of(framework) for framework in sorted(frameworks_there)}
+    return {framework: Environment(name, "") for framework, name in names.items() if name}
+
+
 def home_of(framework: str) -> str:
     """The environment that a framework needs; empty where the current one will do."""
     known = frameworks.get(framework)

@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from opbench.case import Case
 from opbench.result import Result
 from opbench.stats.estimate import Estimate
+
+
+@dataclass(frozen=True)
+class FleetState:
+    """How a run over many machines stands; counted are the groups."""
+
+    nodes: int
+    #: Agents that are not ready yet: they start, or wait for a node that others use.
+    starting: int
+    running: int
+    done: int
+    total: int
+    #: Results that are failures.
+    failed: int
+    #: Groups that were running when their node or agent died.
+    lost: int
 
 
 class Listener:
@@ -25,6 +42,8 @@ class Listener:
     def estimated(self, case: Case, estimate: Estimate, spent: float) -> None: ...
 
     def measured(self, case: Case, result: Result) -> None: ...
+
+    def fleet(self, state: FleetState) -> None: ...
 
     def second_pass(self, cases: int, seconds: float) -> None: ...
 

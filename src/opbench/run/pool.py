@@ -36,7 +36,7 @@ class Pool:
         #: All that the cases of one framework preload: one kind of worker then serves them all.
         self._preload: dict[str, dict[str, None]] = {}
         for case in cases:
-            self._preload.setdefault(case.framework, {}).update(dict.fromkeys(case.preload))
+            self.preload(case.framework, case.preload)
         #: Compiled C++ statements of each environment: see `opbench.run.statements`.
         self.libraries: dict[Environment, dict[str, str]] = {}
         self._workers: dict[tuple[Kind, int], Worker] = {}
@@ -45,6 +45,10 @@ class Pool:
         self._dumps: tempfile.TemporaryDirectory[str] | None = None
         #: How long worker starts took, for the account of where the time went.
         self.start_seconds = 0.0
+
+    def preload(self, framework: str, modules: Iterable[str]) -> None:
+        """Let the workers of a framework import these before they fork."""
+        self._preload.setdefault(framework, {}).update(dict.fromkeys(modules))
 
     def kind(self, case: Case, environment: Environment) -> Kind:
         env = frameworks.get(case.framework).thread_env(case.threads) | environment.variables()
@@ -104,7 +108,7 @@ class Pool:
             cpus=self.cpus,
             prefix=prefix,
             rehearse=kind.rehearse,
-            libraries=self.libraries.get(kind.environment),
+            libraries=self.libraries.setdefault(kind.environment, {}),
         )
 
     def has(self, kind: Kind, starts: Sequence[int]) -> bool:

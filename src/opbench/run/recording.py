@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbench.case import Case
-from opbench.result import Result
+from opbench.result import Key, Result
 from opbench.run import homes
+from opbench.run.executor import executor_for
 from opbench.run.listener import Listener
 from opbench.run.machine import machine_facts
 from opbench.run.plan import Baseline, work
-from opbench.run.runner import Request, Runner
+from opbench.run.runner import Request
 
 if TYPE_CHECKING:
     from opbench.store import Store
@@ -95,21 +96,21 @@ class Recording:
         self, request: Request, listener: Listener, baseline: Baseline | None = None
     ) -> Finished:
         """Measure what is missing. An interrupt ends the children, keeps what is finished."""
-        request = replace(request, homes=homes.of(request, listener.building))
-        done: frozenset = frozenset()
-        earlier: list[tuple[Case, Result]] = []
-        if self.store is not None and self.resumed_run:
-            self.store.resume_run(self.record.id)
-            done = frozenset(self.store.done_keys(self.record.id))
-            wanted = {case.hash for case in request.cases}
-            stored = self.store.results(run=self.record, samples=True)
-            earlier = [(s.case, s.result) for s in stored if s.case.hash in wanted]
-        elif self.store is not None:
-            self.record = replace(self.record, policy=asdict(request.policy))
-            self.store.begin_run(self.record)
+        if request.fleet is None:  # nodes build what they need themselves
+            request = replace(request, homes=homes.of(request, listener.building))
+        else:
+            request = replace(request, homes=homes.named(request))
+        earlier, done = self._earlier(request)
         facts = machine_facts() if self.resumed_run else self.record.machine
-        runner = Runner(request, self._keep, listener, done, facts)
+        runner = executor_for(request, self, listener, done, earlier, facts)
         self._runner = runner
+        try:
+            runner.prepare()
+        except BaseException:
+            if self.store is not None:
+                self.store.close()
+            raise
+        self._begin(request)
         todo = work(request.groups, request.environments, request.homes)
         slots = sum(len(group.slots) for group in todo)
         listener.started(self.record.id, slots, len(earlier))
@@ -131,11 +132,45 @@ class Recording:
             listener.finished(status)
         return run
 
-    def _keep(self, case: Case, result: Result, replacing: bool) -> None:
+    def _earlier(self, request: Request) -> tuple[list[tuple[Case, Result]], frozenset[Key]]:
+        """What a resumed run has of this request, and the keys of all it has."""
+        if self.store is None or not self.resumed_run:
+            return [], frozenset()
+        wanted = {case.hash for case in request.cases}
+        stored = self.store.results(run=self.record, samples=True)
+        earlier = [(s.case, s.result) for s in stored if s.case.hash in wanted]
+        return earlier, frozenset(self.store.done_keys(self.record.id))
+
+    def _begin(self, request: Request) -> None:
         if self.store is None:
             return
-        mark = result.fingerprint
-        if mark not in self._known_environments and mark in self._runner.places.environments:
-            self.store.add_environment(mark, self._runner.places.environments[mark])
-            self._known_environments.add(mark)
+        if self.resumed_run:
+            self.store.resume_run(self.record.id)
+            return
+        machine = {**self.record.machine, **self._runner.facts_of_run()}
+        self.record = replace(self.record, policy=asdict(request.policy), machine=machine)
+        self.store.begin_run(self.record)
+
+    def keep(self, case: Case, result: Result, replacing: bool) -> None:
+        if self.store is None:
+            return
+        self._know(result.fingerprint, self._runner.environments)
         self.store.add_result(self.record.id, case, result, replace=replacing)
+
+    def keep_group(
+        self,
+        pairs: Sequence[tuple[Case, Result]],
+        environments: Mapping[str, dict[str, Any]],
+        most: int,
+    ) -> bool:
+        """Whole or not at all; not when `most` nodes have brought it already."""
+        if self.store is None:
+            return True
+        for mark in environments:
+            self._know(mark, environments)
+        return self.store.add_group(self.record.id, pairs, most)
+
+    def _know(self, mark: str, environments: Mapping[str, dict[str, Any]]) -> None:
+        if self.store is not None and mark in environments and mark not in self._known_environments:
+            self.store.add_environment(mark, environments[mark])
+            self._known_environments.add(mark)

@@ -6,8 +6,9 @@ import random
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbench.case import Case
 from opbench.result import Key, Metric, Result, result_key
@@ -29,6 +30,9 @@ from opbench.run.session import SessionEnded
 from opbench.run.statements import compiled
 from opbench.run.worker_process import Worker, WorkerError
 from opbench.stats.layout import Experience
+
+if TYPE_CHECKING:
+    from opbench.run.fleet.options import Fleet
 
 #: A child may take this share of the memory that was free when the run began.
 CHILD_MEMORY_SHARE = 0.8
@@ -54,6 +58,8 @@ class Request:
     jobs: int = 0
     #: Order of interleaving and forking; inputs are seeded by the cases themselves.
     seed: int | None = None
+    #: The cluster to measure on; None for this machine.
+    fleet: Fleet | None = None
 
     @property
     def cases(self) -> list[Case]:
@@ -68,7 +74,9 @@ class Runner:
         listener: Listener | None = None,
         done: Collection[Key] = (),
         facts: dict[str, Any] | None = None,
+        pool: Pool | None = None,
     ) -> None:
+        """With a `pool`, its workers are used and left alive: many small runs may share them."""
         self.request = request
         self.sink = sink
         self.listener = listener or Listener()
@@ -86,6 +94,7 @@ class Runner:
         self.start_seconds = 0.0
         #: Why what a case computes was compared with nobody's, although others compute the same.
         self.unchecked: dict[Slot, str] = {}
+        self._given = pool
         self._refused: dict[tuple[Environment, str], SessionEnded] = {}
         self._checks = Checks(())
         self._results: dict[Key, tuple[Case, Result]] = {}
@@ -96,11 +105,22 @@ class Runner:
     def results(self) -> list[tuple[Case, Result]]:
         return list(self._results.values())
 
+    @property
+    def environments(self) -> dict[str, dict[str, Any]]:
+        return self.places.environments
+
+    def prepare(self) -> None:
+        """What an executor on other machines does first; here nothing can be in the way."""
+
+    def facts_of_run(self) -> dict[str, Any]:
+        return {}
+
     def run(self) -> list[tuple[Case, Result]]:
         """Measure everything. KeyboardInterrupt passes through after the children are ended."""
         if self.request.budget is not None:
             self.deadline = time.monotonic() + self.request.budget
-        with Pool(self.request.cases, cpus=self.request.cpus) as self.pool:
+        own = Pool(self.request.cases, cpus=self.request.cpus)
+        with own if self._given is None else nullcontext(self._given) as self.pool:
             todo = work(self.request.groups, self.request.environments, self.request.homes)
             slots = [slot for group in todo for slot in group.slots]
             self._compile(slots)
@@ -185,12 +205,13 @@ class Runner:
                 continue
             self.listener.compiling(len(cases))
             found = compiled(cases, environment)
-            self.pool.libraries[environment] = found.libraries
+            self.pool.libraries.setdefault(environment, {}).update(found.libraries)
             for mark, ended in found.failures.items():
                 self._refused[(environment, mark)] = ended
 
     def _sample(self, planned: WorkGroup, slots: Sequence[Slot], metric: Metric, left: int) -> None:
         group = self.group(slots, metric, planned.base_of(slots))
+        group.patience = planned.patience
         if self.deadline is not None:
             group.allowance = max(0.0, self.deadline - time.monotonic()) / left
         beside = [other for other in self.metrics() if other.beside == metric.name]

@@ -1,4 +1,4 @@
-"""Is a store what it says? Every row is read once; what does not fit is named, nothing is mended."""
+"""Is a store what it says? Every row is read once; what does not fit is named, and not mended."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ class Checked:
 def check(database: Database) -> Checked:
     found = Checked()
     with database.reading() as connection:
-        found.schema = connection.scalar(select(meta.c.value).where(meta.c.key == "schema_version"))
+        schema = select(meta.c.value).where(meta.c.key == "schema_version")
+        found.schema = str(connection.scalar(schema))
         for table in (runs, cases, environments, results, samples):
-            found.counts[table.name] = connection.scalar(select(func.count()).select_from(table))
+            count = connection.scalar(select(func.count()).select_from(table))
+            found.counts[table.name] = int(count or 0)
         found.faults += _database_itself(connection)
         found.faults += _references(connection)
         found.faults += _runs(connection)

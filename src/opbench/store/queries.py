@@ -47,7 +47,11 @@ def read_results(
 def read_cases(connection: Connection, wanted: ColumnElement[bool]) -> dict[str, Case]:
     """By the hash they are stored under."""
     rows = connection.execute(select(cases.c.hash, cases.c.source).where(wanted))
-    return {row.hash: Case.from_dict(row.source) for row in rows}
+    found = {row.hash: Case.from_dict(row.source) for row in rows}
+    for mark, case in found.items():
+        # Known already, and working it out anew takes longer than reading the case.
+        vars(case)["hash"] = mark
+    return found
 
 
 def _unpacked(packed: bytes | None, result_id: int) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ def upgrade() -> None:
         sa.Column("finished", sa.Double()),
         *(
             sa.Column(name, sa.Text(), nullable=False)
-            for name in (
+            for name in [
                 "status",
                 "command",
                 "version",
@@ -30,7 +30,7 @@ def upgrade() -> None:
                 "machine",
                 "policy",
                 "request",
-            )  # fmt: skip
+            ]
         ),
     )
     for column in ("name", "created", "project_commit"):
@@ -40,7 +40,7 @@ def upgrade() -> None:
         sa.Column("hash", sa.Text(), primary_key=True),
         *(
             sa.Column(name, sa.Text(), nullable=False)
-            for name in (
+            for name in [
                 "id",
                 "suite",
                 "name",
@@ -50,7 +50,7 @@ def upgrade() -> None:
                 "runtime",
                 "device",
                 "dtype",
-            )  # fmt: skip
+            ]
         ),
         sa.Column("threads", sa.Integer(), nullable=False),
         sa.Column("labels", sa.Text(), nullable=False),
@@ -78,7 +78,7 @@ def upgrade() -> None:
         sa.Column("n_samples", sa.Integer(), nullable=False),
         *(
             sa.Column(name, sa.Text(), nullable=False)
-            for name in (
+            for name in [
                 "warnings",
                 "detail",
                 "environment",
@@ -86,7 +86,7 @@ def upgrade() -> None:
                 "place",
                 "policy",
                 "group_name",
-            )  # fmt: skip
+            ]
         ),
         sa.Column("created", sa.Double(), nullable=False),
         sa.UniqueConstraint(

@@ -1,0 +1,214 @@
+"""Who gets what next, without Ray and without a clock."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from opbench.case import Case
+from opbench.define.definition import DefineError
+from opbench.result import Metric
+from opbench.run.environments import Environment
+from opbench.run.fleet.nodes import Node, check_versions, chosen, nodes_of
+from opbench.run.fleet.options import Fleet, parse_requirements, parse_slots, size
+from opbench.run.fleet.parcels import COUNTED_TOGETHER, parcels
+from opbench.run.fleet.schedule import Schedule
+from opbench.run.plan import Slot, WorkGroup
+
+HERE = Environment("current", "python")
+TIME = Metric("time", "s", "", sampled=True)
+COUNT = Metric("instructions", "instructions", "", under="callgrind")
+
+
+def group(name: str, device: str = "cpu") -> WorkGroup:
+    slot = Slot(Case("s", name, "call", "pass", device=device), HERE)
+    return WorkGroup(slot.case.id, (slot,), slot)
+
+
+def plan(count: int, *metrics: Metric, device: str = "cpu") -> list:
+    return parcels([group(f"n{i}", device) for i in range(count)], metrics or (TIME,))
+
+
+def take(schedule: Schedule, node: str, nodes=("a", "b"), timed=True, device="cpu"):
+    return schedule.take(node, device, timed=timed, nodes=nodes)
+
+
+def test_each_parcel_is_handed_out_once():
+    schedule = Schedule(plan(3))
+    tickets = [take(schedule, node) for node in ("a", "b", "a")]
+    assert [task.parcel.name for _, task in tickets] == ["s/n0/call", "s/n1/call", "s/n2/call"]
+    assert take(schedule, "b") is None
+    for ticket, _ in tickets:
+        schedule.done(ticket)
+    assert schedule.over
+    assert schedule.finished == schedule.total == 3
+
+
+def test_what_died_goes_to_another_node_first_and_to_the_same_when_there_is_no_other():
+    schedule = Schedule(plan(1))
+    ticket, _ = take(schedule, "a")
+    assert schedule.died(ticket, "node a is gone") is None
+    assert take(schedule, "a") is None, "b could have it"
+    assert take(schedule, "a", nodes=("a",)) is not None
+
+
+def test_retries_are_spent_and_then_the_last_reason_is_told():
+    schedule = Schedule(plan(1), retries=2)
+    for death in range(3):
+        ticket, _ = take(schedule, "a", nodes=("a",))
+        given_up = schedule.died(ticket, f"death {death}")
+        assert (given_up is None) == (death < 2)
+    assert "given up after 3 attempts: death 2" in given_up.reason
+    assert schedule.over
+    assert schedule.finished == 1
+
+
+def test_replicas_go_to_different_nodes():
+    schedule = Schedule(plan(1), replicas=2)
+    assert take(schedule, "a") is not None
+    assert take(schedule, "a") is None
+    assert take(schedule, "b") is not None
+
+
+def test_a_continued_run_asks_only_for_what_it_lacks():
+    schedule = Schedule(
+        plan(2), replicas=2, done=lambda parcel: {"a"} if not parcel.number else set()
+    )
+    assert schedule.total == 3
+    assert take(schedule, "a")[1].parcel.number == 1, "a has measured the first one"
+    assert take(schedule, "b")[1].parcel.number == 0
+
+
+def test_counts_are_apart_from_times_and_many_share_a_parcel():
+    made = plan(COUNTED_TOGETHER + 1, TIME, COUNT)
+    timed, counted = [p for p in made if p.timed], [p for p in made if not p.timed]
+    assert [len(p.slots) for p in timed] == [1] * (COUNTED_TOGETHER + 1)
+    assert [len(p.slots) for p in counted] == [COUNTED_TOGETHER, 1]
+    assert {p.metrics for p in timed} == {("time",)}
+    assert {p.metrics for p in counted} == {("instructions",)}
+
+
+def test_a_parcel_of_the_gpu_waits_for_a_gpu():
+    schedule = Schedule(plan(1, device="cuda"))
+    assert take(schedule, "a") is None
+    assert take(schedule, "a", device="gpu") is not None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_dies_every_parcel_ends_exactly_once(seed):
+    rng = random.Random(seed)
+    schedule = Schedule(plan(40), replicas=2, retries=1000)
+    nodes = ["a", "b", "c"]
+    running: list[tuple[int, str]] = []
+    ended: list[tuple[int, str]] = []
+    while not schedule.over:
+        node = rng.choice(nodes)
+        if (taken := take(schedule, node, nodes)) is not None:
+            running.append((taken[0], node))
+        if running and rng.random() < 0.5:
+            ticket, where = running.pop(rng.randrange(len(running)))
+            if rng.random() < 0.3:
+                schedule.died(ticket, "killed")
+            else:
+                ended.append((schedule.done(ticket).parcel.number, where))
+    assert len(ended) == len(set(ended)) == 80, "two different nodes for each of forty"
+    assert schedule.finished == schedule.total
+
+
+# -- nodes and options ---------------------------------------------------------------------------
+
+
+def node(name: str, **more) -> Node:
+    facts = {"opbench": "1.0", "cpu": "Neoverse-N1", "memory": 16 * 2**30, "gpus": []}
+    return Node(
+        name, name, {"CPU": 4.0, **more.pop("resources", {})}, more.pop("labels", {}), facts
+    )
+
+
+def told(name: str, host: str, number: int, alive: bool = True) -> dict:
+    return {
+        "NodeID": f"{number:056x}",
+        "Alive": alive,
+        "NodeName": name,
+        "NodeManagerHostname": host,
+        "Resources": {"CPU": 1.0},
+        "Labels": {},
+    }
+
+
+def test_nodes_are_called_by_their_name_or_host_and_no_two_alike():
+    found = nodes_of([told("10.0.0.1", "h", 1), told("big", "h", 2), told("10.0.0.1", "h", 2**200)])
+    names = [one.name for one in found]
+    assert names[:2] == ["h", "big"]
+    assert names[2].startswith("h-")
+    later = nodes_of([told("big", "h", 2, alive=False), told("big", "h", 3)], found)
+    assert [one.name for one in later] == ["big"]
+
+
+@pytest.mark.parametrize(
+    ("require", "said"),
+    [
+        ({"memory": "64GiB"}, "no node meets memory=64GiB: 2 nodes, with 16.0 GiB"),
+        ({"cpu": "EPYC"}, "no node meets cpu=EPYC: 2 nodes, with Neoverse-N1"),
+        ({"gpu": "H100"}, "no node meets gpu=H100: 2 nodes, with no GPU"),
+        ({"zone": "c"}, "no node meets zone=c: 2 nodes, with a, b"),
+        ({"disk": "3"}, "no node meets disk=3: 2 nodes, with 1, nothing of that name"),
+        ({"zone": "a", "disk": "1"}, "no node meets all of zone=a, disk=1: each of 2 nodes lacks"),
+    ],
+)
+def test_what_no_node_has_is_said_with_what_they_have(require, said):
+    nodes = [
+        node("x", labels={"zone": "a"}),
+        node("y", labels={"zone": "b"}, resources={"disk": 1}),
+    ]
+    with pytest.raises(DefineError) as caught:
+        chosen(nodes, require)
+    assert said in str(caught.value)
+
+
+def test_requirements_choose_nodes_by_label_resource_and_fact():
+    nodes = [
+        node("x", labels={"zone": "a"}),
+        node("y", labels={"zone": "b"}, resources={"disk": 1}),
+    ]
+    assert [n.name for n in chosen(nodes, {"zone": "b", "disk": "1"})] == ["y"]
+    assert [n.name for n in chosen(nodes, {"cpu": "neoverse", "memory": "8GB"})] == ["x", "y"]
+
+
+def test_a_node_of_another_version_or_of_none_is_named():
+    with pytest.raises(DefineError, match=r"node x has opbench 1\.0 and this is 2\.0"):
+        check_versions([node("x")], "2.0")
+    bare = Node("z", "z", facts={"error": "ModuleNotFoundError: No module named 'opbench'"})
+    with pytest.raises(DefineError, match=r"node z has no opbench .*No module named"):
+        check_versions([bare], "2.0")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "spark",
+        "ray:/x:1",
+        "ray://host",
+        "ray://host:0",
+        "ray://host:99999",
+        "ray://a b:1",
+        "http://h:1",
+    ],
+)
+def test_a_wrong_address_is_refused(wrong):
+    with pytest.raises(DefineError, match="--on takes ray, or ray://HOST:PORT"):
+        Fleet.of(wrong)
+
+
+def test_slots_requirements_and_sizes_are_read_as_written():
+    assert parse_slots("gpu=2") == {"cpu": 1, "gpu": 2}
+    assert parse_requirements(["a=b,c=d", "memory=2GiB"]) == {"a": "b", "c": "d", "memory": "2GiB"}
+    assert size("64GiB") == 64 * 2**30
+    assert size("1.5GB") == 1_500_000_000
+    for wrong in ("cpu=0", "tpu=1", "cpu", "cpu=x"):
+        with pytest.raises(DefineError, match="slots are written"):
+            parse_slots(wrong)
+    for wrong in (["x"], ["=1"], ["memory=lots"]):
+        with pytest.raises(DefineError):
+            parse_requirements(wrong)
