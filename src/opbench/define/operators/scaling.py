@@ -24,7 +24,7 @@ PASSES = {False: 1.0, True: 3.0}
 
 #: What one thread of a CPU gets done in a second when things go badly, and a GPU: only to tell a
 #: second from a minute.
-FLOPS_PER_SECOND = {"cpu": 5e9, "cuda": 2e12}
+FLOPS_PER_SECOND = {"cpu": 1.5e10, "cuda": 5e12}
 #: One call must not take longer: at least a handful fit in the time of a case.
 SECONDS = 5.0
 #: Where nothing tells how much memory a GPU has: what the smaller ones have.
