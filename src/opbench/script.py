@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from functools import lru_cache
 
 from opbench import frameworks, script_cpp
 from opbench.case import Case
@@ -126,49 +127,53 @@ if __name__ == "__main__":
 
 def script(case: Case) -> str:
     """Python source that measures the case by itself and prints the median time of one call."""
+    return "".join(pieces(case))
+
+
+def pieces(case: Case) -> tuple[str, ...]:
+    """The script in parts, one after the other. Cases of one kind share most of theirs."""
     if case.language == "cpp":
-        return script_cpp.script(case, header(case), environment(case))
+        return (script_cpp.script(case, header(case), environment(case)),)
     if case.language != "python":
         raise ValueError(f"{case.id} is written in {case.language}, not Python")
     future, globals_ = without_future(case.globals)
-    text = header(case) + future
-    text += (
-        "\nimport gc as _gc\nimport itertools as _itertools\nimport statistics as _statistics\n"
-        "import time as _time\n"
-    )
-    text += environment(case) + user_module(case)
-    if globals_.strip():
-        text += f"\n# module level\n{globals_.strip()}\n"
-    text += (
-        f"\nSEED = {case.seed}\n"
+    level = f"\n# module level\n{globals_.strip()}\n" if globals_.strip() else ""
+    start = (
+        f"{future}\nimport gc as _gc\nimport itertools as _itertools\n"
+        "import statistics as _statistics\nimport time as _time\n"
+        f"{environment(case)}{user_module(case)}{level}\nSEED = {case.seed}\n"
         "BLOCK_NS, WARM_UP_S, MEASURE_S = 5_000_000, 0.3, 2.0\n"
         'UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))\n'
     )
-    loop = _LOOPS[case.way]
-    names = f"({', '.join(sorted(assigned(ast.parse(case.before).body)))},)" if case.way == "prebuilt" else ""
-    parts = {"before": case.before, "stmt": case.stmt, "minus": case.minus, "sync": case.sync}
+    before, after = _around(case.way, case.before, case.stmt, case.minus, case.sync)
+    setup = indented(case.setup.strip("\n"), "    ") + "\n" if case.setup.strip() else ""
+    return header(case), start, before, setup, after, _end(case.way)
+
+
+@lru_cache(maxsize=4096)
+def _around(way: str, before: str, stmt: str, minus: str, sync: str) -> tuple[str, str]:
+    """The measured function, up to where its set-up stands and from there on."""
+    loop = _LOOPS[way]
+    if way == "prebuilt":
+        loop = loop.replace("{names}", f"({', '.join(sorted(assigned(ast.parse(before).body)))},)")
+    parts = {"before": before, "stmt": stmt, "minus": minus, "sync": sync}
     # An untimed call first brings caches and branch predictors back.
     first = fill("{before}\n{stmt}\n{minus}", parts)
-    text += fill(
-        _SESSION,
-        {
-            "name": "_session",
-            "doc": f"Block by block: {_ABOUT[case.way]}.",
-            "setup": case.setup,
-            "first": first,
-            "loop": fill(loop.replace("{names}", names), parts),
-        },
-    )
+    doc = f"Block by block: {_ABOUT[way]}."
+    ends = {"name": "_session", "doc": doc, "first": first, "loop": fill(loop, parts)}
+    top, bottom = _SESSION.split("    {setup}\n")
+    return fill(top, ends), fill(bottom, ends)
+
+
+@lru_cache(maxsize=8)
+def _end(way: str) -> str:
     # What the loop and its clock cost. In a difference they cancel out by themselves.
-    shape = "each" if case.way == "each" else "repeatable"
+    shape = "each" if way == "each" else "repeatable"
     nothing = {"before": "", "stmt": "pass", "sync": ""}
-    cancelled = "_elapsed = 0" if case.way == "difference" else fill(_LOOPS[shape], nothing)
+    cancelled = "_elapsed = 0" if way == "difference" else fill(_LOOPS[shape], nothing)
     doc = "The same loop around nothing: its cost is subtracted."
-    text += fill(
-        _SESSION,
-        {"name": "_empty", "doc": doc, "setup": "", "first": "", "loop": cancelled},
-    )
-    return text + _MAIN
+    empty = {"name": "_empty", "doc": doc, "setup": "", "first": "", "loop": cancelled}
+    return fill(_SESSION, empty) + _MAIN
 
 
 def header(case: Case) -> str:
@@ -213,6 +218,8 @@ def user_module(case: Case) -> str:
 
 def without_future(source: str) -> tuple[str, str]:
     """`from __future__` lines, which must come first in a file, and the rest."""
+    if "__future__" not in source:
+        return "", source
     lines = source.splitlines(keepends=True)
     future = ""
     for node in ast.parse(source).body:
@@ -239,9 +246,15 @@ def fill(template: str, parts: dict[str, str]) -> str:
     return "\n".join(done)
 
 
+#: Without one of these no string spans lines, and source need not be parsed to be indented.
+SPANNING = ('"""', "'''", "\\\n")
+
+
 def indented(source: str, prefix: str) -> str:
     """Indent code, but not the inside of strings that span lines: that would change them."""
     inside: set[int] = set()
+    if not any(sign in source for sign in SPANNING):
+        return textwrap.indent(source, prefix)
     try:
         tree = ast.parse(textwrap.dedent(source))
     except SyntaxError:  # a fragment such as a loop already filled with `yield`
