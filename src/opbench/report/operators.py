@@ -63,9 +63,9 @@ def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
         best = min((r.estimate for r in found.values() if r.ok and r.estimate), default=None)
         cells = []
         for name in names:
-            row = found.get(name)
-            text = time_text(row)
-            fastest = row is not None and row.ok and row.estimate == best and len(found) > 1
+            there = found.get(name)
+            text = time_text(there)
+            fastest = there is not None and there.ok and there.estimate == best and len(found) > 1
             cells.append(f"{text} *" if fastest else text)
         lines.append([one.category, title(one), *cells])
     note = "* the fastest. A view costs nothing where a framework makes views; others copy."
@@ -187,8 +187,8 @@ def to_terminal(rows: Sequence[OperatorRow], console: Console) -> None:
         console.print(grid)
         for note in table.notes:
             console.print(Text(note, style="dim"))
-    for line in refusals(rows):
-        console.print(Text(line, style="dim"))
+    for reason in refusals(rows):
+        console.print(Text(reason, style="dim"))
 
 
 def to_markdown(

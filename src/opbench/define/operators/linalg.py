@@ -25,7 +25,7 @@ def linalg(
     domain: Domain = SPD,
     flops: Callable[[Values], float] | None = None,
     more_inputs: tuple[Input, ...] = (),
-    shapes: Mapping[str, Mapping[str, Shape]] | None = None,
+    shapes: Mapping[str, Mapping[str, Any]] | None = None,
     **more: Any,
 ) -> Operator:
     return Operator(
@@ -95,7 +95,11 @@ OPERATORS = (
     ),
     linalg(
         "potri",
-        {"torch": "torch.cholesky_inverse(data)", "mxnet": "nd.linalg.potri(data)"},
+        {
+            "torch": "torch.cholesky_inverse(data)",
+            # Its gradient is that of the lower triangle, torch's one of the whole matrix.
+            "mxnet": Call("nd.linalg.potri(data)", differentiable=False),
+        },
         LOWER,
         flops=cube(2 / 3),
         aliases=("cholesky_inverse",),

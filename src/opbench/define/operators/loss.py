@@ -8,7 +8,7 @@ from typing import Any
 
 from opbench.define.operators.entry import FULL, Call, Input, Operator
 from opbench.define.operators.shapes import shaped
-from opbench.define.program import Domain, integers
+from opbench.define.program import NORMAL, Domain, integers
 
 SCORES = {
     "small": (8, 10),
@@ -39,9 +39,8 @@ def loss(
     )
 
 
-def target(domain: Domain | None = None) -> Input:
-    given = {"domain": domain} if domain else {}
-    return Input("label", grad=False, shape=lambda v: tuple(v.pred), **given)
+def target(domain: Domain = NORMAL) -> Input:
+    return Input("label", domain, grad=False, shape=lambda v: tuple(v.pred))
 
 
 CLASS = Input(
