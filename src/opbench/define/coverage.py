@@ -15,7 +15,7 @@ def covered(framework: str) -> set[str]:
     In-place forms count for the function they are a form of.
     """
     found: set[str] = set()
-    for operator in catalogue():
+    for operator in catalogue().values():
         call = operator.call(framework)
         if call is None:
             continue
