@@ -27,9 +27,9 @@ TRACES = {"small": (2, 8, 64), "typical": (32, 32, 256), "large": (64, 64, 4096)
 
 
 def convolved(v: Values) -> Shape:
-    """Shape of the result: stride 1, no padding unless `pad` says so."""
-    spatial = (n + 2 * p - k + 1 for n, k, p in zip(v.data[2:], v.kernel_size, v.padding))
-    return (v.data[0], v.channels, *spatial)
+    """Shape of the result."""
+    sides = zip(v.data[2:], v.kernel_size, v.strides, v.padding)
+    return (v.data[0], v.channels, *((n + 2 * p - k) // s + 1 for n, k, s, p in sides))
 
 
 def transposed(v: Values) -> Shape:
@@ -42,7 +42,9 @@ def both_sides(padding: Shape) -> list[int]:
     return [*padding, *padding]
 
 
-def convolution(rank: int, shapes: Mapping[str, Shape], channels: int, kernel: int) -> Operator:
+def convolution(
+    rank: int, shapes: Mapping[str, Shape], channels: int, kernel: int = 3, stride: int = 1
+) -> Operator:
     letters = "DHW"[-rank:]
     layout = f"('NC{letters}', 'OI{letters}', 'NC{letters}')"
     return Operator(
@@ -58,8 +60,8 @@ def convolution(rank: int, shapes: Mapping[str, Shape], channels: int, kernel: i
             {"data": shapes},
             channels=channels,
             kernel_size=(kernel,) * rank,
-            strides=(1,) * rank,
-            padding=(0,) * rank,
+            strides=(stride,) * rank,
+            padding=(kernel // 2,) * rank,
         ),
         spelling={
             "torch": f"F.conv{rank}d(data, weight, bias, {{strides}}, {{padding}})",
@@ -195,9 +197,10 @@ def global_pooling(name: str, rank: int, kind: str, shapes: Mapping[str, Shape])
 
 
 OPERATORS = (
-    convolution(1, SIGNALS, 64, 3),
-    convolution(2, IMAGES, 64, 3),
-    convolution(3, VOLUMES, 16, 3),
+    convolution(1, SIGNALS, 64),
+    # As the first of a network: many channels at half the resolution.
+    convolution(2, IMAGES, 64, stride=2),
+    convolution(3, VOLUMES, 16),
     deconvolution(1, TRACES, 32),
     deconvolution(2, MAPS, 16),
     pooling("MaxPool1D", 1, "max", SIGNALS, (2,)),
