@@ -21,6 +21,7 @@ from opbench.report.page.page import write
 from opbench.result import Result, Sample
 from opbench.store import RunRecord, Store, StoredResult
 from opbench.store.errors import StoreError
+from opbench.store.payload import sample_columns
 
 BLOCK = re.compile(r'<script type="application/x-opbench" id="([^"]+)">([^<]*)</script>')
 
@@ -92,7 +93,7 @@ def test_the_script_is_whole(text):
     at = found["data-table"]["ids"].index("ops/matmul[n=64,framework=torch]/forward")
     piece = found["data-details-0"]
     lines = [piece["lines"][number] for number in piece["rows"][at]["script"]]
-    assert "\n".join(lines) == script(page_store.operator("matmul", 64, "torch"))
+    assert "".join(lines) == script(page_store.operator("matmul", 64, "torch"))
 
 
 def test_verdicts_and_changes_of_level_point_at_their_rows(text):
@@ -167,7 +168,7 @@ def test_thinned_samples_still_come_from_every_start():
     from opbench.report.page.details import _samples
 
     many = [Sample(1.0 + index * 1e-4, start=index // 500) for index in range(2_000)]
-    kept = _samples(many, 1.0, 100)
+    kept = _samples(sample_columns(many), 1.0, 100)
     assert [start for start, *_ in kept["starts"]] == [0, 1, 2, 3]
     assert sum(len(steps) - 1 for steps in kept["starts"]) == 100
 
@@ -177,4 +178,4 @@ def test_disturbed_samples_keep_their_places():
 
     taken = [Sample(1.0, start=0), Sample(1.1, start=1, contended=True), Sample(1.0, start=0)]
     taken.append(replace(taken[0], contended=True))
-    assert _samples(taken, 1.0, 10)["disturbed"] == [[2], [0]]
+    assert _samples(sample_columns(taken), 1.0, 10)["disturbed"] == [[2], [0]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, select
@@ -42,6 +42,17 @@ def read_results(
             )
         )
     return found
+
+
+def read_packed_samples(
+    connection: Connection, wanted: Sequence[ColumnElement[bool]]
+) -> Iterator[tuple[tuple[str, str, str], bytes]]:
+    """((case hash, environment, metric), payload): samples as they are stored, for `payload`."""
+    query = select(
+        results.c.case_hash, results.c.environment, results.c.metric, samples.c.payload
+    ).join(samples, samples.c.result_id == results.c.id)
+    for case_hash, environment, metric, packed in connection.execute(query.where(*wanted)):
+        yield (case_hash, environment, metric), packed
 
 
 def read_cases(connection: Connection, wanted: ColumnElement[bool]) -> dict[str, Case]:

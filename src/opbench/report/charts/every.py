@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Benchmarks and histories drawn one by one: more files than that, nobody looks through.
 BENCHMARKS = 100
-HISTORIES = 50
+HISTORIES = 20
 
 
 def every(contents: Contents) -> dict[str, Any]:

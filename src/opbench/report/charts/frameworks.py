@@ -29,9 +29,11 @@ def pairs(results: Sequence[StoredResult], metric: str) -> dict[tuple[str, str],
         labels = tuple(pair for pair in case.labels if pair[0] not in WHICH)
         key = (case.suite, case.name, case.stage, case.device, case.threads, labels)
         same.setdefault(key, {}).setdefault(case.framework, stored)
+    # In order of appearance, so that a pair has one name and not two.
+    order = list(dict.fromkeys(stored.case.framework for stored in results))
     found: dict[tuple[str, str], list[Pair]] = {}
     for members in same.values():
-        for one, other in combinations(members, 2):
+        for one, other in combinations(sorted(members, key=order.index), 2):
             found.setdefault((one, other), []).append((members[one], members[other]))
     return found
 

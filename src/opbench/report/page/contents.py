@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,12 +25,15 @@ EARLIER = 50
 @dataclass(frozen=True)
 class Contents:
     run: RunRecord
-    #: With their samples, by arrival.
+    #: By arrival. With their samples, or these are in `samples`.
     results: Sequence[StoredResult]
     #: Facts by fingerprint.
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     comparisons: Sequence[Comparison] = ()
     history: Histories | None = None
+    #: Packed, by case hash, environment and metric: a hundred thousand results have millions of
+    #: samples, and an object for each takes longer than all the rest of the page.
+    samples: Mapping[tuple[str, str, str], bytes] = field(default_factory=dict)
     #: Of cases that say what a call amounts to, and the limits of the machines they ran on.
     roofline: Sequence[Point] = ()
     peaks: dict[Place, Peaks] = field(default_factory=dict)
@@ -47,13 +50,16 @@ def gather(
     """`run` and `against` are what `opbench compare` takes. Without `against`, what the run itself
     compares; where it compares nothing, the latest earlier run of the same cases."""
     record = store.find_run(run)
-    results = store.results(run=record, metric=metric, samples=True)
+    many = sum(store.tally(record).get(record.id, {}).values()) > COMPARED_UNASKED
+    apart = many and not against
+    results = store.results(run=record, metric=metric, samples=not apart)
     facts = store.environments({stored.result.fingerprint for stored in results})
     points, peaks = _roofline(store, results, facts)
     return Contents(
         run=record,
         results=results,
         environments=facts,
+        samples=store.packed_samples(record) if apart else {},
         comparisons=_comparisons(store, record, results, against),
         history=histories(store, record.id) if history else None,
         roofline=points,

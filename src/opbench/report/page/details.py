@@ -1,21 +1,27 @@
 """What the page says of a single case: its samples, how they came about, its script.
 
 Details come in pieces of a few hundred rows, each compressed on its own, so that the page opens
-without unpacking any. A script is kept as the numbers of its lines: the lines of ten thousand
-scripts are mostly the same ones.
+without unpacking any. A script is kept as the numbers of its parts: those of ten thousand scripts
+are mostly the same ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from opbench.analyse.functions import NoFunctions, by_function, stats_of
 from opbench.case import Case
-from opbench.report.page.packing import Words, number, plain
+from opbench.report.page.packing import Words, number, packed, plain
 from opbench.report.page.table import Row
-from opbench.result import Result, Sample
-from opbench.script import script
+from opbench.result import Result
+from opbench.script import pieces as script_pieces
+from opbench.store import payload
+from opbench.store.payload import sample_columns
 
 #: Rows whose details are unpacked together: a few milliseconds when one of them is opened.
 PIECE = 200
@@ -43,39 +49,83 @@ LAST_WORDS = ("traceback", "output")
 LONGEST = 4_000
 
 
-def pieces(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    most = samples_each(sum(len(row.results) for row in rows))
-    counted = sum("instructions" in row.results for row in rows) <= COUNTED
-    for start in range(0, len(rows), PIECE):
+#: Packed samples of results that were read without, by case hash, environment and metric.
+Packed = Mapping[tuple[str, str, str], bytes]
+
+#: More rows than this are worth more than one process.
+MANY = 20_000
+
+
+@dataclass(frozen=True)
+class Details:
+    rows: Sequence[Row]
+    samples: Packed = field(default_factory=dict)
+
+    def pieces(self) -> Iterator[str]:
+        """Packed, in order of the rows."""
+        global _shared
+        starts = range(0, len(self.rows), PIECE)
+        if len(self.rows) <= MANY or (os.cpu_count() or 1) < 2:
+            yield from map(self.piece, starts)
+            return
+        # Forked, so that the rows need not be sent; each sends back finished text.
+        _shared = self
+        context = multiprocessing.get_context("fork")
+        with context.Pool(min(os.cpu_count() or 1, 4)) as pool:
+            yield from pool.imap(_piece, starts, chunksize=4)
+        _shared = None
+
+    def piece(self, start: int) -> str:
         lines = Words()
-        told = [_row(row, lines, most, counted) for row in rows[start : start + PIECE]]
-        yield {"lines": lines.texts, "rows": told}
+        told = [self._row(row, lines) for row in self.rows[start : start + PIECE]]
+        return packed({"lines": lines.texts, "rows": told})
+
+    @cached_property
+    def most(self) -> int:
+        return samples_each(sum(len(row.results) for row in self.rows))
+
+    @cached_property
+    def counted(self) -> bool:
+        return sum("instructions" in row.results for row in self.rows) <= COUNTED
+
+    def _row(self, row: Row, lines: Words) -> dict[str, Any]:
+        metrics = {}
+        for name, stored in row.results.items():
+            result = stored.result
+            kept = self.samples.get((result.case_hash, result.environment, name))
+            taken = payload.columns(kept) if kept else sample_columns(result.samples)
+            metrics[name] = _result(result, self.most, self.counted, taken)
+        return {
+            "hash": row.case.hash,
+            "statement": row.case.stmt,
+            "script": [lines.index(piece) for piece in script_of(row.case)],
+            "metrics": metrics,
+        }
+
+
+#: What a forked process works on.
+_shared: Details | None = None
+
+
+def _piece(start: int) -> str:
+    assert _shared is not None, "set before the processes are forked"
+    return _shared.piece(start)
 
 
 def samples_each(results: int) -> int:
     return max(LEAST_SAMPLES, min(MOST_SAMPLES, SAMPLES // max(results, 1)))
 
 
-def _row(row: Row, lines: Words, most: int, counted: bool) -> dict[str, Any]:
-    case = row.case
-    return {
-        "hash": case.hash,
-        "statement": case.stmt,
-        "script": [lines.index(line) for line in script_of(case).split("\n")],
-        "metrics": {
-            name: _result(stored.result, most, counted) for name, stored in row.results.items()
-        },
-    }
-
-
-def script_of(case: Case) -> str:
+def script_of(case: Case) -> tuple[str, ...]:
     try:
-        return script(case)
+        return script_pieces(case)
     except (ValueError, SyntaxError, LookupError) as error:
-        return f"# no script: {error}"
+        return (f"# no script: {error}",)
 
 
-def _result(result: Result, most: int, counted: bool) -> dict[str, Any]:
+def _result(
+    result: Result, most: int, counted: bool, taken: dict[str, list[Any]]
+) -> dict[str, Any]:
     detail = result.detail
     told: dict[str, Any] = {
         key: plain(detail[key], 3) for key in TOLD if detail.get(key) not in (None, "", False)
@@ -93,8 +143,8 @@ def _result(result: Result, most: int, counted: bool) -> dict[str, Any]:
         found["policy"] = result.policy
     if result.warnings:
         found["warnings"] = [[warning.code, warning.text] for warning in result.warnings]
-    if result.samples:
-        found["samples"] = _samples(result.samples, result.estimate, most)
+    if taken["value"]:
+        found["samples"] = _samples(taken, result.estimate, most)
     return found
 
 
@@ -106,38 +156,38 @@ def _functions(result: Result) -> list[list[Any]]:
     return [[name, number(count)] for name, count in counts[:FUNCTIONS]]
 
 
-def _samples(samples: Sequence[Sample], estimate: float | None, most: int) -> dict[str, Any]:
+def _samples(taken: dict[str, list[Any]], estimate: float | None, most: int) -> dict[str, Any]:
     """`starts`: for each worker start its number, then its samples in steps from the base."""
-    if len(samples) > most:
+    values, starts = taken["value"], taken.get("start") or [0] * len(taken["value"])
+    contended = taken.get("contended")
+    if len(values) > most:
         # Evenly spread, so that every start and every part of the run is among them.
-        samples = [samples[index * len(samples) // most] for index in range(most)]
+        kept = [index * len(values) // most for index in range(most)]
+        values, starts = [values[i] for i in kept], [starts[i] for i in kept]
+        contended = [contended[i] for i in kept] if contended else None
     base = number(estimate) or 0.0
-    step = abs(base) * STEP or max(abs(sample.value) for sample in samples) * STEP or 1.0
-    by_start: dict[int, list[int]] = {}
-    disturbed: list[int] = []
-    for index, sample in enumerate(samples):
-        steps = (sample.value - base) / step
+    step = abs(base) * STEP or max(map(abs, values)) * STEP or 1.0
+    by_start: dict[int, list[int]] = {start: [start] for start in starts}
+    for start, value in zip(starts, values):
+        steps = (value - base) / step
         # Not finite, or beyond what a chart could show.
-        place = round(steps) if abs(steps) < 1e12 else 0
-        by_start.setdefault(sample.start, [sample.start]).append(place)
-        if sample.contended:
-            disturbed.append(index)
+        by_start[start].append(round(steps) if abs(steps) < 1e12 else 0)
     found: dict[str, Any] = {"starts": list(by_start.values())}
     if not base:
         found["step"] = number(step)
-    if disturbed:
-        found["disturbed"] = _places(samples)
+    if contended and any(contended):
+        found["disturbed"] = _places(starts, contended)
     return found
 
 
-def _places(samples: Sequence[Sample]) -> list[list[int]]:
+def _places(starts: Sequence[int], contended: Sequence[bool]) -> list[list[int]]:
     """Positions of disturbed samples within each start, in the order of `starts`."""
     seen: dict[int, int] = {}
     found: dict[int, list[int]] = {}
-    for sample in samples:
-        place = seen.get(sample.start, 0)
-        seen[sample.start] = place + 1
-        marks = found.setdefault(sample.start, [])
-        if sample.contended:
+    for start, disturbed in zip(starts, contended):
+        place = seen.get(start, 0)
+        seen[start] = place + 1
+        marks = found.setdefault(start, [])
+        if disturbed:
             marks.append(place)
     return list(found.values())

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from opbench import __version__
 from opbench.report.page import answers
 from opbench.report.page.contents import Contents
-from opbench.report.page.details import PIECE, pieces, samples_each
+from opbench.report.page.details import PIECE, Details, samples_each
 from opbench.report.page.packing import packed, plain
 from opbench.report.page.summary import moment, summary
 from opbench.report.page.table import rows_of, table
@@ -54,10 +54,13 @@ def write(contents: Contents, stream: TextIO) -> None:
         "baseline": str(contents.run.request.get("baseline") or ""),
     }
     script = script_text()
-    pieces_html = [
-        *(("details", index, packed(piece)) for index, piece in enumerate(pieces(listed))),
-        *(("tracks", index, packed(piece)) for index, piece in enumerate(tracks)),
-    ]
+    parts = {
+        "details": Details(listed, contents.samples).pieces(),
+        "tracks": map(packed, tracks),
+    }
+    pieces_html = (
+        (kind, index, text) for kind, found in parts.items() for index, text in enumerate(found)
+    )
     template = _environment().get_template("page.html.j2")
     for part in template.generate(
         summary=summary(contents.run, listed, contents.environments, contents.comparisons, places),

@@ -25,7 +25,7 @@ async function detailsOf(row) {
   const found = await piece("details", Math.floor(row / page.table.piece));
   if (!found) return null;
   const own = found.rows[row % page.table.piece];
-  return { ...own, script: own.script.map((line) => found.lines[line]).join("\n") };
+  return { ...own, script: own.script.map((part) => found.lines[part]).join("") };
 }
 
 async function trackPoints(track) {

@@ -108,6 +108,7 @@ async function start() {
   openLinked();
   window.addEventListener("hashchange", openLinked);
   document.documentElement.dataset.ready = "yes";
+  performance.mark("opbench-ready");
 }
 
 start().catch((error) => {
