@@ -25,7 +25,7 @@ from opbench.store.insertion import (
     remove_given_up,
 )
 from opbench.store.lookup import find_case_hashes, find_run_id
-from opbench.store.queries import read_cases, read_results
+from opbench.store.queries import read_cases, read_packed_samples, read_results
 from opbench.store.records import RUN_STATUSES, RunRecord, StoredResult
 from opbench.store.rows import run_from_row, run_row
 
@@ -263,6 +263,12 @@ class Store:
                 wanted.append(column == value)
         with self._database.reading() as connection:
             return read_results(connection, wanted, samples)
+
+    def packed_samples(self, run: str | RunRecord) -> dict[tuple[str, str, str], bytes]:
+        """Samples of a run by case hash, environment and metric, for `payload` to unpack."""
+        with self._database.reading() as connection:
+            wanted = [tables.results.c.run_id == _run_id(run)]
+            return dict(read_packed_samples(connection, wanted))
 
     def history(self, case_id: str, metric: str) -> list[StoredPoint]:
         """One metric of one case over all runs, oldest first; rows of a few hundred bytes."""
