@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.capture.models import SCRIPT
 
 from opbench.capture.probing import base_sizes, words_at
 from opbench.define.captured.reading import read
 from opbench.define.definition import DefineError
-from tests.capture.models import SCRIPT
 
 
 @pytest.fixture(scope="module")

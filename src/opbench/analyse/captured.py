@@ -163,6 +163,9 @@ class Fidelity:
     #: Calls per step, and how many of them could not be replayed: call → reason.
     calls: float
     missing: tuple[tuple[Call, str], ...] = ()
+    #: Unique calls that were tried, and the share of the captured time that is theirs.
+    tried: int = 0
+    tried_share: float = 1.0
     #: Whether `measured` is the step while it was captured, for want of another.
     while_captured: bool = False
 
@@ -195,8 +198,18 @@ def fidelity(replay: Replay, way: str = "hot") -> Fidelity | None:
         Share("step", sum(sums.values()), step_seconds(capture)),
         sum(one.call.count for one in here),
         tuple(missing),
+        tried=len(here),
+        tried_share=share_of([one.call for one in here], capture.calls),
         while_captured=not capture.header.get("step_seconds"),
     )
+
+
+def share_of(some: Sequence[Call], every: Sequence[Call]) -> float:
+    """Of the captured time; of the calls, where it was captured without timing."""
+    total = sum(call.time for call in every)
+    if total:
+        return sum(call.time for call in some) / total
+    return sum(call.count for call in some) / max(1, sum(call.count for call in every))
 
 
 def in_order_fidelity(replay: Replay, phases: Mapping[str, float]) -> Fidelity | None:
@@ -213,6 +226,7 @@ def in_order_fidelity(replay: Replay, phases: Mapping[str, float]) -> Fidelity |
         Share("step", total, step_seconds(capture)),
         sum(call.count for call in capture.calls),
         blocked,
+        tried=len(capture.calls),
         while_captured=not capture.header.get("step_seconds"),
     )
 

@@ -144,39 +144,45 @@ def fidelity_table(told: list[Fidelity], replay: Replay) -> RenderableType:
 def remarks(told: list[Fidelity], replay: Replay) -> list[RenderableType]:
     from rich.text import Text
 
-    found: list[RenderableType] = []
     best = told[-1] if told[-1].way == "order" else told[0]
-    if best.total.measured:
-        rest = best.total.measured - best.total.replayed
-        share = rest / best.total.measured
-        measured = format_value(best.total.measured, "s")
-        if rest >= 0:
-            text = (
-                f"Unexplained: {format_value(rest, 's')} of {measured} ({format_percent(share)}): "
-                "Python, autograd and the framework between the calls."
-            )
-        else:
-            text = f"The calls take {format_percent(-share)} more when replayed than in the step."
-        found.append(Text(text))
-    if best.while_captured:
-        found.append(
-            Text(
-                "The step was only timed while it was captured, which slows it down; let the "
-                "script run some steps outside the window."
-            )
-        )
     calls = next((one for one in told if one.way != "order"), best)
-    if not calls.missing:
-        found.append(Text(f"Every one of the {len(replay.capture.calls)} unique calls is replayed."
-                          if calls.way != "order" or not replay.calls else ""))  # fmt: skip
-        return [each for each in found if str(each)]
-    share = calls.missing_calls / calls.calls
-    found.append(Text(f"Not replayed: {format_percent(share)} of the calls."))
-    for call, reason in calls.missing[:NAMED]:
-        found.append(Text(f"  {call.name}, {call.count} calls: {reason}"))
-    if len(calls.missing) > NAMED:
-        found.append(Text(f"  … and {len(calls.missing) - NAMED} more"))
-    return found
+    every = len(replay.capture.calls)
+    lines = []
+    if best.tried < every:
+        share = format_percent(best.tried_share)
+        lines.append(
+            f"Only {best.tried} of {every} unique calls were tried, {share} of the captured time: "
+            "the rest of the step is not accounted for."
+        )
+    elif best.total.measured:
+        lines.append(unexplained(best))
+    if best.while_captured:
+        lines.append(
+            "The step was only timed while it was captured, which slows it down; let the "
+            "script run some steps outside the window."
+        )
+    if calls.way != "order" and not calls.missing:
+        which = f"All {every}" if calls.tried == every else f"All {calls.tried} tried"
+        lines.append(f"{which} unique calls were replayed.")
+    elif calls.missing:
+        share = calls.missing_calls / calls.calls
+        lines.append(f"Not replayed: {format_percent(share)} of the calls.")
+        lines += [f"  {c.name}, {c.count} calls: {reason}" for c, reason in calls.missing[:NAMED]]
+        if len(calls.missing) > NAMED:
+            lines.append(f"  … and {len(calls.missing) - NAMED} more")
+    return [Text(line) for line in lines]
+
+
+def unexplained(told: Fidelity) -> str:
+    whole = told.total.measured or 0.0
+    rest = whole - told.total.replayed
+    share = format_percent(abs(rest) / whole)
+    if rest < 0:
+        return f"Replayed {WAYS[told.way]}, the calls take {share} more than the step took."
+    return (
+        f"Unexplained: {format_value(rest, 's')} of {format_value(whole, 's')} ({share}): "
+        "Python, autograd and the framework between the calls."
+    )
 
 
 def choice_parts(choice: Choice, way: str) -> list[RenderableType]:
