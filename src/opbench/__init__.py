@@ -22,6 +22,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from opbench.api import Run, run
+    from opbench.capture.api_calls import record_api
+    from opbench.capture.record import record
     from opbench.case import Case
     from opbench.define.bench import bench
     from opbench.frames import load
@@ -36,9 +38,13 @@ _HOME = {
     "Case": "opbench.case",
     "Result": "opbench.result",
     "run_layer_benchmark": "opbench.layer_benchmark",
+    "record": "opbench.capture.record",
+    "record_api": "opbench.capture.api_calls",
 }
 
-__all__ = ["Case", "Result", "Run", "bench", "load", "run", "run_layer_benchmark"]
+__all__ = [
+    "Case", "Result", "Run", "bench", "load", "record", "record_api", "run", "run_layer_benchmark",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

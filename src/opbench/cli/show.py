@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    case: str = typer.Argument(..., help="An id, a hash, or a unique part of one."),
+    case: str = typer.Argument(..., help="An id, a hash, or a unique part of one; or the file of a capture."),
     targets: list[str] = typer.Option(
         [], "--in", metavar="SUITE|FILE", help="Look among these; otherwise store and suites."
     ),
@@ -42,6 +43,13 @@ def show(
     ),
 ) -> None:
     """Show a case: its source, its results, or a script that reproduces it."""
+    if case.endswith(".jsonl") and _show_api(Path(case)):
+        return
+    if case.endswith(".jsonl") and Path(case).is_file():
+        from opbench.cli.captured import show_capture
+
+        show_capture(case)
+        return
     from opbench.script import script as script_of
 
     found, results = _find(case, targets, store)
@@ -52,6 +60,24 @@ def show(
         print(script_of(found), end="")
         return
     _describe(found, results)
+
+
+def _show_api(path: Path) -> bool:
+    """The table of an API-level capture; False for any other file."""
+    from opbench.define.captured.api_file import level_of, read
+
+    if level_of(path) != "api":
+        return False
+    from rich.console import Console
+
+    from opbench.report.captured_api import summary, table
+    from opbench.report.terminal import width_for
+
+    calls = read(path)
+    console = Console(highlight=False, width=width_for(sys.stdout))
+    console.print(table(calls))
+    console.print(summary(calls), markup=False)
+    return True
 
 
 def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[StoredResult]]:
