@@ -9,6 +9,9 @@ import typer
 
 from opbench.cli.quantities import checked, names, share
 
+#: From here on small products leave cores idle.
+MANY_THREADS = 4
+
 
 def peaks(
     device: str = typer.Option("cpu", metavar="cpu|cuda", help="Where to measure."),
@@ -18,8 +21,13 @@ def peaks(
     dtype: list[str] = typer.Option(
         [], metavar="NAMES", help="float64, float32, float16, bfloat16. [default: all]"
     ),
-    framework: str = typer.Option(
-        None, metavar="torch|numpy|jax", help="Who multiplies. [default: torch where it is]"
+    size: list[str] = typer.Option(
+        [], "--n", metavar="N1,N2", help="Sizes of the products. [default: by the machine]"
+    ),
+    framework: list[str] = typer.Option(
+        [],
+        metavar="torch,numpy,jax",
+        help="Who multiplies and copies; the best counts. [default: torch, on the CPU NumPy too]",
     ),
     precision: str = typer.Option(
         None, metavar="5%", callback=checked(share), help="[default: 5%]", show_default=False
@@ -36,13 +44,17 @@ def peaks(
 
     from opbench.api import execute
     from opbench.cli.progress import progress
-    from opbench.define.peaks import SIZES_CUDA, SUITE
+    from opbench.define.peaks import SIZES_CUDA, SIZES_MANY, SUITE
 
     on_cpu = device.partition(":")[0] == "cpu"
-    axes: dict[str, list] = {"framework": [framework or _framework()]}
+    axes: dict[str, list] = {"framework": list(names(framework)) or _frameworks(on_cpu)}
+    if size:
+        axes["n"] = list(names(size))
     if on_cpu:
         axes["threads"] = _threads(threads)
-    else:
+        if not size and max(map(_number, axes["threads"])) > MANY_THREADS:
+            axes["n"] = list(SIZES_MANY)
+    elif not size:
         axes["n"] = list(SIZES_CUDA)
     if dtype:
         axes["dtype"] = list(names(dtype))
@@ -62,8 +74,13 @@ def peaks(
     return 1 if run.failures else 0
 
 
-def _framework() -> str:
-    return "torch" if importlib.util.find_spec("torch") is not None else "numpy"
+def _frameworks(on_cpu: bool) -> list[str]:
+    torch = ["torch"] if importlib.util.find_spec("torch") is not None else []
+    return [*torch, "numpy"] if on_cpu or not torch else torch
+
+
+def _number(text: object) -> int:
+    return int(str(text)) if str(text).isdecimal() else 0
 
 
 def _threads(text: str | None) -> list:

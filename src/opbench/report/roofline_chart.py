@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import altair
 
 SIZE = {"width": 640, "height": 400}
+#: More names than this would hide the points.
+MOST_NAMES = 60
 #: How far the roof is drawn beyond the outermost points, as a factor.
 AIR = 4.0
 
@@ -79,7 +81,7 @@ def chart(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> altair.Layer
         .mark_text(align="left", dx=6, dy=-4, fontSize=9)
         .encode(x=x, y=y, text="operator:N")
     )
-    layers: list[Any] = [dots, names]
+    layers: list[Any] = [dots, names] if len(data) <= MOST_NAMES else [dots]
     if roofs:
         lines = (
             altair.Chart(altair.InlineData(values=roofs))

@@ -44,6 +44,16 @@ def functions(module):
     return names
 
 
+#: Operators that users reach under another name, or that belong to one library or layout.
+TORCH_ASIDE = (
+    "cudnn", "miopen", "mkldnn", "fbgemm", "native_", "fake_quant", "quant", "q_", "sparse_",
+    "new_", "to_", "crow_", "ccol_", "col_", "row_", "batch_norm_", "retain", "record", "rename",
+    "refine", "output_nr", "dense_dim", "dim", "data", "item", "numel", "size", "stride", "storage",
+    "sym_", "unsafe_", "promote", "result_type", "can_cast", "empty_q", "int_repr", "fused_moving",
+    "lift", "requires_grad", "choose_qparams", "max_pool1d_with", "resize", "swap", "align",
+)  # fmt: skip
+
+
 def of_torch(_framework):
     """Operators of ATen that users can reach by name, and what torch.nn.functional adds."""
     torch = importlib.import_module("torch")
@@ -52,10 +62,11 @@ def of_torch(_framework):
     for full in torch._C._dispatch_get_all_op_names():
         name = full.partition("::")[2].partition(".")[0]
         hidden = name.startswith("_") or name.endswith(("_backward", "_copy"))
-        if hidden or not full.startswith("aten::") or name.lower().startswith(ASIDE):
+        if hidden or not full.startswith("aten::") or name.startswith(ASIDE + TORCH_ASIDE):
             continue
         if hasattr(torch, name) or hasattr(torch.Tensor, name):
             aten.add(name)
+    aten = {name for name in aten if not (name.endswith("_") and name[:-1] in aten)}
     named = {name for name in functions(functional) if not name.startswith("boolean_dispatch")}
     return {"torch.ops.aten": aten, "torch.nn.functional": named - aten}
 
