@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def show(
-    case: str = typer.Argument(..., help="An id, a hash, or a unique part of one; or the file of a capture."),
+    case: str = typer.Argument(
+        ..., help="An id, a hash, or a unique part of one; or the file of a capture."
+    ),
     targets: list[str] = typer.Option(
         [], "--in", metavar="SUITE|FILE", help="Look among these; otherwise store and suites."
     ),
