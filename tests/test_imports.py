@@ -18,7 +18,7 @@ EVERYTHING_BELOW = {
 
 #: What each part may import of ours, beside itself. `part.module` allows that module only.
 RULE: dict[str, set[str]] = {
-    "__init__": {"api", "capture", "case", "define.bench", "frames", "layer_benchmark", "result"},
+    "__init__": {"api", "capture", "case", "define.bench", "frames", "layer_benchmark", "result", "views"},
     "case": set(),
     "result": set(),
     "stats": set(),
@@ -45,6 +45,7 @@ RULE: dict[str, set[str]] = {
     "script": {"case", "frameworks", "script_cpp", "worker.source"},
     "script_cpp": {"case", "frameworks", "worker.cpp_source"},
     "frames": {"case", "result", "store", "report"},
+    "views": {"analyse", "frames", "report", "store"},
     "imports": {"case", "result", "stats", "store", "__version__"},
     "api": EVERYTHING_BELOW,
     "ab": EVERYTHING_BELOW | {"api"},
@@ -59,7 +60,7 @@ RULE: dict[str, set[str]] = {
 #: The framework under test, which a metric may ask for what only it knows.
 FRAMEWORKS = {"torch", "numpy"}
 
-HEAVY = ("torch", "numpy", "pandas", "scipy", "altair", "sqlalchemy")
+HEAVY = ("torch", "numpy", "pandas", "scipy", "altair", "sqlalchemy", "ray", "alembic", "psycopg")
 
 FILES = sorted(SOURCE.rglob("*.py"))
 
