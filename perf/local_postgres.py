@@ -34,6 +34,8 @@ class Server:
     password: str
     _prefix: tuple[str, ...]
     _bin: Path
+    #: Whether a commit waits for the disk, as everywhere but in tests.
+    durable: bool = True
 
     def url(self, database: str = "opbench", user: str = USER, password: str | None = None) -> str:
         """With the password in it, unless that is empty: then it comes from the environment."""
@@ -63,6 +65,7 @@ class Server:
         options = (
             f"-p {self.port} -c listen_addresses=127.0.0.1 "
             f"-c unix_socket_directories={self.folder} -c max_connections=60"
+            f"{'' if self.durable else ' -c fsync=off'}"
         )
         log = str(self.folder / "log")
         data = str(self.folder / "data")
@@ -72,11 +75,11 @@ class Server:
 
 
 @contextmanager
-def postgres() -> Iterator[Server]:
+def postgres(durable: bool = True) -> Iterator[Server]:
     """A server for the length of the block. `Unavailable` says why there is none."""
     programs, prefix, owner = _programs(), *_somebody()
     folder = Path(tempfile.mkdtemp(prefix="opbench-postgres-"))
-    server = Server(folder, _free_port(), secrets.token_hex(8), prefix, programs)
+    server = Server(folder, _free_port(), secrets.token_hex(8), prefix, programs, durable)
     try:
         (folder / "password").write_text(server.password)
         if owner is not None:

@@ -24,6 +24,7 @@ class LocalCluster:
 
         head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False}
         head["node_name"] = "head"
+        self.client_port = client_port
         if client_port is not None:
             head["ray_client_server_port"] = client_port
         # The head measures nothing: what dies in a test must not be the cluster itself.

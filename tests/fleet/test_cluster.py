@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ import pytest
 from perf.local_ray import LocalCluster
 
 from opbench.case import Case
+from opbench.define.definition import DefineError
 from opbench.result import Result
 from opbench.run.fleet.options import Fleet
 from opbench.run.listener import FleetState, Listener
@@ -31,24 +31,14 @@ ONCE = Fixed(num_runs=2, num_repeats=2, starts=1, warmup_seconds=0.0)
 
 QUICK = ("--num-runs", "1", "--num-repeats", "1")
 
-SLOW = """
-import time
-import opbench as ob
-
-
-@ob.bench(n=list(range(12)))
-def nap(n):
-    time.sleep(0.2)
-"""
-
 BENCH = """
 import opbench as ob
-from fleet_helper import twice
+from fleet_helper import nothing
 
 
-@ob.bench(n=[1, 10, 100, 1000], mode=["plain", "doubled"])
-def total(n, mode):
-    sum(range(twice(n) if mode == "doubled" else n))
+@ob.bench(n=list(range(12)), mode=["plain", "other"])
+def nap(n, mode):
+    nothing(0.1)
 """
 
 
@@ -56,7 +46,7 @@ def total(n, mode):
 def command(cluster: LocalCluster, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
     """`opbench` in a process of its own, on this cluster."""
     (tmp_path / "bench_fleet.py").write_text(BENCH)
-    (tmp_path / "fleet_helper.py").write_text("def twice(n):\n    return 2 * n\n")
+    (tmp_path / "fleet_helper.py").write_text("from time import sleep as nothing\n")
 
     def call(*words: object, **more: object) -> subprocess.CompletedProcess:
         return subprocess.run(
@@ -117,11 +107,29 @@ def agents() -> list[int]:
 # -- the command line, end to end -----------------------------------------------------------------
 
 
-def test_a_run_over_the_fleet_into_postgresql(command, server, url):
-    done = command(
-        "run", "bench_fleet.py", "--on", "ray", "--store", url, "--baseline", "mode=plain",
-        "--num-runs", 3, "--num-repeats", 2, "--name", "nightly",
-    )  # fmt: skip
+def test_a_run_into_postgresql_whose_driver_is_killed_is_completed_by_cont(
+    command, cluster, server, url, tmp_path, eventually
+):
+    """Groups of two that sleep, so that there is time to kill; then everything is asked of them."""
+    words = ["run", "bench_fleet.py", "--on", "ray", "--store", url, "--name", "nightly"]
+    words += ["--baseline", "mode=plain", *QUICK]
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "opbench.cli.main", *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "RAY_ADDRESS": cluster.address},
+    )
+    with Store.open(url) as store:
+        assert eventually(lambda: len(store.results()) >= 4, 120)
+        driver.send_signal(signal.SIGKILL)
+        driver.wait(10)
+        before = {s.case.id: s.result.created for s in store.results()}
+        assert len(before) % 2 == 0, "a group is stored as a whole"
+        assert store.find_run("nightly").status == "running"
+    assert 4 <= len(before) < 24
+    assert eventually(lambda: not agents(), 60), "agents end with their driver"
+    done = command("run", "--cont", "--name", "nightly", "--store", url)
     assert done.returncode == 0, done.stderr
     assert server.password not in done.stdout + done.stderr
     with Store.open(url, create=False) as store:
@@ -130,86 +138,77 @@ def test_a_run_over_the_fleet_into_postgresql(command, server, url):
     assert run.status == "finished"
     assert server.password not in str(run)
     assert set(run.machine["fleet"]) >= {"one", "two"}
-    assert Counter(s.case.id for s in stored) == Counter({s.case.id: 1 for s in stored})
-    assert len(stored) == 8
+    assert len(stored) == len({s.case.id for s in stored}) == 24
     assert all(s.result.ok and s.result.samples for s in stored)
     assert {s.result.node for s in stored} == {"one", "two"}
-    for size in (1, 10, 100, 1000):
-        sides = [s.result for s in stored if s.case.axes["n"] == size]
-        assert len({side.node for side in sides}) == 1, "a comparison never leaves its node"
-        assert len({side.group for side in sides}) == 1
-    again = command("run", "--cont", "--name", "nightly", "--store", url)
-    assert again.returncode == 0, again.stderr
-    with Store.open(url, create=False) as store:
-        assert len(store.results(run=run)) == 8
-    compared = command("compare", "nightly", "--col", "mode", "--store", url)
-    assert compared.returncode == 0, compared.stderr
-    assert "total[n=1000]" in compared.stdout
-
-
-def test_a_driver_that_is_killed_costs_what_was_running_and_cont_brings_the_rest(
-    command, cluster, tmp_path, eventually
-):
-    (tmp_path / "bench_slow.py").write_text(SLOW)
-    store = tmp_path / "results.db"
-    words = ("run", "bench_slow.py", "--on", "ray", "--store", store, *QUICK)
-    driver = subprocess.Popen(
-        [sys.executable, "-m", "opbench.cli.main", *map(str, words)],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "RAY_ADDRESS": cluster.address},
-    )
-
-    def some() -> bool:
-        if not store.exists():
-            return False
-        with Store.open(store, create=False) as opened:
-            return len(opened.results()) >= 3
-
-    assert eventually(some, 60)
-    driver.send_signal(signal.SIGKILL)
-    driver.wait(10)
-    with Store.open(store, create=False) as opened:
-        before = {s.case.id: s.result.created for s in opened.results()}
-    assert 3 <= len(before) < 12
-    assert eventually(lambda: not agents(), 30), "agents end with their driver"
-    done = command("run", "--cont", "--store", store)
-    assert done.returncode == 0, done.stderr
-    with Store.open(store, create=False) as opened:
-        stored = opened.results()
-        assert opened.find_run("last").status == "finished"
-    assert len(stored) == len({s.case.id for s in stored}) == 12
     for s in stored:
         if s.case.id in before:
             assert s.result.created == before[s.case.id], "what was finished is not measured again"
+    for number in range(12):
+        sides = [s.result for s in stored if s.case.axes["n"] == number]
+        assert len({side.node for side in sides}) == 1, "a comparison never leaves its node"
+        assert len({side.group for side in sides}) == 1
+    compared = command("compare", "nightly", "--col", "mode", "--store", url)
+    assert compared.returncode == 0, compared.stderr
+    assert "nap[n=11]" in compared.stdout
+
+
+@pytest.mark.slow
+def test_a_run_through_ray_s_own_client(command, cluster, tmp_path):
+    on = f"ray://127.0.0.1:{cluster.client_port}"
+    done = command("run", "bench_fleet.py", "-k", "n=1,", "--on", on, "--store", "r.db", *QUICK)
+    assert done.returncode == 0, done.stderr
+    with Store.open(tmp_path / "r.db", create=False) as store:
+        assert {s.result.outcome for s in store.results()} == {"ok"}
 
 
 # -- deaths ---------------------------------------------------------------------------------------
 
 
 class KillAgents(Listener):
-    """Kills every agent there is, once for each of the given numbers of finished groups."""
+    """Kills every agent there is, at each of the given numbers of finished groups, and each time
+    only when the death before was noticed."""
 
     def __init__(self, at: Sequence[int]) -> None:
         self.at = list(at)
-        self.lost = 0
+        self.lost = self._before = 0
 
     def fleet(self, state: FleetState) -> None:
         self.lost = state.lost
-        if self.at and state.done >= self.at[0] and state.running:
+        if not self.at or state.done < self.at[0] or not state.running:
+            return
+        if self._before == 0 or state.lost > self._before - 1:
             self.at.pop(0)
+            self._before = state.lost + 1
             for pid in agents():
                 os.kill(pid, signal.SIGKILL)
 
 
-def test_agents_that_die_cost_nothing_but_time(connected, tmp_path):
-    made = cases(10, 0.05, ("plain", "other"))
-    killer = KillAgents([2, 6])
-    finished, stored = measure(made, tmp_path / "r.db", Fleet("ray"), killer, baseline="mode=plain")
+class LoseNode(KillAgents):
+    """The same, and then a whole node."""
+
+    def __init__(self, cluster: LocalCluster, name: str, at: int, agents_at: Sequence[int]) -> None:
+        super().__init__(agents_at)
+        self.cluster, self.name, self.node_at = cluster, name, at
+        self.nodes = 0
+
+    def fleet(self, state: FleetState) -> None:
+        super().fleet(state)
+        self.nodes = max(self.nodes, state.nodes)
+        if self.name in self.cluster.nodes and state.done >= self.node_at and state.running > 1:
+            self.cluster.remove(self.name)
+
+
+def test_agents_and_a_node_that_die_cost_nothing_but_time(connected, cluster, tmp_path):
+    cluster.add("doomed")
+    made = cases(16, 0.1, ("plain", "other"))
+    loser = LoseNode(cluster, "doomed", 7, [2])
+    finished, stored = measure(made, tmp_path / "r.db", Fleet("ray"), loser, "mode=plain")
+    assert "doomed" not in cluster.nodes
+    assert loser.nodes == 3
+    assert loser.at == []
+    assert loser.lost >= 2
     assert finished.status == "finished"
-    assert killer.at == []
-    assert killer.lost >= 2
     assert Counter(case.id for case, _ in stored) == Counter(case.id for case in made)
     assert all(result.ok for _, result in stored)
 
@@ -217,48 +216,22 @@ def test_agents_that_die_cost_nothing_but_time(connected, tmp_path):
 def test_a_group_whose_agents_keep_dying_is_given_up_with_the_reason_and_cont_tries_again(
     connected, tmp_path
 ):
-    made = cases(1, 0.1)
+    made = cases(1, 0.5)
     store = tmp_path / "r.db"
-    finished, stored = measure(made, store, replace(Fleet("ray"), retries=1), KillAgents([0, 0]))
+    fleet = replace(Fleet("ray"), retries=0)
+    finished, stored = measure(made, store, fleet, KillAgents([0]))
     ((_, result),) = stored
     assert finished.status == "finished"
     assert finished.failures
     assert result.outcome == "failed"
-    assert result.reason.startswith("given up after 2 attempts: on node ")
+    assert result.reason.startswith("given up after 1 attempt: on node ")
     assert result.node == ""
     recording = Recording.resumed(store, "")
-    request = Request(tuple(groups(made)), ONCE, seed=0, fleet=Fleet("ray"))
-    recording.measure(request, Listener())
+    recording.measure(Request(tuple(groups(made)), ONCE, seed=0, fleet=fleet), Listener())
     with Store.open(store, create=False) as opened:
         (again,) = opened.results()
     assert again.result.ok
     assert again.result.node in ("one", "two")
-
-
-class LoseNode(Listener):
-    def __init__(self, cluster: LocalCluster, name: str, at: int) -> None:
-        self.cluster, self.name, self.at = cluster, name, at
-        self.nodes: list[int] = []
-        self.lost = 0
-
-    def fleet(self, state: FleetState) -> None:
-        self.nodes.append(state.nodes)
-        self.lost = state.lost
-        if self.name in self.cluster.nodes and state.done >= self.at and state.running > 1:
-            self.cluster.remove(self.name)
-
-
-def test_a_node_that_dies_leaves_its_groups_to_the_others(connected, cluster, tmp_path):
-    cluster.add("doomed")
-    made = cases(14, 0.1)
-    loser = LoseNode(cluster, "doomed", 3)
-    finished, stored = measure(made, tmp_path / "r.db", Fleet("ray"), loser)
-    assert "doomed" not in cluster.nodes
-    assert finished.status == "finished"
-    assert Counter(case.id for case, _ in stored) == Counter(case.id for case in made)
-    assert all(result.ok for _, result in stored)
-    assert max(loser.nodes) == 3
-    assert loser.lost >= 1
 
 
 # -- nodes as a level -----------------------------------------------------------------------------
@@ -289,6 +262,7 @@ def test_replicas_are_measured_on_different_nodes_and_compared_node_by_node(conn
     assert "two" in as_text(finished)
 
 
+@pytest.mark.slow
 def test_counts_follow_times_and_a_requirement_chooses_the_node(connected, cluster, tmp_path):
     import shutil
 
@@ -313,33 +287,53 @@ def test_counts_follow_times_and_a_requirement_chooses_the_node(connected, clust
 # -- wrong requests -------------------------------------------------------------------------------
 
 
-def refused(command: Callable, tmp_path: Path, *words: str) -> str:
-    done = command("run", "bench_fleet.py", "--store", "never.db", *words)
-    assert done.returncode == 2, done.stdout + done.stderr
-    lines = [line for line in done.stderr.splitlines() if line.startswith("opbench: ")]
-    assert len(lines) == 1, done.stderr
-    with Store.open(tmp_path / "never.db") as store:
-        assert store.runs() == [], "nothing was begun"
-    return lines[0]
+@pytest.mark.parametrize(
+    ("fleet", "said"),
+    [
+        (replace(Fleet("ray"), require={"memory": "900TiB"}), "no node meets memory=900TiB: "),
+        (replace(Fleet("ray"), replicas=9), "--replicate-on 9 needs as many nodes; there are 2"),
+    ],
+)
+def test_what_the_fleet_cannot_do_is_said_before_anything_is_begun(
+    connected, tmp_path, fleet, said
+):
+    store = tmp_path / "r.db"
+    with pytest.raises(DefineError) as caught:
+        measure(cases(1), store, fleet)
+    assert said in str(caught.value)
+    with Store.open(store, create=False) as opened:
+        assert opened.runs() == []
 
 
-def test_what_the_fleet_cannot_do_is_one_line_before_anything_is_measured(command, tmp_path):
-    said = refused(command, tmp_path, "--on", "ray", "--require", "memory=900TiB")
-    assert "no node meets memory=900TiB" in said
-    said = refused(command, tmp_path, "--on", "ray", "--replicate-on", "9")
-    assert "--replicate-on 9 needs as many nodes" in said
-    said = refused(command, tmp_path, "--on", "ray://127.0.0.1:1")
-    assert "no Ray cluster answers at ray://127.0.0.1:1" in said
+def test_an_address_where_nobody_answers_is_one_line(opbench_here, tmp_path):
+    (tmp_path / "bench_fleet.py").write_text(
+        "import opbench as ob\n\n\n@ob.bench\ndef f():\n    pass\n"
+    )
+    for on, said in (
+        ("ray://127.0.0.1:1", "no Ray cluster answers at ray://127.0.0.1:1 (Connection refused)"),
+        ("spark", "--on takes ray, or ray://HOST:PORT"),
+    ):
+        done = opbench_here("run", "bench_fleet.py", "--on", on)
+        assert done.returncode == 2
+        assert done.stderr.startswith("opbench: ")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+    done = opbench_here("run", "bench_fleet.py", "--slots", "cpu=2")
+    assert done.returncode == 2
+    assert "--slots is for a cluster; name one with --on" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_node_with_another_opbench_is_refused(command, cluster, tmp_path):
     other = tmp_path / "other" / "opbench"
     other.mkdir(parents=True)
     (other / "__init__.py").write_text('__version__ = "0.0.1"\n')
     cluster.add("odd", env_vars={"PYTHONPATH": str(other.parent)})
     try:
-        said = refused(command, tmp_path, "--on", "ray")
-        assert "node odd has opbench 0.0.1 and this is" in said
+        done = command("run", "bench_fleet.py", "--on", "ray", "--store", "never.db")
+        assert done.returncode == 2, done.stderr
+        assert "opbench: node odd has opbench 0.0.1 and this is" in done.stderr
+        with Store.open(tmp_path / "never.db") as store:
+            assert store.runs() == []
     finally:
         cluster.remove("odd")
-        time.sleep(0.5)

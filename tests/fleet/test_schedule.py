@@ -64,6 +64,16 @@ def test_retries_are_spent_and_then_the_last_reason_is_told():
     assert schedule.finished == 1
 
 
+def test_what_nobody_can_take_is_given_up_with_the_reason():
+    schedule = Schedule(plan(3))
+    ticket, _ = take(schedule, "a")
+    assert [one.task.parcel.number for one in schedule.abandon("nobody is left")] == [1, 2]
+    assert not schedule.over
+    schedule.done(ticket)
+    assert schedule.over
+    assert schedule.finished == 3
+
+
 def test_replicas_go_to_different_nodes():
     schedule = Schedule(plan(1), replicas=2)
     assert take(schedule, "a") is not None

@@ -39,8 +39,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._explained("read"), self.engine.connect() as connection, connection.begin():
-            yield connection
+        """One transaction, in which every question sees the same moment of the store."""
+        with self._explained("read"), self.engine.connect() as connection:
+            if self.address.path is None:  # SQLite needs not be told
+                connection = connection.execution_options(
+                    isolation_level="REPEATABLE READ", postgresql_readonly=True
+                )
+            with connection.begin():
+                yield connection
 
     @contextmanager
     def writing(self, statements: int = 2) -> Iterator[Connection]:

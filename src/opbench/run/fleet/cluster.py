@@ -41,12 +41,15 @@ class Cluster:
             raise DefineError(
                 "a fleet needs Ray, which is not installed: pip install 'opbench[fleet]'"
             ) from None
+        if on != "ray":
+            _reachable(on)
         if ray.is_initialized():
+            if on != "ray":
+                raise DefineError(f"this process uses another Ray cluster already, not {on}")
             return cls(ray, ours=False)
         _hush()
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if on != "ray":
-            _reachable(on)
             _connect(ray, on, namespace="opbench", **quiet)
             return cls(ray, ours=True)
         try:

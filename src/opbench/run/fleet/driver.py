@@ -59,6 +59,7 @@ class FleetExecutor:
         self._failed = 0
         self._looked = 0.0
         self._alone_since: float | None = None
+        self._idle_since: float | None = None
         self._known: list[Node] = []
         self.cluster: Cluster | None = None
         self.schedule = Schedule(
@@ -223,8 +224,9 @@ class FleetExecutor:
         assert self.cluster is not None
         waiting = {seat.reference: seat for seat in self._seats if seat.reference is not None}
         if not waiting:
-            time.sleep(0.1)
+            self._nobody_works()
             return
+        self._idle_since = None
         for reference in self.cluster.wait(list(waiting), LOOK_SECONDS):
             seat = waiting[reference]
             try:
@@ -242,6 +244,16 @@ class FleetExecutor:
                 continue
             ticket, seat.ticket, seat.counting = seat.ticket, None, False
             self._arrived(seat.node, self.schedule.done(ticket), answer)
+
+    def _nobody_works(self) -> None:
+        """Agents are there, and none may take what waits: replicas need other nodes, or GPUs."""
+        now = time.monotonic()
+        self._idle_since = self._idle_since or now
+        if self._seats and now - self._idle_since > PATIENCE_SECONDS:
+            why = "no node is left that could take it; continue with --cont when there is one"
+            for given_up in self.schedule.abandon(why):
+                self._give_up(given_up)
+        time.sleep(0.1)
 
     def _went_wrong(self, seat: Seat, error: Exception) -> None:
         """The agent lives and says no: a mistake of ours, which must not be repeated for ever."""

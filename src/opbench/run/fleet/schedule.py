@@ -68,9 +68,6 @@ class Schedule:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    def timed_waiting(self) -> bool:
-        return any(task.parcel.timed for task in self._waiting)
-
     def take(
         self, node: str, device: str, *, timed: bool, nodes: Iterable[str]
     ) -> tuple[int, Task] | None:
@@ -113,23 +110,11 @@ class Schedule:
         self._waiting.insert(0, task)
         return None
 
-    def never_began(self, ticket: int) -> None:
-        """The agent was gone before it got the task: no fault of the task's."""
-        task, node = self._running.pop(ticket)
-        self._takers[task.parcel.number].discard(node)
-        self._waiting.insert(0, task)
-
-    def impossible(self, able: Callable[[Parcel], set[str]]) -> list[Task]:
-        """Waiting tasks that no node may ever take, of those that `able` names for a parcel."""
-        return [
-            task
-            for task in self._waiting
-            if not able(task.parcel) - self._takers[task.parcel.number]
-        ]
-
-    def drop(self, task: Task) -> None:
-        self._waiting.remove(task)
-        self.finished += 1
+    def abandon(self, why: str) -> list[GivenUp]:
+        """Give up everything that waits: nobody is left who could take it."""
+        left, self._waiting = self._waiting, []
+        self.finished += len(left)
+        return [GivenUp(task, why) for task in left]
 
 
 def given_up(task: Task) -> str:
