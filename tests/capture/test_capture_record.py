@@ -25,6 +25,27 @@ def test_what_runs_inside_is_recorded_and_nothing_else(tmp_path):
     assert names(tmp_path / "c.jsonl") == ["aten::exp", "aten::dot"]
 
 
+def test_a_whole_step_inside_is_one_step_and_calls_alone_are_counted(tmp_path):
+    import opbench
+
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with opbench.record(tmp_path / "step.jsonl"):
+        model(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+    step = read(tmp_path / "step.jsonl")
+    assert step.steps == 1
+    assert len(step.order) == sum(call.count for call in step.calls)
+    assert {s.phase for s in step.order} == {"data", "forward", "backward", "optimizer"}
+    with opbench.record(tmp_path / "calls.jsonl"), torch.no_grad():
+        for _ in range(3):
+            model(torch.ones(1, 2))
+    calls = read(tmp_path / "calls.jsonl")
+    assert calls.steps == 3
+    assert [calls.calls[s.call].operator for s in calls.order][-1] == "aten::addmm"
+    assert len(calls.order) == sum(call.count for call in calls.calls) / 3
+
+
 def test_a_decorated_function_is_recorded_at_the_call_that_was_asked_for(tmp_path):
     import opbench
 

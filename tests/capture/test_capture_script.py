@@ -98,7 +98,8 @@ def test_a_module_its_inference_and_no_values(opbench_here, tmp_path):
     done = opbench_here("capture", *words, "--infer", "--steps", "4")
     assert done.returncode == 3  # the script's own
     capture = read(tmp_path / "c.jsonl")
-    assert capture.phases == ("forward",)
+    assert capture.phases == ("data", "forward")
+    assert capture.steps == 1
     assert [call.operator for call in capture.calls].count("aten::addmm") == 2
     assert sum(call.count for call in capture.calls) == len(capture.order)
     assert all(len(t.values) <= 4 for call in capture.calls for t in call.tensors if t.floating)

@@ -48,6 +48,8 @@ class Log:
     #: Calls of what is no operator of the registry, by name.
     skipped: dict[str, int] = field(default_factory=dict)
     overflown: bool = False
+    #: Where in `order` the calls of the top module ended, as long as no optimizer stepped.
+    marks: list[int] = field(default_factory=list)
 
     def add(self, entry: tuple[int, str, tuple[int, ...], tuple[int, ...]]) -> None:
         if len(self.order) < LONGEST_ORDER:
@@ -56,4 +58,13 @@ class Log:
             self.overflown = True
 
     def end_step(self) -> None:
-        self.last_order, self.order = self.order, []
+        self.last_order, self.order, self.marks = self.order, [], []
+
+    def end_call(self) -> None:
+        self.marks.append(len(self.order))
+
+    def end(self) -> None:
+        """Nothing more will come: without a step, the last call of the model stands for one."""
+        if not self.last_order:
+            first, last = ([0, *self.marks])[-2:] if self.marks else (0, len(self.order))
+            self.last_order = self.order[first:last]

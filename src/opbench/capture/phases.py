@@ -38,6 +38,8 @@ class Phases:
         self._backward = 0
         #: The optimizer whose steps are counted: the first that stepped.
         self._first: Callable[[], Any] | None = None
+        #: When the running, or the last, call of a top module began.
+        self.call_began = 0.0
         self._step_ended, self._call_ended = step_ended, call_ended
         self._undo: list[Callable[[], Any]] = []
 
@@ -95,6 +97,7 @@ class Phases:
                     self._names[child] = name or type(module).__name__
             if not self._backward and self.now != "forward":
                 self.turn("forward")
+            self.call_began = perf_counter()
         self._path.append(self._names.get(module) or type(module).__name__)
 
     def _leave(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
@@ -102,6 +105,8 @@ class Phases:
             self._path.pop()
         if not self._path and not self._backward:
             self._call_ended()
+            if not torch.is_grad_enabled():  # inference: no loss will follow
+                self.turn("data")
 
     def _going_backward(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if not self._backward:

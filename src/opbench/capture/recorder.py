@@ -16,6 +16,8 @@ from time import perf_counter
 from typing import Any
 
 import torch
+from torch.overrides import _get_current_function_mode
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from opbench.capture.api_names import ApiNames
 from opbench.capture.log import Log
@@ -115,62 +117,66 @@ class Recorder:
         self._operators.__enter__()
 
     def _close(self) -> None:
+        # A mode of the script's own may lie above ours, and only the topmost can be taken off.
         if self._operators is not None:
-            self._operators.__exit__(None, None, None)
+            self._operators.active = False
+            if _get_current_dispatch_mode() is self._operators:
+                self._operators.__exit__(None, None, None)
             self._operators = None
         if self._names is not None:
-            self._names.__exit__(None, None, None)
+            if _get_current_function_mode() is self._names:
+                self._names.__exit__(None, None, None)
             self._names = None
             self.phases.api = ""
 
     def _step_ended(self) -> None:
         self._steps += 1
-        self._unit_ended("steps", self._steps)
+        if not self._over():
+            self._unit_ended("steps", self._steps, perf_counter() - self._unit_began)
 
     def _call_ended(self) -> None:
         self._calls += 1
-        if self.window.kind == "calls" or not self._steps:
-            self._unit_ended("calls", self._calls)
+        if self._over():
+            return
+        if self.window.kind == "calls":
+            self._unit_ended("calls", self._calls, perf_counter() - self.phases.call_began)
+        elif self._operators is not None:
+            self.log.end_call()
 
-    def _unit_ended(self, kind: str, number: int) -> None:
-        if self._finished or os.getpid() != self._pid:
-            return
+    def _over(self) -> bool:
+        return self._finished or os.getpid() != self._pid
+
+    def _unit_ended(self, kind: str, number: int, seconds: float) -> None:
+        """A step, or a call of the model, has ended: the window may begin or end with it."""
         window = self.window
-        if window.kind == "all" or (window.kind == "auto" and kind == "calls"):
-            if kind == "steps" or not self._steps:
-                self._note_unit()
+        if window.kind not in (kind, "all", "auto"):
             return
-        if window.kind not in (kind, "auto"):
-            return
-        first, last = (2, 2) if window.kind == "auto" else (window.first, window.last)
-        self._note_unit()
-        if number == last and self._operators is not None:
-            self._close()
-            self._write()
-            if self.stop:
-                raise Done(0)
-        elif number == first - 1:
-            self._close()  # with `auto`, the first step was recorded in case there is no second
-            self._recorded, self._captured = 0, []
-            self._open()
-        elif len(self._plain) >= MOST_TIMED and self.written:
-            self.phases.forget()
+        self._account(seconds, number)
+        if window.kind != "all":
+            # With `auto` the first step is recorded in case there is no second.
+            first, last = (2, 2) if window.kind == "auto" else (window.first, window.last)
+            if number == last and self._operators is not None:
+                self._close()
+                self._write()
+                if self.stop:
+                    raise Done(0)
+            elif number == first - 1:
+                self._close()
+                self._recorded, self._captured = 0, []
+                self._open()
+            elif len(self._plain) >= MOST_TIMED and self.written:
+                self.phases.forget()
         self.phases.restart()
         self._unit_began = perf_counter()
 
-    def _note_unit(self) -> None:
-        """Account for the step that just ended."""
+    def _account(self, seconds: float, number: int) -> None:
         self.phases.turn(self.phases.now)
-        now = perf_counter()
-        seconds = now - self._unit_began
         if self._operators is not None:
             self._recorded += 1
             self._captured.append(seconds)
             self.log.end_step()
-        elif self._steps > 1 or self._calls > 1:  # the first pays for what is made once
+        elif number > 1:  # the first pays for what is made once
             self._plain.append((seconds, dict(self.phases.seconds)))
-        self.phases.restart()
-        self._unit_began = now
 
     # -- the file --------------------------------------------------------------------------
 
@@ -183,7 +189,7 @@ class Recorder:
             "python": ".".join(map(str, sys.version_info[:3])),
             "source": self.source,
             "window": self.window.text,
-            "steps": max(1, self._recorded),
+            "steps": self._recorded or max(1, len(self.log.marks)),
             "threads": torch.get_num_threads(),
             "device": self._device(),
             "values": self.values,
@@ -212,8 +218,7 @@ class Recorder:
         return max(devices, key=lambda d: devices[d]) if devices else "cpu"
 
     def _write(self) -> None:
-        if not self.log.last_order:
-            self.log.end_step()
+        self.log.end()
         self._capture = capture_of(self.log, self.header(), self.values, self.path.stem)
         write(self._capture, self.path, schemas_of(self.log))
         self.written = True
