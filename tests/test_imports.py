@@ -18,7 +18,9 @@ EVERYTHING_BELOW = {
 
 #: What each part may import of ours, beside itself. `part.module` allows that module only.
 RULE: dict[str, set[str]] = {
-    "__init__": {"api", "capture", "case", "define.bench", "frames", "layer_benchmark", "result", "views"},
+    "__init__": {
+        "api", "capture", "case", "define.bench", "frames", "layer_benchmark", "result", "views",
+    },
     "case": set(),
     "result": set(),
     "stats": set(),

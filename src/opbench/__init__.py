@@ -29,12 +29,16 @@ if TYPE_CHECKING:
     from opbench.frames import load
     from opbench.layer_benchmark import run_layer_benchmark
     from opbench.result import Result
+    from opbench.views import compare, history, page
 
 _HOME = {
     "bench": "opbench.define.bench",
     "run": "opbench.api",
     "Run": "opbench.api",
     "load": "opbench.frames",
+    "page": "opbench.views",
+    "compare": "opbench.views",
+    "history": "opbench.views",
     "Case": "opbench.case",
     "Result": "opbench.result",
     "run_layer_benchmark": "opbench.layer_benchmark",
@@ -43,7 +47,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Case", "Result", "Run", "bench", "load", "record", "record_api", "run", "run_layer_benchmark",
+    "Case", "Result", "Run", "bench", "compare", "history", "load", "page", "record", "record_api",
+    "run", "run_layer_benchmark",
 ]  # fmt: skip
 
 

@@ -34,6 +34,11 @@ class Run(Finished):
 
         return as_text(self)
 
+    def _repr_html_(self) -> str:
+        from opbench.report.notebook import results_html
+
+        return results_html(f"Run {self.id} {self.status}", self.results)
+
 
 #: Options that may be written as on the command line: "1%", "60s".
 QUANTITIES = {

@@ -58,6 +58,14 @@ def histories(store: Store, run: str, last: int | None = None) -> Histories:
     return Histories(found.runs, list(_tracks(found, facts)))
 
 
+def tracks_of(store: Store, run: str, case_id: str, metric: str) -> Histories:
+    """The tracks of one metric of one case that the run has a result of."""
+    found = store.histories(run)
+    found.rows = {key: rows for key, rows in found.rows.items() if key == (case_id, metric)}
+    marks = {row.fingerprint for rows in found.rows.values() for row in rows}
+    return Histories(found.runs, list(_tracks(found, store.environments(marks))))
+
+
 def _tracks(found: AllHistories, facts: dict[str, dict[str, Any]]) -> Iterator[Track]:
     kinds = [(_machine(run), hardware_of(run.machine)) for run in found.runs]
     commits = {mark: _commit(each) for mark, each in facts.items()}

@@ -1,0 +1,133 @@
+"""The workflows and commands in the docs: what CI systems and our own parser would refuse."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer
+
+DOCS = Path(__file__).parents[2] / "docs"
+WORKFLOWS = sorted((DOCS / "ci").glob("*.yml"))
+PAGES = [DOCS / "ci.md", DOCS / "report.md"]
+
+#: Texts that somebody from outside can choose: never to be pasted into a script.
+UNTRUSTED = re.compile(r"\$\{\{.*github\.(event\.|head_ref|base_ref|actor)")
+TRIGGERS = {"pull_request", "schedule", "workflow_dispatch"}
+STEP = {"name", "id", "if", "uses", "with", "run", "env", "continue-on-error"}
+JOB = {"runs-on", "timeout-minutes", "steps", "env", "needs", "permissions"}
+
+
+def workflow(path: Path) -> dict[Any, Any]:
+    import yaml
+
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [step for job in workflow(path)["jobs"].values() for step in job["steps"]]
+
+
+def commands(text: str) -> list[list[str]]:
+    """The calls of opbench in a script or a page, as words."""
+    joined = re.sub(r"\\\n\s*", " ", text)
+    found = []
+    for line in joined.splitlines():
+        line = line.strip().strip("`")
+        if re.match(r"opbench [a-z]", line):
+            words = shlex.split(line, comments=True)
+            found.append(words[1:])
+    return found
+
+
+def check(words: list[str]) -> None:
+    """Parses a command line as opbench would, and does nothing else."""
+    from opbench.cli.main import app
+
+    command: click.Command = typer.main.get_command(app)
+    context = command.make_context("opbench", list(words), resilient_parsing=False)
+    rest = [*context._protected_args, *context.args]
+    while isinstance(command, click.Group) and rest:
+        _, command_, rest = command.resolve_command(context, rest)
+        assert command_ is not None
+        command = command_
+        context = command.make_context("opbench", list(rest), parent=context)
+        rest = [*context._protected_args, *context.args]
+
+
+def test_there_is_one_for_pull_requests_and_one_for_the_night():
+    assert [path.name for path in WORKFLOWS] == ["nightly.yml", "pull-request.yml"]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_has_the_shape_that_github_wants(path):
+    found = workflow(path)
+    # YAML 1.1 reads the key `on` as true.
+    assert set(found) <= {"name", True, "concurrency", "permissions", "jobs", "env"}
+    assert set(found[True]) <= TRIGGERS
+    assert found["permissions"] == {"contents": "read"}
+    for job in found["jobs"].values():
+        assert set(job) <= JOB
+        assert job["runs-on"]
+        assert 0 < job["timeout-minutes"] <= 360
+    for step in steps(path):
+        assert set(step) <= STEP, step
+        assert ("run" in step) != ("uses" in step), step
+        if "uses" in step:
+            assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"])
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_no_script_pastes_what_somebody_else_wrote(path):
+    for step in steps(path):
+        assert not UNTRUSTED.search(step.get("run", "")), step
+        assert "${{" not in step.get("run", ""), "hand it over in `env`"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_expressions_are_closed_and_name_what_exists(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.count("${{") == text.count("}}")
+    for inner in re.findall(r"\$\{\{(.*?)\}\}", text):
+        assert re.search(r"\b(github|inputs|vars|steps|cancelled)\b", inner), inner
+    ids = {step.get("id") for step in steps(path)}
+    assert set(re.findall(r"steps\.(\w+)\.", text)) <= ids
+    if "schedule" in text:
+        (cron,) = re.findall(r'cron: "([^"]+)"', text)
+        assert re.fullmatch(r"(\S+ ){4}\S+", cron)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_scripts_are_shell(path):
+    import subprocess
+
+    for step in steps(path):
+        if "run" in step:
+            done = subprocess.run(["bash", "-n"], input=step["run"], text=True, capture_output=True)
+            assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, *PAGES], ids=lambda path: path.name)
+def test_every_command_is_one_that_opbench_takes(path):
+    found = commands(path.read_text(encoding="utf-8"))
+    assert found
+    for words in found:
+        check(words)
+
+
+def test_a_command_that_opbench_would_refuse_is_found():
+    with pytest.raises(click.UsageError):
+        check(["report", "last", "--no-such-option"])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_and_pictures_exist(path):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target

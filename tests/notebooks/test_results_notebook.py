@@ -1,0 +1,102 @@
+"""The example notebook, executed in a real kernel, and the objects it shows."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import opbench as ob
+import page_store
+from opbench.store import StoreError
+
+BUILD = Path(__file__).parents[2] / "docs" / "notebooks" / "build_results.py"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("views") / "results.db"
+    page_store.fill(path, nights=6)
+    return path
+
+
+def test_the_notebook_runs_and_shows_what_it_says(tmp_path):
+    pytest.importorskip("nbclient", reason="needs nbclient and ipykernel, from the extra `dev`")
+    spec = importlib.util.spec_from_file_location("build_results", BUILD)
+    assert spec is not None
+    assert spec.loader is not None
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    made = build.executed("0.1", tmp_path)
+    outputs = [output for cell in made.cells for output in cell.get("outputs", ())]
+    assert not [output for output in outputs if output.output_type == "error"]
+    kinds = [set(output.get("data", {})) for output in outputs]
+    assert sum("image/png" in each for each in kinds) == 3  # ratios, axis, samples
+    tables = "".join(output.get("data", {}).get("text/html", "") for output in outputs)
+    assert "bench_numpy/softmax[n=256]/call" in tables
+    assert "before → after" in tables
+    assert (tmp_path / "report.html").exists()
+
+
+def test_the_kept_notebook_was_executed():
+    """And nothing in it failed, or names a folder of the machine it was built on."""
+    import nbformat
+
+    kept = nbformat.read(BUILD.with_name("results.ipynb"), as_version=4)
+    nbformat.validate(kept)
+    code = [cell for cell in kept.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    assert not [o for cell in code for o in cell.outputs if o.output_type == "error"]
+    text = nbformat.writes(kept)
+    assert "/tmp/" not in text
+    assert "/work/" not in text
+
+
+def test_views_escape_what_they_show(filled):
+    page = ob.page("night 5", store=filled)
+    html = page._repr_html_()
+    assert page_store.NASTY not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert "crashed SIGSEGV" in html
+    assert repr(page) == "Page(night 5: 64 results)"
+
+
+def test_a_comparison_shows_itself(filled):
+    compared = ob.compare("night 4", "night 5", store=filled)
+    frame = compared.frame()
+    slower = frame[frame["verdict"] == "slower"]
+    assert set(slower["case"].str.split("[").str[0]) == {"ops/add"}
+    assert slower["ratio"].between(1.05, 1.2).all()
+    html = compared._repr_html_()
+    assert html.index("▲ slower") < html.index("? unknown")
+    assert "night 4" in repr(compared)
+    assert compared.chart().to_dict()["title"] == "night 4 → night 5"
+
+
+def test_a_history_shows_itself(filled):
+    past = ob.history("ops/softmax[n=64,framework=torch]/forward", store=filled)
+    assert len(past.frame()) == 6
+    assert past.chart() is not None
+    assert "softmax" in past._repr_html_()
+    assert "6 runs" in repr(past)
+
+
+def test_a_page_gives_its_frame_its_charts_and_its_samples(filled, tmp_path):
+    page = ob.page("layers", store=filled)
+    assert len(page.frame()) == 72
+    assert "factors_time" in page.charts()
+    chart = page.samples("layers/conv[mode=hooks,batch_size=16]/forward_backward")
+    assert chart.to_dict()["title"].startswith("layers/conv")
+    assert page.save(tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
+    with pytest.raises(StoreError, match="name one"):
+        page.samples("conv")
+
+
+def test_a_run_shows_itself_in_a_notebook(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench_one.py").write_text(
+        "import opbench as ob\n\n@ob.bench()\ndef nothing():\n    yield lambda: None\n"
+    )
+    run = ob.run("bench_one.py", num_runs=2, num_repeats=2, save=False)
+    assert "bench_one/nothing/call" in run._repr_html_()
