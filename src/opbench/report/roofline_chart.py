@@ -98,5 +98,5 @@ def save(points: Sequence[Point], peaks: Mapping[Place, Peaks], path: Path) -> b
     if drawn is None:
         return False
     # Twice the pixels: charts are shown on dense screens and in print.
-    drawn.save(str(path), **({"scale_factor": 2.0} if path.suffix == ".png" else {}))
+    drawn.save(str(path), scale_factor=2.0 if path.suffix == ".png" else 1.0)
     return True

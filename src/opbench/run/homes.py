@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from opbench import frameworks
@@ -28,7 +29,7 @@ def of(request: Request, on_line: Callable[[str, str], None]) -> dict[str, Envir
             continue
         name = home_of(case.framework)
         if name:
-            found[case.framework] = _built(name, lambda line, name=name: on_line(name, line))
+            found[case.framework] = _built(name, partial(on_line, name))
     return found
 
 

@@ -27,7 +27,7 @@ def run(session, folder, given):
     for nodes in (setup, sections["BEFORE"], sections["STMT"], sections["SYNC"]):
         tree = ast.fix_missing_locations(ast.Module(body=nodes, type_ignores=[]))
         exec(compile(tree, session.module.__file__, "exec"), names)
-    outputs = []
+    outputs: list = []
     for label, expression in parity["outputs"]:
         for name, value in tensors.flatten(label, eval(expression, names)):
             outputs.append(write(folder, "output%d" % len(outputs), name, value, sampled=True))
