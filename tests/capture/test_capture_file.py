@@ -102,6 +102,7 @@ def test_a_hostile_line_is_told_by_its_number(line, said):
     [
         ("0:0>1", "reads 2 tensors"),
         ("7:0,1>2", "names call 7"),
+        ("9" * 5000 + ":0,1>2", "no whole numbers"),
         ("0:0,x>2", "no CALL:READS>MAKES"),
         ("0:0,1>2 0:0,1>2", "has 2 calls, its phases 1"),
     ],

@@ -94,6 +94,17 @@ def test_values_that_steer_the_work_are_kept(tmp_path):
     assert calls["aten::relu"].tensors[0].values == (-1.0, 3.0, 1.0, 2.83, 0.5)
 
 
+def test_what_has_no_words_here_costs_only_itself(tmp_path):
+    import opbench
+
+    with opbench.record(tmp_path / "c.jsonl"):
+        torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8).dequantize()
+        torch.ones(3, dtype=torch.int64) & 1
+    calls = {call.operator: call for call in read(tmp_path / "c.jsonl").calls}
+    assert "no words for" in calls["aten::dequantize"].obstacle
+    assert any(name in calls for name in ("aten::__and__", "aten::bitwise_and"))
+
+
 def test_a_sparse_argument_is_told_and_not_replayed(tmp_path):
     import opbench
 

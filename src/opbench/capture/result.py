@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from opbench.capture.log import Log, Seen
 from opbench.capture.values import Describing, name_of
-from opbench.define.captured.call import Call, Capture, Step, TensorSpec
+from opbench.define.captured import reading
+from opbench.define.captured.call import Call, Capture, Special, Step, TensorSpec
+from opbench.define.captured.checks import Wrong
+from opbench.define.captured.writing import call_line
+
+#: Names longer than this are cut.
+LONGEST = 200
 
 
 def capture_of(log: Log, header: Mapping[str, Any], values: bool, name: str) -> Capture:
@@ -32,13 +39,12 @@ def capture_of(log: Log, header: Mapping[str, Any], values: bool, name: str) -> 
 def call_of(seen: Seen, values: bool) -> Call:
     args, kwargs = seen.arguments
     described = Describing(args, kwargs, values)
-    operator, overload = seen.func._schema.name, seen.func._schema.overload_name
     writes = writes_of(seen.func, len(args))
     outputs = tuple(TensorSpec(name_of(d), shape) for d, shape in seen.outputs or ())
-    return Call(
+    call = Call(
         index=seen.index,
-        operator=operator,
-        overload=overload or "default",
+        operator=seen.func._schema.name,
+        overload=seen.func._schema.overload_name or "default",
         args=described.args,
         kwargs=described.kwargs,
         writes=writes,
@@ -46,9 +52,16 @@ def call_of(seen: Seen, values: bool) -> Call:
         outputs=() if writes else outputs,
         counts=dict(seen.counts),
         seconds=dict(seen.seconds),
-        modules=tuple(name for name in seen.modules if name),
-        apis=tuple(seen.apis),
+        modules=tuple(name[:LONGEST] for name in seen.modules if name),
+        apis=tuple(name[:LONGEST] for name in seen.apis),
     )
+    try:
+        reading.call_of(call_line(call), call.index, {})
+    except Wrong as error:
+        # A dtype or a device that nobody here has heard of must not spoil the rest of the file.
+        reason = Special("other", f"value this format has no words for ({error})"[:LONGEST])
+        return replace(call, args=(reason,), kwargs={}, outputs=())
+    return call
 
 
 def writes_of(func: Any, positional: int) -> tuple[int | str, ...]:

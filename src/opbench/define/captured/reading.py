@@ -14,7 +14,6 @@ from typing import Any
 
 from opbench.define.captured.call import (
     ITEM_SIZE,
-    PHASES,
     Call,
     Capture,
     Special,
@@ -22,15 +21,31 @@ from opbench.define.captured.call import (
     TensorSpec,
     contiguous,
 )
+from opbench.define.captured.checks import (
+    LARGEST,
+    NAME,
+    Wrong,
+    mapping,
+    names_of,
+    number,
+    numbers,
+    pair_of,
+    phase_of,
+    sequence,
+    text_of,
+    whole,
+    written,
+)
 from opbench.define.definition import DefineError
 
 VERSION = 1
 
 #: A name in torch's registry; what does not look like one is not even looked up.
 OPERATOR = re.compile(r"([A-Za-z]\w*::[A-Za-z_]\w*)(?:\.(\w+))?", re.ASCII)
+#: The only operators whose names look like Python's own: `x & y` is `aten::__and__`.
+BITWISE = re.compile(r"aten::__i?(and|or|xor|lshift|rshift)__")
 TENSOR = re.compile(r"(\w+)\[([\d,]*)\]", re.ASCII)
 DEVICE = re.compile(r"[a-z]+(:\d+)?", re.ASCII)
-NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 STEP = re.compile(r"(\d+):([\d,]*)>([\d,]*)", re.ASCII)
 
 #: Registered operators that read or write files: no business of a benchmark.
@@ -38,7 +53,6 @@ REFUSED = ("aten::from_file", "aten::save")
 
 #: torch itself stops at 64 dimensions; the rest keeps a hostile file from exhausting memory here.
 MOST_DIMENSIONS = 64
-LARGEST = 1 << 62
 DEEPEST = 4
 LONGEST_LINE = 1 << 26
 
@@ -52,10 +66,6 @@ MEMORY_FORMATS = (
 
 class BadCapture(DefineError):
     """A file that is no capture, or a broken one."""
-
-
-class Wrong(Exception):
-    """What is wrong with one line, before the line's number is known."""
 
 
 def read(path: Path | str) -> Capture:
@@ -76,7 +86,7 @@ def parse(lines: Iterable[str], name: str = "capture", where: str = "capture") -
     calls: list[Call] = []
     order: list[Step] = []
     skipped: dict[str, tuple[int, str]] = {}
-    for number, line in enumerate(lines, 1):
+    for place, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
@@ -98,7 +108,7 @@ def parse(lines: Iterable[str], name: str = "capture", where: str = "capture") -
             else:
                 raise Wrong("this line is neither operator, call, order nor skipped")
         except Wrong as error:
-            raise BadCapture(f"{where} line {number}: {error}") from None
+            raise BadCapture(f"{where} line {place}: {error}") from None
     if header is None:
         raise BadCapture(f"{where} is empty")
     if not calls:
@@ -150,7 +160,7 @@ def checked_header(content: dict[str, Any]) -> dict[str, Any]:
 def operator_of(name: Any) -> tuple[str, str]:
     """('aten::add_', 'Tensor') of `aten::add_.Tensor`, when it could be a registered name."""
     found = OPERATOR.fullmatch(name) if isinstance(name, str) and len(name) < 300 else None
-    if found is None or "__" in name.replace("aten::__", "aten::"):
+    if found is None or ("__" in name and not BITWISE.fullmatch(found[1])):
         raise Wrong(f"{str(name)[:60]!r} is no operator's name; one looks like 'aten::add.Tensor'")
     if found[1] in REFUSED:
         raise Wrong(f"{found[1]} touches files and is not replayed")
@@ -307,12 +317,12 @@ def steps_of(content: dict[str, Any], calls: int, known: Mapping[int, Call]) -> 
     text, phases = content["order"], sequence(content.get("phases", []), "phases")
     if not isinstance(text, str):
         raise Wrong("order is text")
-    spans: list[str] = []
+    words, spans = text.split(), list[str]()
     for pair in phases:
         if not isinstance(pair, list) or len(pair) != 2:
             raise Wrong("phases are pairs of a phase and a number of calls")
-        spans += [phase_of(pair[0])] * min(whole(pair[1], "phases"), len(text))
-    words = text.split()
+        left = len(words) - len(spans)
+        spans += [phase_of(pair[0])] * min(whole(pair[1], "phases"), left + 1)
     if len(spans) != len(words):
         raise Wrong(f"order has {len(words)} calls, its phases {len(spans)}")
     found = []
@@ -320,7 +330,7 @@ def steps_of(content: dict[str, Any], calls: int, known: Mapping[int, Call]) -> 
         match = STEP.fullmatch(word)
         if match is None:
             raise Wrong(f"order: {word[:40]!r} is no CALL:READS>MAKES")
-        index = int(match[1])
+        index = numbers(match[1])[0]
         if index >= calls:
             raise Wrong(f"order names call {index}, and there are {calls}")
         reads = numbers(match[2])
@@ -328,77 +338,6 @@ def steps_of(content: dict[str, Any], calls: int, known: Mapping[int, Call]) -> 
             raise Wrong(f"order: call {index} reads {len(known[index].tensors)} tensors")
         found.append(Step(index, reads, numbers(match[3]), phase))
     return found
-
-
-# -- the small parts -----------------------------------------------------------------------------
-
-
-def whole(value: Any, what: str, least: int | None = 0) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST * 2:
-        raise Wrong(f"{what}: {str(value)[:40]!r} is no whole number")
-    if least is not None and value < least:
-        raise Wrong(f"{what}: {value} is less than {least}")
-    return value
-
-
-def number(value: Any, what: str) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > 1e308:
-        raise Wrong(f"{what}: {str(value)[:40]!r} is no number")
-    return float(value)
-
-
-def numbers(text: str) -> tuple[int, ...]:
-    if not text:
-        return ()
-    try:
-        found = tuple(int(each) for each in text.split(","))
-    except ValueError:
-        raise Wrong(f"{text[:40]!r} are no whole numbers") from None
-    return tuple(whole(each, "a size") for each in found)
-
-
-def mapping(value: Any, what: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise Wrong(f"{what} is no object")
-    return value
-
-
-def sequence(value: Any, what: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise Wrong(f"{what} is no list")
-    return value
-
-
-def text_of(value: Any, what: str) -> str:
-    if not isinstance(value, str) or len(value) > 500:
-        raise Wrong(f"{what} is no short text")
-    return value
-
-
-def names_of(value: Any, what: str) -> tuple[str, ...]:
-    return tuple(text_of(each, what) for each in sequence(value, what))
-
-
-def phase_of(value: Any) -> str:
-    if value not in PHASES:
-        raise Wrong(f"{str(value)[:40]!r} is no phase; there is {', '.join(PHASES)}")
-    return str(value)
-
-
-def written(value: Any) -> tuple[int | str, ...]:
-    found: list[int | str] = []
-    for each in sequence(value, "writes"):
-        if isinstance(each, str) and NAME.fullmatch(each):
-            found.append(each)
-        else:
-            found.append(whole(each, "writes"))
-    return tuple(found)
-
-
-def pair_of(value: Any) -> tuple[int, int]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise Wrong("at: pairs of a position and a number")
-    return whole(value[0], "at"), whole(value[1], "at", least=None)
 
 
 def schemas(path: Path | str) -> dict[str, str]:

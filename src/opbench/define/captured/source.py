@@ -6,11 +6,11 @@ that a name can only ever be a name and a number a number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from opbench.define.captured.call import Call, Special, TensorSpec, mapped, tensors_in
+from opbench.define.captured.call import Call, Special, TensorSpec, mapped
 from opbench.define.program import lines
 
 #: Arguments in rotation together hold this much, so that none of them is still in a cache when
@@ -224,11 +224,3 @@ def changed(call: Call, change: Any) -> Call:
         kwargs={name: mapped(value, change) for name, value in call.kwargs.items()},
         outputs=tuple(mapped(each, change) for each in call.outputs),
     )
-
-
-def shares_memory(call: Call) -> bool:
-    return any(tensor.alias is not None for tensor in tensors_in([*call.args]))
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{axis}={size}" for axis, size in sizes.items())
