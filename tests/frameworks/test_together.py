@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from opbench.define.program import Tensor, integers
+from opbench.script import script
 
 HERE = ("torch", "jax", "onnxruntime", "numpy")
 
@@ -98,3 +102,17 @@ def test_on_a_device_that_is_not_there_a_framework_says_so(cases, outcomes):
     assert found["onnxruntime"] == "unsupported: onnxruntime has no device cuda"
     assert found["numpy"] == "unsupported: numpy has no device cuda"
     assert found["jax"] == "agrees" or found["jax"].startswith("unsupported: jax has no cuda here")
+
+
+@pytest.mark.parametrize("framework", ["jax", "onnxruntime"])
+def test_a_case_is_a_script_that_needs_no_opbench(cases, framework, tmp_path):
+    (case,) = cases(framework)
+    text = script(case).replace("WARM_UP_S, MEASURE_S = 5_000_000, 0.3, 2.0", "W, M = 1, 0, 0")
+    quick = text.replace("BLOCK_NS, W, M", "BLOCK_NS, WARM_UP_S, MEASURE_S")
+    assert quick != text, "the constants are called something else now"
+    file = tmp_path / "case.py"
+    file.write_text(quick)
+    done = subprocess.run([sys.executable, "-I", str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("median_seconds ")
+    assert "opbench" not in [line.split()[1] for line in text.splitlines() if "import " in line]

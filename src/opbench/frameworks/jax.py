@@ -21,7 +21,8 @@ jax.config.update("jax_platforms", "{platform}")
 try:
     jax.devices()
 except Exception as error:
-    raise NotImplementedError("jax has no {platform} here: %s" % (str(error) or type(error).__name__)) from None
+    why = str(error) or type(error).__name__
+    raise NotImplementedError("jax has no {platform} here: " + why) from None
 """
 
 GRADIENT = """\

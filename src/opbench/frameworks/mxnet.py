@@ -38,11 +38,7 @@ class Mxnet(Framework):
     def thread_env(self, threads: int) -> dict[str, str]:
         # One worker of its engine, so that operators come one after the other, each with as many
         # threads as asked for.
-        return {
-            **numpy.FRAMEWORK.thread_env(threads),
-            "MXNET_CPU_WORKER_NTHREADS": "1",
-            "MXNET_USE_FUSION": "0",
-        }
+        return {**numpy.FRAMEWORK.thread_env(threads), "MXNET_CPU_WORKER_NTHREADS": "1"}
 
     def options(self, dtype: str, device: str) -> str:
         where = "" if device == "cpu" else ", ctx=mx.gpu()"

@@ -67,6 +67,10 @@ class NumPy(Framework):
             numbers = f"rng.integers({int(domain.low)}, {int(domain.high)}, {shape}"
             floats = "float" in tensor.dtype
             return f"{numbers}).astype({dtype})" if floats else f"{numbers}, dtype={dtype})"
+        if tensor.dtype.startswith(("int", "uint")) or tensor.dtype == "bool":
+            # A normal or uniform draw would be mostly zeros; the same range as torch's.
+            high = 2 if tensor.dtype == "bool" else 100
+            return f"rng.integers(0, {high}, {shape}, dtype={dtype})"
         if domain.kind == "uniform":
             return f"rng.uniform({domain.low}, {domain.high}, {shape}).astype({dtype})"
         return f"rng.standard_normal({shape}).astype({dtype})"
