@@ -121,8 +121,8 @@ def foretell(model: str, folder: Path) -> str:
     probes, unseen = PROBES[model]
     words = [word for axis, size in probes.items() for word in ("--probe", f"{axis}={size}")]
     base, there = folder / "base.jsonl", folder / "there.jsonl"
-    capture(model, base, *words)
-    capture(model, there, **unseen)
+    capture(model, base, "--stop", *words)
+    capture(model, there, "--stop", **unseen)
     known = read(base)
     try:
         foretold = capture_at(known, {a: unseen[a] for a in known.probes})
