@@ -1,0 +1,95 @@
+"""Runs the commands of docs/sweeps.md and docs/capture-api.md and puts their true output there.
+
+    python docs/build_examples.py        # a few minutes; on a quiet machine, for there are times
+    python docs/build_examples.py api    # one page only: sweeps, or api
+
+Between `<!-- output: NAME -->` and `<!-- end -->` in a page stands what the commands of that name
+print. The examples are run in a copy of docs/examples, so nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+WIDTH = "110"
+
+
+def opbench(*words: str, cwd: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "opbench.cli.main", *words],
+        cwd=cwd, capture_output=True, text=True, env={**os.environ, "COLUMNS": WIDTH},
+    )  # fmt: skip
+    if done.returncode not in (0, 1):  # 1: a case that was to fail did
+        sys.exit(f"{' '.join(words)}: {done.stderr}")
+    return done.stdout
+
+
+def block(text: str, language: str = "text") -> str:
+    lines = [line.rstrip() for line in text.strip("\n").splitlines()]
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def first_rows(path: Path, count: int = 8) -> str:
+    """The kernels that take longest at one point of one config, in a few columns."""
+    with path.open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(line for line in stream if not line.startswith("#")))
+    shown = ["row", "tokens", "dtype", "runtime", "forward_median", "backward_median",
+             "stage", "kernel", "calls", "mean"]  # fmt: skip
+    last = [r for r in rows if r["tokens"] == "256" and r["dtype"] == "fp32"]
+    kept = [r for r in last if r["row"] == "summary" or r["stage"] == "forward"]
+    text = [",".join(shown)]
+    for runtime in ("pt", "ort"):
+        own = [r for r in kept if r["runtime"] == runtime][: count // 2 + 1]
+        text += [",".join(row[name] for name in shown) for row in own]
+    return "\n".join(text)
+
+
+def sweeps(here: Path) -> dict[str, str]:
+    outputs = {"sweep-file": block((here / "ffn.toml").read_text(), "toml")}
+    outputs["sweep-run"] = block(opbench("run", "ffn.toml", cwd=here))
+    outputs["sweep-csv"] = block(first_rows(here / "ffn.csv"))
+    shutil.copy(here / "ffn.png", DOCS / "results" / "sweep_ffn.png")
+    outputs["sweep-mismatch"] = block(opbench("run", "normed.toml", "--no-save", cwd=here))
+    return outputs
+
+
+def api(here: Path) -> dict[str, str]:
+    level = ("capture", "--level", "api", "--function", "__main__:accuracy")
+    opbench(*level, "-o", "calls.jsonl", "calls.py", cwd=here)
+    only = ("-k", "Linear-", "-k", "layer_norm-")
+    return {
+        "api-show": block(opbench("show", "calls.jsonl", cwd=here)),
+        "api-run": block(opbench("run", "calls.jsonl", *only, cwd=here)),
+    }
+
+
+PAGES = {"sweeps": (sweeps, "sweeps.md"), "api": (api, "capture-api.md")}
+
+
+def main(wanted: list[str]) -> None:
+    for name in wanted or PAGES:
+        make, page = PAGES[name][0], DOCS / PAGES[name][1]
+        with tempfile.TemporaryDirectory() as folder:
+            for file in (DOCS / "examples").iterdir():
+                if file.is_file():
+                    shutil.copy(file, folder)
+            outputs = make(Path(folder))
+        text = page.read_text(encoding="utf-8")
+        for part, output in outputs.items():
+            place = re.compile(rf"<!-- output: {part} -->\n.*?<!-- end -->", re.DOTALL)
+            put = f"<!-- output: {part} -->\n{output}\n<!-- end -->"
+            text = place.sub(lambda _found, put=put: put, text)
+        page.write_text(text, encoding="utf-8")
+        print(f"{page.name} written")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
