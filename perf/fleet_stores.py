@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from opbench.case import Case
 from opbench.result import Result, Sample
+from opbench.run.machine import machine_facts
 from opbench.store import RunRecord, Store
 from opbench.store import payload as packing
 from opbench.store.database import Database
@@ -99,7 +100,7 @@ def fill(where: str, runs: int, cases: int) -> list[Case]:
         made[0].hash, "time", "s", estimate=1e-5, low=0.99e-5, high=1.01e-5,
         detail={"stopped": "precise", "starts": 3}, fingerprint="f" * 16, policy="adaptive",
     )  # fmt: skip
-    machine = {"system": {"machine_id": "perf"}, "cpu": {"model": "perf", "logical_cores": 2}}
+    machine = machine_facts()  # as large as they are in a real run
     database = Database.open(where, create=True)
     with Store.open(where) as store:
         store.add_environment("f" * 16, {"machine": {}, "interpreter": {"version": "3.11"}})

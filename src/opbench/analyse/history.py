@@ -87,7 +87,7 @@ def _series(stored: Sequence[StoredPoint], facts: dict[str, dict[str, Any]]) -> 
     for row in stored:
         interpreter = part(facts.get(row.fingerprint, {}), "interpreter")
         point = _point(row, interpreter)
-        key = (point.machine, hardware_of(row.machine), _environment(row, interpreter))
+        key = (point.machine, hardware_of(_measured_on(row)), _environment(row, interpreter))
         apart.setdefault(key, []).append(point)
     return [
         _analysed(*key, points, facts)
@@ -132,7 +132,7 @@ def _point(row: StoredPoint, interpreter: dict[str, Any]) -> HistoryPoint:
         dirty=not own and bool(part(row.machine, "git").get("dirty")),
         environment=row.environment,
         fingerprint=row.fingerprint,
-        machine=str(part(row.machine, "system").get("machine_id") or ""),
+        machine=row.node or str(part(row.machine, "system").get("machine_id") or ""),
         version=row.version,
         case_hash=row.case_hash,
         outcome=row.outcome,
@@ -141,6 +141,15 @@ def _point(row: StoredPoint, interpreter: dict[str, Any]) -> HistoryPoint:
         low=row.low,
         high=row.high,
     )
+
+
+def _measured_on(row: StoredPoint) -> dict[str, Any]:
+    """The machine behind a point: that of the run, or the node of its fleet."""
+    if not row.node:
+        return row.machine
+    told = part(part(row.machine, "fleet"), row.node)
+    gpus = [{"name": name} for name in told.get("gpus") or ()]
+    return {"cpu": {"model": told.get("cpu")}, "gpus": gpus}
 
 
 def _environment(row: StoredPoint, interpreter: dict[str, Any]) -> str:

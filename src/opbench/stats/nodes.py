@@ -12,8 +12,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbench.stats.estimate import LAYOUT_WEIGHT, t_quantile
+from opbench.stats.estimate import t_quantile
 from opbench.stats.ratio import Ratio, exp
+
+#: How many nodes of experience "they differ by their own errors only" is worth. One keeps two nodes
+#: that happen to agree from claiming certainty, and is soon outvoted: where machines differ five
+#: times as much as their errors, a nominal 95 % interval covers 86 % with two nodes, 93 % with six.
+NODE_WEIGHT = 1
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,8 @@ def over_nodes(ratios: Sequence[Ratio]) -> OverNodes | None:
     mean = sum(logs) / count
     own = sum(one.error**2 for one in ratios) / count
     seen = sum((log - mean) ** 2 for log in logs)
-    freedom = LAYOUT_WEIGHT + count - 1
-    variance = (LAYOUT_WEIGHT * own + seen) / freedom
+    freedom = NODE_WEIGHT + count - 1
+    variance = (NODE_WEIGHT * own + seen) / freedom
     error = math.sqrt(variance / count)
     reach = t_quantile(freedom) * error
     starts = sum(one.starts for one in ratios)

@@ -32,6 +32,8 @@ class StoredPoint:
     high: float | None
     environment: str
     fingerprint: str
+    #: The node of a fleet that measured it; nothing for a run on one machine.
+    node: str = ""
 
 
 def read_points(connection: Connection, case_id: str, metric: str) -> list[StoredPoint]:
@@ -55,6 +57,7 @@ def read_points(connection: Connection, case_id: str, metric: str) -> list[Store
             results.c.high,
             results.c.environment,
             results.c.fingerprint,
+            results.c.node,
         )
         .join(runs, runs.c.id == results.c.run_id)
         .where(results.c.case_hash.in_(hashes), results.c.metric == metric)
