@@ -51,7 +51,9 @@ def parts(where: str) -> list[Part]:
     }[where]
     back = tuple(name for name in every if name in ("torch", "jax", "mxnet"))
     joined = ("torch", "torch_compile", *every[1:-1]) if where == "cpu" else ("torch", "jax")
-    fused = (*axis("category", "fused"), *axis("framework", *joined), "--stage", "forward")
+    # The whole and its parts take turns, so that whatever happens to the machine happens to all.
+    together = ("--stage", "forward", "--baseline", "form=fused")
+    fused = (*axis("category", "fused"), *axis("framework", *joined), *together)
     return [
         Part("forward", 0.4, (*axis("framework", *every), "--stage", "forward")),
         Part("training", 0.3, (*axis("framework", *back), "--stage", "forward_backward")),

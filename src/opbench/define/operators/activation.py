@@ -145,4 +145,35 @@ OPERATORS = (
         },
         flops=3.0,
     ),
+    activation(
+        "hard_swish",
+        {
+            "torch": "F.hardswish(data)",
+            "jax": "nn.hard_swish(data)",
+            "onnxruntime": "HardSwish(data)",
+        },
+        flops=4.0,
+    ),
+    activation(
+        "mish",
+        {"torch": "F.mish(data)", "jax": "nn.mish(data)", "onnxruntime": "Mish(data)"},
+        flops=35.0,
+        tolerance=4.0,
+    ),
+    activation(
+        "relu6",
+        {
+            "torch": "F.relu6(data)",
+            "jax": "nn.relu6(data)",
+            "onnxruntime": "Clip(data, 0.0, 6.0)",
+            "mxnet": "nd.clip(data, 0.0, 6.0)",
+        },
+        flops=2.0,
+    ),
+    activation(
+        "glu",
+        {"torch": "F.glu(data, -1)", "jax": "nn.glu(data, -1)"},
+        flops=16.0,
+        result=lambda v: (v.data[0], v.data[1] // 2),
+    ),
 )

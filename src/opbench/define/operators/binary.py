@@ -87,4 +87,13 @@ OPERATORS = (
         flops=3.0,
         dtypes=ANY,
     ),
+    binary(
+        "arctan2", "binary",
+        {
+            "torch": "torch.atan2(lhs, rhs)",
+            "jax": "jnp.arctan2(lhs, rhs)",
+            "numpy": "np.arctan2(lhs, rhs)",
+        },
+        rhs=POSITIVE, flops=20.0, aliases=("atan2",),
+    ),
 )  # fmt: skip

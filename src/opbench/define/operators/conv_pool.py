@@ -257,4 +257,35 @@ OPERATORS = (
         shrinks=("none",),
         absent={"torch": "torch has none (torchvision does)"},
     ),
+    Operator(
+        "DepthwiseConv2D",
+        "conv_pool",
+        (
+            Input("data"),
+            Input("weight", uniform(-0.3, 0.3), shape=lambda v: (v.data[1], 1, *v.kernel_size)),
+            Input("bias", shape=lambda v: v.data[1:2]),
+        ),
+        **shaped({"data": MAPS}, kernel_size=(3, 3), padding=(1, 1)),
+        spelling={
+            "torch": lambda v: (
+                f"F.conv2d(data, weight, bias, padding={v.padding}, groups={v.data[1]})"
+            ),
+            "jax": lambda v: (
+                f"lax.conv_general_dilated(data, weight, (1, 1), {[(p, p) for p in v.padding]}, "
+                f"dimension_numbers=('NCHW', 'OIHW', 'NCHW'), feature_group_count={v.data[1]}) "
+                "+ bias.reshape(1, -1, 1, 1)"
+            ),
+            "onnxruntime": lambda v: (
+                f"Conv(data, weight, bias, pads={both_sides(v.padding)}, "
+                f"kernel_shape={list(v.kernel_size)}, group={v.data[1]})"
+            ),
+            "mxnet": lambda v: (
+                f"nd.Convolution(data, weight, bias, kernel={v.kernel_size}, pad={v.padding}, "
+                f"num_filter={v.data[1]}, num_group={v.data[1]})"
+            ),
+        },
+        flops=lambda v: 2.0 * prod(v.data) * prod(v.kernel_size),
+        shrinks=("data",),
+        tolerance=32.0,
+    ),
 )

@@ -257,4 +257,35 @@ OPERATORS = (
             absent={"onnxruntime": "an ONNX graph overwrites nothing"},
         )
     ),
+    Operator(
+        "masked_fill",
+        "indexing",
+        (Input("data"), Input("mask", integers(0, 2), "bool", grad=False)),
+        **shaped({"data": PLANE, "mask": PLANE}, value=0.5),
+        spelling={
+            "torch": "torch.masked_fill(data, mask, {value})",
+            "jax": "jnp.where(mask, {value}, data)",
+            "onnxruntime": "Where(mask, [{value}], data)",
+            "numpy": "np.where(mask, data.dtype.type({value}), data)",
+        },
+        flops=0.0,
+    ),
+    Operator(
+        "index_add",
+        "indexing",
+        (
+            Input("data"),
+            Input("indices", below("data", 0), "int64", grad=False, shape=lambda v: (v.count,)),
+            Input("source", shape=lambda v: (v.count, v.data[1])),
+        ),
+        **shaped({"data": PLANE, "count": ROWS}),
+        spelling={
+            "torch": "torch.index_add(data, 0, indices, source)",
+            "jax": "data.at[indices].add(source)",
+            "numpy": "y = data.copy()\nnp.add.at(y, indices, source)",
+        },
+        flops=lambda v: float(v.count * v.data[1]),
+        tolerance=8.0,
+        aliases=("scatter_add",),
+    ),
 )

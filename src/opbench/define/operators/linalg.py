@@ -215,7 +215,7 @@ OPERATORS = (
         {
             "torch": Call(
                 "data[:, i, j]",
-                setup="i, j = torch.tril_indices(data.shape[-1], data.shape[-1])",
+                setup="n = data.shape[-1]\ni, j = torch.tril_indices(n, n, device=data.device)",
             ),
             "jax": Call("data[:, i, j]", setup="i, j = jnp.tril_indices(data.shape[-1])"),
             "mxnet": "nd.linalg.extracttrian(data)",
@@ -229,7 +229,7 @@ OPERATORS = (
         {
             "torch": Call(
                 "y = data.new_zeros(({data}[0], {n}, {n}))\ny[:, i, j] = data",
-                setup="i, j = torch.tril_indices({n}, {n})",
+                setup="i, j = torch.tril_indices({n}, {n}, device=data.device)",
             ),
             "jax": Call(
                 "jnp.zeros(({data}[0], {n}, {n}), data.dtype).at[:, i, j].set(data)",
@@ -258,5 +258,42 @@ OPERATORS = (
         },
         SPD,
         result=lambda v: v.data[:1],
+    ),
+    linalg(
+        "svd",
+        {
+            "torch": "u, y, v = torch.linalg.svd(data, full_matrices=False)",
+            "jax": "u, y, v = jnp.linalg.svd(data, full_matrices=False)",
+            "numpy": "u, y, v = np.linalg.svd(data, full_matrices=False)",
+        },
+        NORMAL,
+        flops=cube(22.0),
+        shapes={"data": {**SQUARES, "large": (2, 512, 512)}},
+        result=lambda v: v.data[:2],
+        aliases=("svd",),
+    ),
+    linalg(
+        "syevd",
+        {
+            "torch": "y, u = torch.linalg.eigh(data)",
+            "jax": "y, u = jnp.linalg.eigh(data)",
+            "mxnet": "u, y = nd.linalg.syevd(data)",
+            "numpy": "y, u = np.linalg.eigh(data)",
+        },
+        flops=cube(9.0),
+        shapes={"data": {**SQUARES, "large": (2, 512, 512)}},
+        result=lambda v: v.data[:2],
+        aliases=("eigh",),
+    ),
+    linalg(
+        "solve",
+        {
+            "torch": "torch.linalg.solve(data, other)",
+            "jax": "jnp.linalg.solve(data, other)",
+            "numpy": "np.linalg.solve(data, other)",
+        },
+        flops=cube(8 / 3),
+        more_inputs=(Input("other", shape=like),),
+        aliases=("solve",),
     ),
 )

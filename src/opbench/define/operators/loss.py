@@ -8,7 +8,7 @@ from typing import Any
 
 from opbench.define.operators.entry import FULL, Call, Input, Operator
 from opbench.define.operators.shapes import shaped
-from opbench.define.program import NORMAL, Domain, integers
+from opbench.define.program import NORMAL, SIMPLEX, Domain, integers
 
 SCORES = {
     "small": (8, 10),
@@ -177,5 +177,29 @@ OPERATORS = (
         CLASS,
         parity="",
         aliases=("multi_margin_loss",),
+    ),
+    loss(
+        "Huber",
+        {
+            "torch": "F.huber_loss(pred, label)",
+            "jax": "d = jnp.abs(pred - label)\n"
+            "y = jnp.mean(jnp.where(d < 1, 0.5 * d * d, d - 0.5))",
+            "mxnet": gluon("HuberLoss"),
+            "numpy": "d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))",
+        },
+        target(),
+        flops=6.0,
+        classic="HuberLoss",
+    ),
+    loss(
+        "KLDiv",
+        {
+            "torch": "F.kl_div(pred, label, reduction='sum') / {pred}[0]",
+            "jax": "jnp.sum(label * (jnp.log(label) - pred)) / {pred}[0]",
+            "numpy": "np.sum(label * (np.log(label) - pred)) / {pred}[0]",
+        },
+        target(SIMPLEX),
+        flops=18.0,
+        classic="KLDivLoss",
     ),
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from opbench.define.operators.entry import Call, Input, Operator
-from opbench.define.operators.shapes import PLANE, shaped, unary, without_gradient
+from opbench.define.operators.shapes import LINE, PLANE, shaped, unary, without_gradient
+from opbench.define.program import integers, uniform
 
 OPERATORS = (
     unary(
@@ -101,5 +102,48 @@ OPERATORS = (
             aliases=("asnumpy",),
             absent={"onnxruntime": "this is what every call of ONNX Runtime does with its results"},
         )
+    ),
+    unary(
+        "cumprod",
+        "misc",
+        {
+            "torch": "torch.cumprod(data, {axis})",
+            "jax": "jnp.cumprod(data, axis={axis})",
+            "numpy": "np.cumprod(data, axis={axis})",
+        },
+        uniform(0.9, 1.1),
+        **shaped({"data": PLANE}, axis=1),
+        tolerance=64.0,
+    ),
+    Operator(
+        "bincount",
+        "misc",
+        (Input("data", lambda v: integers(0, v.bins), "int64", grad=False),),
+        **shaped({"data": LINE}, bins=1000),
+        spelling={
+            "torch": "torch.bincount(data, minlength={bins})",
+            "jax": "jnp.bincount(data, length={bins})",
+            "numpy": "np.bincount(data, minlength={bins})",
+        },
+        differentiable=False,
+        result=lambda v: (v.bins,),
+        result_dtype="int64",
+        flops=lambda v: float(prod(v.data)),
+    ),
+    Operator(
+        "cosine_similarity",
+        "misc",
+        (Input("lhs"), Input("rhs")),
+        **shaped({"lhs": PLANE, "rhs": PLANE}),
+        spelling={
+            "torch": "F.cosine_similarity(lhs, rhs, dim=1)",
+            "jax": "jnp.sum(lhs * rhs, axis=1) / "
+            "(jnp.linalg.norm(lhs, axis=1) * jnp.linalg.norm(rhs, axis=1))",
+            "numpy": "np.sum(lhs * rhs, axis=1) / "
+            "(np.linalg.norm(lhs, axis=1) * np.linalg.norm(rhs, axis=1))",
+        },
+        result=lambda v: v.lhs[:1],
+        flops=lambda v: 6.0 * prod(v.lhs),
+        tolerance=16.0,
     ),
 )

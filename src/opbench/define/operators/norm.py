@@ -167,4 +167,17 @@ OPERATORS = (
         flops=each(30.0),
         tolerance=16.0,
     ),
+    Operator(
+        "RMSNorm",
+        "norm",
+        (Input("data"), SCALE[0]),
+        **shaped({"data": TOKENS}, eps=1e-5),
+        spelling={
+            "torch": lambda v: f"F.rms_norm(data, ({v.data[1]},), gamma, {v.eps})",
+            "jax": "data * lax.rsqrt(jnp.mean(jnp.square(data), axis=-1, keepdims=True) + {eps}) "
+            "* gamma",
+        },
+        flops=each(5.0),
+        tolerance=32.0,
+    ),
 )

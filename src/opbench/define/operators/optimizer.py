@@ -225,4 +225,6 @@ OPERATORS = (
         absent=ABSENT,
         aliases=("multi_sgd_update", "multi_sgd(foreach)"),
     ),
+    optimizer("adamw", {"torch": step("AdamW([weight], lr={lr})")}, flops=14.0),
+    optimizer("adagrad", {"torch": step("Adagrad([weight], lr={lr})")}, flops=6.0),
 )  # fmt: skip

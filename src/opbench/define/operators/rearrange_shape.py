@@ -332,4 +332,22 @@ OPERATORS = (
         {"axis": 0},
         result=lambda v: v.data[1:],
     ),
+    moving(
+        "roll",
+        {
+            "torch": "torch.roll(data, {shift}, {axis})",
+            "jax": "jnp.roll(data, {shift}, {axis})",
+            "numpy": "np.roll(data, {shift}, {axis})",
+        },
+        options={"shift": 7, "axis": 0},
+    ),
+    moving(
+        "tril",
+        {
+            "torch": "torch.tril(data)",
+            "jax": "jnp.tril(data)",
+            "onnxruntime": "Trilu(data, upper=0)",
+            "numpy": "np.tril(data)",
+        },
+    ),
 )

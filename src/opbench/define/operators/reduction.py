@@ -7,7 +7,7 @@ from typing import Any
 
 from opbench.define.operators.entry import ANY, Call, Input, Operator, Values
 from opbench.define.operators.shapes import PLANE, shaped
-from opbench.define.program import NORMAL, Domain, uniform
+from opbench.define.program import NORMAL, Domain, integers, uniform
 
 #: A thousand of these multiply to something between 1e-3 and 1e3.
 NEAR_ONE = uniform(0.9, 1.1)
@@ -84,5 +84,52 @@ OPERATORS = (
             "numpy": "(np.var(data, axis={axis}), np.mean(data, axis={axis}))",
         },
         flops=4.0, several=True, tolerance=4.0,
+    ),
+    reduction(
+        "var",
+        {
+            "torch": "torch.var(data, {axis}, correction=0)",
+            "jax": "jnp.var(data, axis={axis})",
+            "numpy": "np.var(data, axis={axis})",
+        },
+        flops=3.0, tolerance=8.0,
+    ),
+    reduction(
+        "std",
+        {
+            "torch": "torch.std(data, {axis}, correction=0)",
+            "jax": "jnp.std(data, axis={axis})",
+            "numpy": "np.std(data, axis={axis})",
+        },
+        flops=3.0, tolerance=8.0,
+    ),
+    reduction(
+        "logsumexp",
+        {
+            "torch": "torch.logsumexp(data, {axis})",
+            "jax": "jax.scipy.special.logsumexp(data, axis={axis})",
+            "onnxruntime": "ReduceLogSumExp(data, [{axis}], keepdims=0)",
+            "numpy": "np.logaddexp.reduce(data, axis={axis})",
+        },
+        flops=17.0, tolerance=8.0,
+    ),
+    *(
+        Operator(
+            name,
+            "reduction",
+            (Input("data", integers(0, 2), "bool", grad=False),),
+            **shaped({"data": PLANE}, axis=1),
+            spelling={
+                "torch": f"torch.{name}(data, {{axis}})",
+                "jax": f"jnp.{name}(data, axis={{axis}})",
+                "numpy": f"np.{name}(data, axis={{axis}})",
+            },
+            differentiable=False,
+            dtypes=("float32",),
+            result=left,
+            result_dtype="bool",
+            flops=lambda v: float(v.data[0] * v.data[1]),
+        )
+        for name in ("any", "all")
     ),
 )  # fmt: skip

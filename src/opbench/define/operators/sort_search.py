@@ -8,6 +8,7 @@ from typing import Any
 from opbench.define.operators.entry import ANY, Call, Input, Operator
 from opbench.define.operators.reduction import left
 from opbench.define.operators.shapes import PLANE, shaped
+from opbench.define.program import integers
 
 SORTED = {**PLANE, "large": (4096, 1024)}
 
@@ -97,5 +98,47 @@ OPERATORS = (
         result=left,
         flops=lambda v: v.data[0] * v.data[1],
         classic="ArgMin",
+    ),
+    Operator(
+        "searchsorted",
+        "sort_search",
+        (
+            Input("data", grad=False),
+            Input("values", grad=False, shape=lambda v: (v.count,)),
+        ),
+        **shaped(
+            {
+                "data": {"small": (4096,), "typical": (1048576,), "large": (16777216,)},
+                "count": {"small": 64, "typical": 65536, "large": 1048576},
+            }
+        ),
+        spelling={
+            "torch": Call("torch.searchsorted(ordered, values)", setup="ordered, i = data.sort()"),
+            "jax": Call("jnp.searchsorted(ordered, values)", setup="ordered = jnp.sort(data)"),
+            "numpy": Call("np.searchsorted(ordered, values)", setup="ordered = np.sort(data)"),
+        },
+        differentiable=False,
+        result=lambda v: (v.count,),
+        result_dtype="int64",
+        flops=None,
+        parity="indices",
+        shrinks=("data",),
+    ),
+    Operator(
+        "nonzero",
+        "sort_search",
+        (Input("data", integers(0, 2), "bool", grad=False),),
+        **shaped({"data": PLANE}),
+        spelling={
+            "torch": "torch.nonzero(data)",
+            "onnxruntime": "i = NonZero(data)\ny = Transpose(i, perm=[1, 0])",
+            "numpy": "np.argwhere(data)",
+        },
+        differentiable=False,
+        dtypes=("float32",),
+        result=lambda v: (v.data[0] * v.data[1] // 2, 2),
+        result_dtype="int64",
+        flops=0.0,
+        absent={"jax": "a jitted function cannot have a result whose shape depends on values"},
     ),
 )
