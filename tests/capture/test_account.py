@@ -35,7 +35,7 @@ CAPTURE = Capture(
 def result(
     of: Call, seconds: float | None, labels: dict | None = None, **more: object
 ) -> tuple[Case, Result]:
-    case = Case("step", of.name, "call", "pass", labels=tuple((labels or {}).items()))
+    case = Case("step", of.name, "call", "", labels=tuple((labels or {}).items()), threads=2)
     if seconds is None:
         return case, Result(case.hash, "time", "s", **{"outcome": "failed", **more})
     wide = {"estimate": seconds, "low": seconds * 0.98, "high": seconds * 1.02}
@@ -76,6 +76,13 @@ def test_a_part_of_the_calls_does_not_pass_for_the_step():
     text = "\n".join(map(str, replay_parts(found)))
     assert "Only 1 of 3 unique calls were tried, 60 % of the captured time" in text
     assert "Unexplained" not in text
+
+
+def test_other_threads_than_captured_are_told():
+    case, measured = result(MM, 1.0)
+    found = replay_of(CAPTURE, [(replace(case, threads=1), measured)])
+    text = "\n".join(map(str, replay_parts(found)))
+    assert "Captured with 2 threads, replayed with 1" in text
 
 
 def test_without_a_step_of_its_own_the_captured_one_is_named_as_such():

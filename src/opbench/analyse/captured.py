@@ -82,6 +82,8 @@ class Replay:
     in_order: dict[str, Result] = field(default_factory=dict)
     #: Sizes other than the captured ones → way of replay → (calls measured, Σ time × count).
     elsewhere: dict[str, dict[str, float]] = field(default_factory=dict)
+    #: Threads of the replay, where no axis says them.
+    threads: set[int] = field(default_factory=set)
 
 
 def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Replay:
@@ -91,6 +93,8 @@ def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Repla
     for case, result in results:
         if case.suite != capture.name or result.metric not in TIMES:
             continue
+        if "threads" not in case.axes:
+            found.threads.add(case.threads)
         sizes = {a: case.axes[a] for a in capture.probes if a in case.axes}
         moved = {a: size for a, size in sizes.items() if size != capture.sizes.get(a)}
         if case.name == IN_ORDER:

@@ -9,7 +9,7 @@ from typing import Any
 from opbench.capture.log import Log, Seen
 from opbench.capture.values import Describing, name_of
 from opbench.define.captured import reading
-from opbench.define.captured.call import Call, Capture, Special, Step, TensorSpec
+from opbench.define.captured.call import ITEM_SIZE, Call, Capture, Special, Step, TensorSpec
 from opbench.define.captured.checks import Wrong
 from opbench.define.captured.writing import call_line
 
@@ -41,6 +41,8 @@ def call_of(seen: Seen, values: bool) -> Call:
     described = Describing(args, kwargs, values)
     writes = writes_of(seen.func, len(args))
     outputs = tuple(TensorSpec(name_of(d), shape) for d, shape in seen.outputs or ())
+    if any(output.dtype not in ITEM_SIZE for output in outputs):
+        outputs = ()
     call = Call(
         index=seen.index,
         operator=seen.func._schema.name,

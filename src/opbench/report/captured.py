@@ -156,6 +156,11 @@ def remarks(told: list[Fidelity], replay: Replay) -> list[RenderableType]:
         )
     elif best.total.measured:
         lines.append(unexplained(best))
+    if replay.threads - {replay.capture.threads}:
+        lines.append(
+            f"Captured with {replay.capture.threads} threads, replayed with "
+            f"{', '.join(map(str, sorted(replay.threads)))}: the two cannot be compared."
+        )
     if best.while_captured:
         lines.append(
             "The step was only timed while it was captured, which slows it down; let the "
