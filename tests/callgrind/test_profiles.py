@@ -70,6 +70,7 @@ def test_what_is_written_can_be_read():
     [
         ("f'2", "f"),
         ("0x0000000000005b24", "???"),
+        ("0x00000000005035b0'2", "???"),
         ("take_gil.constprop.0", "take_gil"),
         ("f(int) [clone .isra.0]", "f(int)"),
         ("pthread_mutex_lock@@GLIBC_2.17", "pthread_mutex_lock"),

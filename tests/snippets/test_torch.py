@@ -77,10 +77,6 @@ def test_several_outputs_and_a_model_in_both_languages(tmp_path):
     assert "invalid for input of size 4" in reasons["raises"]
 
 
-@pytest.mark.xfail(
-    reason="torch.jit refuses the class in torch's Timer: __module__ is None",
-    strict=False,
-)
 def test_what_materialize_gives_runs_in_torchs_own_timer():
     from torch.utils.benchmark import Timer
 

@@ -55,6 +55,13 @@ def count(pool) -> Callable[..., dict[str, Result]]:
     return counted
 
 
+def need_names(result: Result) -> None:
+    """A system's own Python is mostly stripped; what to install then is in the warning."""
+    for warning in result.warnings:
+        if warning.code == "nameless":
+            pytest.skip(warning.text)
+
+
 SMALL_SET = {
     "sum": ("y = sum(r)", "r = list(range(20))"),
     "dict": ("d = {k: 1 for k in names}", "names = [str(i) for i in range(30)]"),
@@ -83,11 +90,9 @@ def test_a_count_is_plausible_and_the_empty_loop_is_off(count):
     assert 20 < gained < 1000
 
 
-@pytest.mark.xfail(
-    reason="counted 1 allocation where 2 are expected; cause not found yet", strict=False
-)
 def test_raw_count_and_allocations_stand_beside_it(count):
     found = count(case_of("x = bytearray(5000)"))
+    need_names(found["instructions"])
     raw, filtered = found["instructions_raw"].estimate, found["instructions"].estimate
     assert raw is not None
     assert filtered is not None
@@ -97,13 +102,11 @@ def test_raw_count_and_allocations_stand_beside_it(count):
     assert count(case_of("pass"))["allocations"].estimate == pytest.approx(0, abs=0.05)
 
 
-@pytest.mark.xfail(
-    reason="function names came out as addresses here; cause not found yet", strict=False
-)
 def test_an_extra_call_is_found_and_blamed_on_the_right_function(count):
     setup = "f = 'a-b-c'.replace\ng = 'a b c'.split"
     before = count(case_of("f('a', 'b')", setup))["instructions"]
     after = count(case_of("f('a', 'b'); g()", setup))["instructions"]
+    need_names(after)
     assert (after.estimate or 0) > (before.estimate or 0) + 50
     blamed = [row.function for row in difference(before, after)[:8]]
     assert any("split" in name for name in blamed), blamed
@@ -206,9 +209,6 @@ def test_the_request_does_nothing_without_valgrind():
     assert (done.stdout.strip(), done.returncode) == ("False", 0)
 
 
-@pytest.mark.xfail(
-    reason="function names came out as addresses here; cause not found yet", strict=False
-)
 def test_from_the_command_line_to_functions(opbench, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from opbench.snippets import GroupedSetup, GroupedStmts\n"
@@ -221,6 +221,8 @@ def test_from_the_command_line_to_functions(opbench, tmp_path):
     assert done.returncode == 1, done.stderr  # one case crashed
     assert "crashed SIGSEGV" in done.stdout
     assert "instructions are counted for one thread" in " ".join(done.stdout.split())
+    if "nameless" in done.stdout:
+        pytest.skip("this interpreter has no symbols, and the run said so")
     shown = opbench("show", "mine/split[language=python,runtime=eager,threads=1]", "--functions")
     assert "split" in shown.stdout
     assert "in all, per call" in shown.stdout

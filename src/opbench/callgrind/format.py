@@ -85,8 +85,9 @@ def read(lines: Iterable[str]) -> Profile:
 
 #: Marks of one build or one run: recursion levels, clones, versions of symbols, our own hashes.
 MARKS = (
-    (re.compile(r"^0x[0-9a-fA-F]+$"), "???"),
     (re.compile(r"'\d+$"), ""),
+    # After the recursion level: a function without a name may recurse like any other.
+    (re.compile(r"^0x[0-9a-fA-F]+$"), "???"),
     (re.compile(r" \[clone [^\]]*\]"), ""),
     (re.compile(r"\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*"), ""),
     (re.compile(r"@@?[A-Z][\w.]*"), ""),

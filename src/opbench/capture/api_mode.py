@@ -36,6 +36,7 @@ class Calls:
         #: Names of the modules that are running, outermost first.
         self.inside: list[str] = []
         self._names: dict[int, tuple[Any, dict[int, str]]] = {}
+        self._top: dict[int, str] = {}
         self._known: dict[Any, str] = {}
 
     def begin(self, head: Mapping[str, Any], args: tuple, kwargs: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ count, and rarely what anybody wants to know; so the metric `instructions` leave
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,10 @@ from opbench.run import valgrind
 
 #: Filtered counts repeat; more than this between repeats says that the code does not.
 REPEATABLE = 0.001
+
+
+#: Above this share of instructions in functions without names, too little can be told of them.
+NAMELESS = 0.05
 
 
 def unsupported(case: Case) -> str:
@@ -69,7 +74,33 @@ def results(case: Case, answer: Mapping[str, Any], place: Mapping[str, Any]) -> 
             f"two counts of the same calls differ by {max(quiet) / min(quiet) - 1:.2%}: the code "
             "grows something, draws random numbers or reads the time; let each call do the same",
         )
+    if said := nameless(counted[best]):
+        made[0] = made[0].with_warning("nameless", said)
     return made
+
+
+def nameless(profile: Profile) -> str:
+    """What to do about a library without symbols, when much of the count is in it; else empty.
+
+    A system's own Python is mostly stripped: Valgrind then knows of its functions only addresses.
+    """
+    unnamed: dict[str, int] = {}
+    for function, count in profile.own.items():
+        if function.name == "???" and not noise(function):
+            unnamed[function.object] = unnamed.get(function.object, 0) + count
+    total = profile.total
+    if total <= 0 or not unnamed:
+        return ""
+    library = max(unnamed, key=unnamed.__getitem__)
+    if unnamed[library] <= NAMELESS * total:
+        return ""
+    python = re.match(r"(?:lib)?(python3\.\d+)", library)
+    package = f" (Debian: apt install {python[1]}-dbg)" if python else ""
+    return (
+        f"{unnamed[library] / total:.0%} of the instructions are in functions of {library} "
+        "without names, so its allocator and hash tables cannot be set apart, nor any of them "
+        f"blamed; install its debug symbols{package}, or use a build that has them"
+    )
 
 
 def _result(

@@ -10,9 +10,11 @@ from .args import AutogradMode, AutoLabels, Language, RuntimeMode, TimerArgs
 from .tables import flatten
 from .variants import Variant, joined, variants
 
-#: torch.jit.script reads a function's source through linecache, where Timer leaves none.
+#: torch.jit.script reads a function's source through linecache, and asks for the module it is from;
+#: Timer leaves neither.
 WITH_SOURCE = """\
 import linecache
+globals().setdefault("__name__", "opbench_snippet")
 _source = {source!r}
 linecache.cache["<snippet>"] = (len(_source), None, _source.splitlines(True), "<snippet>")
 exec(compile(_source, "<snippet>", "exec"), globals())"""
