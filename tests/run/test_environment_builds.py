@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from opbench.run import environments, installer
 from opbench.run.requirements import Requirement
 
 Installer = Callable[..., tuple[str, ...]]
+BASE = installer.Interpreter(sys.executable, (3, 10, 13))
 
 
 @pytest.fixture(autouse=True)
@@ -110,13 +112,49 @@ def test_mxnet_is_built_on_first_use_with_a_python_it_works_on(
         raise DefineError("not here")
 
     monkeypatch.setattr(installer, "interpreter", known)
+    monkeypatch.setattr(installer, "check_import", lambda folder, module: None)
     lines: list[str] = []
     assert environments.find("mxnet", lines.append).name == "mxnet"
     made = builds.load("mxnet")
     assert made is not None
     assert made.python_version == "3.10.13"
-    assert built == ["mxnet==1.9.1 numpy==1.23.5"]
+    assert made.notes == (), "it works as it was installed"
+    openblas = 'scipy-openblas32==0.3.34.237.2; platform_machine == "aarch64"'
+    assert built == [f"mxnet==1.9.1 numpy==1.23.5 {openblas}"]
     assert lines
+
+
+@pytest.mark.parametrize("mended", [True, False])
+def test_a_missing_library_is_stood_in_for_and_the_environment_says_so(
+    built: list[str], home: Path, monkeypatch: pytest.MonkeyPatch, mended: bool
+) -> None:
+    missing = installer.InstallError("OSError: libarmpl_lp64_mp.so: cannot open shared object file")
+    stood_in: list[Path] = []
+
+    def check_import(folder: Path, module: str) -> None:
+        if not (stood_in and mended):
+            raise missing
+
+    def mend(folder: Path) -> str:
+        stood_in.append(folder)
+        return "another library"
+
+    monkeypatch.setattr(installer, "interpreter", lambda _python: BASE)
+    monkeypatch.setattr(installer, "check_import", check_import)
+    monkeypatch.setattr(installer, "site_packages", lambda folder: folder / "site")
+    predefined = replace(builds.PREDEFINED["mxnet"], mend=mend)
+    monkeypatch.setitem(builds.PREDEFINED, "mxnet", predefined)
+    if mended:
+        assert builds.create_predefined("mxnet").notes == ("another library",)
+        made = builds.load("mxnet")
+        assert made is not None
+        assert made.notes == ("another library",)
+    else:
+        with pytest.raises(DefineError, match="'mxnet' was not built: OSError: libarmpl"):
+            builds.create_predefined("mxnet")
+        assert builds.load("mxnet") is None
+    assert [folder.name for folder in stood_in] == ["site"]
+    assert unfinished(home) == []
 
 
 def test_without_such_a_python_mxnet_is_refused_with_what_to_install(
