@@ -156,3 +156,10 @@ def test_a_finer_precision_needs_more_starts():
 def test_students_quantiles():
     assert t_quantile(6) == pytest.approx(2.447, abs=1e-3)
     assert t_quantile(1e9) == pytest.approx(1.960, abs=1e-3)
+
+
+def test_a_single_sample_claims_nothing():
+    """Layout is known by experience, the noise of one sample is not."""
+    found = estimate([(0, 0, 3.0)])
+    assert (found.low, found.value, found.high) == (0.0, 3.0, 6.0)
+    assert estimate([(0, 0, 3.0), (0, 0, 3.0)]).half_width < 0.05

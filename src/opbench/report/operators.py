@@ -108,6 +108,12 @@ def sizes(rows: Sequence[OperatorRow]) -> Table:
     )
 
 
+def stage_text(row: OperatorRow) -> str:
+    """The stage, and which time it is where there are several."""
+    stage = row.stage.replace("_", " and ")
+    return stage if row.metric == "time" else f"{stage}, {row.metric.replace('_', ' ')}"
+
+
 def fusion(found: Sequence[Gain]) -> Table:
     lines = [
         [
@@ -115,7 +121,7 @@ def fusion(found: Sequence[Gain]) -> Table:
             gain.fused.framework,
             gain.how,
             gain.fused.size,
-            gain.fused.stage.replace("_", " and "),
+            stage_text(gain.fused),
             format_value(gain.fused.estimate, "s"),
             format_value(gain.sum, "s"),
             f"{gain.value:.2f} ± {format_percent((gain.high - gain.low) / 2 / gain.value)}",

@@ -104,15 +104,23 @@ def _reservations(
                 f"±{wide:.1%} where ±{policy.precision:.1%} was asked: {why_wide(detail)}",
             )
         )
-    if starts < 3:
+    if len(samples) == 1:
+        found.append(("one-sample", f"one sample says nothing about its own noise; {more(policy)}"))
+    elif starts < 3:
+        why = "as one call takes long" if isinstance(policy, Adaptive) else "as asked"
         found.append(
             (
                 "few-starts",
-                f"rests on {starts} worker start{'s' * (starts > 1)}, as one call takes long; "
+                f"rests on {starts} worker start{'s' * (starts > 1)}, {why}; "
                 "the interval is widened for what address layout does between starts",
             )
         )
     return found
+
+
+def more(policy: Policy) -> str:
+    """How to get more samples."""
+    return f"raise {'--max-time-per-case' if isinstance(policy, Adaptive) else '--num-runs'}"
 
 
 def why_wide(detail: Mapping[str, Any]) -> str:

@@ -73,6 +73,8 @@ def estimate(samples: Iterable[Placed], *, layout: float = LAYOUT) -> Estimate |
     expected = layout**2 + within**2
     variance = (LAYOUT_WEIGHT * expected + freedom * seen) / (LAYOUT_WEIGHT + freedom)
     reach = t_quantile(LAYOUT_WEIGHT + freedom) * math.sqrt(variance / len(starts)) * scale
+    if sum(map(len, sessions.values())) == 1:
+        reach = scale  # of the noise of a single sample nothing is known, so nothing is claimed
     return Estimate(
         value,
         value - reach,
