@@ -99,11 +99,12 @@ def roofline(
 
 
 def history(
-    found: Histories, rows: Mapping[str, Sequence[int]], metrics: Sequence[str]
+    found: Histories, rows: Mapping[str, Mapping[str, int]], metrics: Sequence[str]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What the page needs at once, and the points of the tracks, in pieces of `TRACKS`.
 
-    `rows` are the rows of each case id. A track is listed as [row, metric, kind, points].
+    `rows` are the rows of each case id, by environment. A track is listed as [row, metric, kind,
+    points]; one of an environment that this run has not goes to the first row of its case.
     """
     used = sorted({row.run for track in found.tracks for row in track.points})
     place = {number_: index for index, number_ in enumerate(used)}
@@ -112,7 +113,7 @@ def history(
     kinds: dict[tuple[str, str, str], int] = {}
     listed = [
         [
-            rows[track.case_id][0],
+            rows[track.case_id].get(track.kind[2], next(iter(rows[track.case_id].values()))),
             metrics.index(track.metric),
             kinds.setdefault(track.kind, len(kinds)),
             len(track.points),

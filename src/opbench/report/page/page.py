@@ -35,9 +35,9 @@ def write(contents: Contents, stream: TextIO) -> None:
     places = {place: index for index, place in enumerate(rows)}
     data = table(listed)
     metrics = [metric["name"] for metric in data["metrics"]]
-    by_id: dict[str, list[int]] = {}
+    by_id: dict[str, dict[str, int]] = {}
     for index, row in enumerate(listed):
-        by_id.setdefault(row.case.id, []).append(index)
+        by_id.setdefault(row.case.id, {}).setdefault(row.environment, index)
     tracks: list[dict[str, Any]] = []
     if contents.history is not None:
         data["history"], tracks = answers.history(contents.history, by_id, metrics)

@@ -114,7 +114,9 @@ function dayTicks(stamps, width) {
 function drawCaseHistory(row) {
   const found = page.table.history;
   if (!found) return;
-  const at = found.tracks.findIndex((track) => page.table.ids[track[0]] === page.table.ids[row] && track[3] > 1);
+  const own = found.tracks.findIndex((track) => track[0] === row && track[3] > 1);
+  const at = own >= 0 ? own
+    : found.tracks.findIndex((track) => page.table.ids[track[0]] === page.table.ids[row] && track[3] > 1);
   if (at < 0) return;
   trackPoints(at).then((points) => {
     if (!points || opened.row !== row) return;

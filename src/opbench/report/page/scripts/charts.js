@@ -53,6 +53,8 @@ function drawChart() {
   host.replaceChildren();
   const width = Math.max(280, Math.floor(host.clientWidth));
   byId("chart-note").textContent = chart.draw(host, width) || "";
+  const first = host.querySelector(".go");
+  if (first) first.setAttribute("tabindex", "0");
 }
 
 // What the style sheet of the page says of a mark must travel with a picture that leaves it.

@@ -50,14 +50,22 @@ function legend(host, entries) {
   host.append(list);
 }
 
-// A mark that leads to its case, by pointer and by keyboard.
+// A mark that leads to its case, by pointer and by keyboard. One of them is in the order of the Tab
+// key (see `drawChart`); the arrow keys go from mark to mark.
 function clickable(mark, row, tip) {
   return furnish(mark, {
-    tip, tabindex: 0, role: "button", class: `${mark.getAttribute("class") || ""} go`.trim(),
+    tip, tabindex: -1, role: "button", class: `${mark.getAttribute("class") || ""} go`.trim(),
+    "aria-label": tip().filter(Boolean).join(", "),
     on: {
       click: () => openCase(row),
       keydown: (event) => {
+        const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); openCase(row); }
+        else if (step) {
+          event.preventDefault();
+          const all = [...mark.ownerSVGElement.querySelectorAll(".go")];
+          all[(all.indexOf(mark) + step + all.length) % all.length].focus();
+        }
       },
     },
   }, []);

@@ -26,11 +26,17 @@ function startTable() {
   grid.columns = tableColumns();
   const widths = grid.columns.map((column) => column.width).join(" ");
   byId("grid").style.setProperty("--columns", widths);
+  // What the columns need at least: beyond the width of the screen the table scrolls sideways.
+  const least = grid.columns.reduce((sum, { width }) => sum + parseFloat(width.replace("minmax(", "")) + 0.9, 2);
+  byId("grid").style.setProperty("--least", `${least}rem`);
   byId("grid").setAttribute("aria-colcount", grid.columns.length);
   drawHead();
   drawFacets();
   const body = byId("grid-body");
-  body.addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
+  body.addEventListener("scroll", () => requestAnimationFrame(() => {
+    byId("grid-head").scrollLeft = body.scrollLeft;
+    drawRows();
+  }), { passive: true });
   body.addEventListener("keydown", moveInTable);
   body.addEventListener("click", (event) => {
     const line = event.target.closest("[data-at]");

@@ -1,0 +1,112 @@
+"""Takes the pictures of docs/report.md from a real page in a real browser.
+
+    python docs/build_screenshots.py [STORE.db]
+
+Without a store, the tour is measured twice (some four minutes on a machine that has nothing else to
+do). Needs chromium and chromium-driver.
+"""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+IMAGES = Path(__file__).resolve().parent / "images"
+#: The case that is opened, by a part of its id.
+CASE = "linear[batch=64]/forward_backward"
+QUALITY = 78
+
+
+def measured(folder: Path) -> Path:
+    store = folder / "results.db"
+    for name in ("monday", "tuesday"):
+        command = [sys.executable, "-m", "opbench.cli.main", "run", "tour", "--name", name]
+        more = ["--metric", "time,memory", "--max-time-per-case", "3s", "--store", str(store)]
+        subprocess.run([*command, *more], cwd=folder, check=True)
+    return store
+
+
+def browser(folder: Path) -> Any:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(shutil.which("chromium"))
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.add_argument("--hide-scrollbars")
+    options.add_argument(f"--user-data-dir={folder / 'profile'}")
+    return webdriver.Chrome(options=options, service=Service(str(shutil.which("chromedriver"))))
+
+
+def screen(opened: Any, width: int, height: int, scale: float = 1.0) -> None:
+    opened.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600},
+    )
+
+
+def load(opened: Any, page: Path) -> None:
+    opened.get("about:blank")
+    opened.get(page.as_uri())
+    for _ in range(200):
+        if opened.execute_script("return document.documentElement.dataset.ready") == "yes":
+            return
+        time.sleep(0.05)
+    sys.exit("the page did not become ready")
+
+
+def take(opened: Any, name: str) -> None:
+    time.sleep(0.4)  # until what slides has slid
+    options = {"format": "webp", "quality": QUALITY}
+    data = opened.execute_cdp_cmd("Page.captureScreenshot", options)["data"]
+    IMAGES.mkdir(exist_ok=True)
+    (IMAGES / f"{name}.webp").write_bytes(base64.b64decode(data))
+    print(f"{name}.webp: {(IMAGES / f'{name}.webp').stat().st_size / 1000:.0f} kB")
+
+
+def open_case(opened: Any, part: str) -> None:
+    opened.execute_script(
+        "const field = document.getElementById('search'); field.value = arguments[0];"
+        "field.dispatchEvent(new Event('input'));"
+        "document.querySelector('#grid-body .line').click()",
+        part,
+    )
+    time.sleep(0.8)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        store = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else measured(folder)
+        page = folder / "report.html"
+        command = [sys.executable, "-m", "opbench.cli.main", "report", "last", "-o", str(page)]
+        subprocess.run([*command, "--store", str(store)], check=True)
+        opened = browser(folder)
+        try:
+            screen(opened, 1180, 820)
+            load(opened, page)
+            take(opened, "report-summary")
+            opened.execute_script("document.getElementById('charts').scrollIntoView()")
+            take(opened, "report-ratios")
+            opened.execute_script("document.getElementById('cases').scrollIntoView()")
+            take(opened, "report-cases")
+            open_case(opened, CASE)
+            take(opened, "report-case")
+            screen(opened, 390, 780, 1.5)
+            load(opened, page)
+            opened.execute_script("document.getElementById('theme').click()")
+            opened.execute_script("document.getElementById('cases').scrollIntoView()")
+            take(opened, "report-phone")
+        finally:
+            opened.quit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""All histories at once say what each of them says alone."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from nights import machine, nights_in, scatter
+from opbench.analyse.histories import histories, tracks_of
+from opbench.analyse.history import history
+from opbench.analyse.within import comparisons_within
+from opbench.case import Case
+from opbench.stats import changepoints
+from opbench.store import RunRecord, Store
+
+FLAT = Case("layers", "conv", "forward", "layer(x)", labels=(("batch", 16),))
+STEPS = Case("layers", "linear", "forward", "layer(x)", labels=(("batch", 16),))
+EDITED = Case("layers", "linear", "forward", "layer(x * 1)", labels=(("batch", 16),))
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    """Twelve nights: one case is steady; the other is edited and gets slower, and fails once."""
+    path = tmp_path / "results.db"
+    with nights_in(path) as nights:
+        for number in range(12):
+            mark = "f2" if number >= 9 else "f1"
+            run = nights.add(1e-5 * scatter(number), case=FLAT, fingerprint=mark)
+            case = EDITED if number >= 6 else STEPS
+            value = (1.2e-5 if number >= 6 else 1e-5) * scatter(number + 5)
+            if number == 3:
+                nights.add_to(run, None, case, outcome="crashed", reason="SIGSEGV")
+            else:
+                nights.add_to(run, value, case, fingerprint=mark)
+            nights.add_to(run, 4096.0, case, half=0.0, metric="memory", unit="bytes")
+        other = machine("ffff0000", "another")
+        nights.add(3e-5, case=FLAT, on=other)
+    return path
+
+
+def told(store: Store, case_id: str, metric: str) -> list[tuple[object, ...]]:
+    found = []
+    for series in history(store, case_id, metric).series:
+        if len(series.points) < 2:
+            continue
+        steps = [(c.index, c.ratio, [d.kind for d in c.differences]) for c in series.changes]
+        values = [point.estimate for point in series.points]
+        marks = {index: [d.kind for d in known] for index, known in series.marks.items()}
+        found.append((series.environment, values, steps, marks))
+    return found
+
+
+def test_they_agree_with_the_history_of_each_case(filled):
+    with Store.open(filled, create=False) as store:
+        last = store.runs()[0]
+        whole = histories(store, last.id)
+        assert {track.case_id for track in whole.tracks} == {FLAT.id}
+        before = store.runs()[1]
+        many = histories(store, before.id)
+        assert {(t.case_id, t.metric) for t in many.tracks} == {
+            (FLAT.id, "time"), (STEPS.id, "time"), (STEPS.id, "memory"),
+        }  # fmt: skip
+        for track in many.tracks:
+            steps = [(s.index, s.level.ratio, [d.kind for d in s.differences]) for s in track.steps]
+            marks = {index: [d.kind for d in known] for index, known in track.marks.items()}
+            values = [point.estimate for point in track.points]
+            alone = told(store, track.case_id, track.metric)
+            assert alone == [(track.kind[2], values, steps, marks)]
+        one = tracks_of(store, before.id, STEPS.id, "time")
+    (track,) = one.tracks
+    assert [step.index for step in track.steps] == [6]
+    assert track.steps[0].level.ratio == pytest.approx(1.2, rel=0.02)
+    assert "case" in [difference.kind for difference in track.steps[0].differences]
+
+
+def test_only_the_latest_runs_when_asked(filled):
+    with Store.open(filled, create=False) as store:
+        found = store.histories(store.runs()[1], last=5)
+    assert len(found.runs) == 5
+    # The latest of the five is another machine's.
+    assert [row.run for row in found.rows[(FLAT.id, "time")]] == [0, 1, 2, 3, 4]
+
+
+def test_samples_come_as_they_are_stored(tmp_path):
+    import page_store
+    from opbench.store.payload import columns
+
+    page_store.fill(tmp_path / "results.db", nights=1)
+    with Store.open(tmp_path / "results.db", create=False) as store:
+        run = store.find_run("night 0")
+        packed = store.packed_samples(run)
+        results = store.results(run=run, samples=True)
+    sampled = [stored for stored in results if stored.result.samples]
+    assert len(packed) == len(sampled)
+    for stored in sampled:
+        result = stored.result
+        key = (result.case_hash, result.environment, result.metric)
+        assert columns(packed[key])["value"] == [sample.value for sample in result.samples]
+
+
+def test_looking_for_blips_in_one_go_finds_what_looking_one_by_one_does():
+    """`_suspects` may name too many points, and never too few."""
+    rng = random.Random(3)
+    for count in (6, 12, 13, 14, 40, 200):
+        for _ in range(20):
+            levels = [rng.gauss(0, 1) for _ in range(count)]
+            for at in rng.sample(range(count), count // 6):
+                levels[at] += rng.choice((-9, 9))
+            named = set(changepoints._suspects(levels, 3.0))
+            for index, level in enumerate(levels):
+                sides = levels[max(0, index - 3) : index], levels[index + 1 : index + 4]
+                away = [
+                    changepoints._distance(level, sides[0], sides[1]),
+                    changepoints._distance(level, sides[1], sides[0][::-1]),
+                ]
+                if min(map(abs, away)) > 3.0 and away[0] * away[1] > 0:
+                    assert index in named
+
+
+def test_a_run_in_one_environment_without_a_baseline_compares_nothing(filled):
+    with Store.open(filled, create=False) as store:
+        run = store.runs()[1]
+        assert comparisons_within(run, store.results(run=run, samples=True)) == []
+
+
+def test_a_baseline_that_nothing_has_compares_nothing():
+    assert comparisons_within(RunRecord("r", request={"baseline": "mode=none"}), []) == []
