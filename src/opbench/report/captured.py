@@ -170,8 +170,8 @@ def remarks(told: list[Fidelity], replay: Replay) -> list[RenderableType]:
         which = f"All {every}" if calls.tried == every else f"All {calls.tried} tried"
         lines.append(f"{which} unique calls were replayed.")
     elif calls.missing:
-        share = calls.missing_calls / calls.calls
-        lines.append(f"Not replayed: {format_percent(share)} of the calls.")
+        lost = format_percent(calls.missing_calls / calls.calls)
+        lines.append(f"Not replayed: {lost} of the calls.")
         lines += [f"  {c.name}, {c.count} calls: {reason}" for c, reason in calls.missing[:NAMED]]
         if len(calls.missing) > NAMED:
             lines.append(f"  … and {len(calls.missing) - NAMED} more")
