@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opbench.case import WAYS, Case, UserModule, label_text
+from opbench.case import WAYS, Case, Parity, UserModule, Work, label_text
 
 text = st.text(max_size=12)
 labels = st.one_of(text, st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False))
@@ -59,7 +59,13 @@ OTHER = {
     "preload": ("torch",),
     "module": UserModule("m", "/root", "digest"),
     "unsupported": "reason",
+    "parity": Parity("key", ("x",), (("y", "y"),)),
+    "work": Work(1.0, 2.0),
 }
+
+#: They save time, say what a case is compared with, and what a call amounts to: nothing of it is
+#: executed.
+NOT_EXECUTED = ("preload", "parity", "work")
 
 
 @settings(max_examples=60)
@@ -88,11 +94,14 @@ def test_the_folder_of_a_users_file_is_not_part_of_its_identity(case, module, ro
     assert replace(here, module=replace(module, module=module.module + "x")).hash != here.hash
 
 
-def test_the_hash_is_sensitive_to_every_field_but_what_is_preloaded():
+def test_the_hash_is_sensitive_to_every_field_that_is_executed():
     case = Case("suite", "name", "forward", "f()", labels=(("n", 64),))
     assert set(OTHER) == {field.name for field in fields(Case)}
-    assert replace(case, preload=OTHER["preload"]).hash == case.hash
-    executed = {name: value for name, value in OTHER.items() if name != "preload"}
+    for name in NOT_EXECUTED:
+        other = replace(case, **{name: OTHER[name]})
+        assert other.hash == case.hash
+        assert Case.from_dict(json.loads(json.dumps(other.to_dict()))) == other
+    executed = {name: value for name, value in OTHER.items() if name not in NOT_EXECUTED}
     hashes = {replace(case, **{name: value}).hash for name, value in executed.items()}
     assert len(hashes | {case.hash}) == len(executed) + 1
 
