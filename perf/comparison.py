@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import mean, median
-from subprocess import Popen
-from sys import executable
 
 from opbench.analyse.compare import Row, compare_pairs
 from opbench.case import Case
 from opbench.result import Result
-from opbench.run.environments import Environment, current
 from opbench.run.plan import PlannedGroup
 from opbench.run.policy import Adaptive
 from opbench.run.runner import Request, Runner
 from opbench.selftest import OPERATORS, pair, share_interval
 from opbench.store.records import StoredResult
-from perf.small_cases import SETUP, STATEMENTS
 
-TITLE = "Comparison: false alarms, power, peers"
+TITLE = "Comparison: false alarms and power of single pairs"
 
-#: To find 1 %: until the ratio is known to half a per cent, ten seconds per case at most.
+#: What `opbench ab` does by default: until the ratio is known to half a per cent, ten seconds per
+#: case at most.
 SHARP = Adaptive(precision=0.005, max_time=5.0)
-#: To find 2 %, alone or in a suite of fifty: a second or two per case.
-QUICK = Adaptive(precision=0.02, max_time=1.0)
 
 
 @dataclass(frozen=True)
@@ -58,33 +51,19 @@ class Pair:
 
 def measure(quick: bool = False) -> str:
     scale = 10 if quick else 1
-    suite = suite_trials(trials=20 // scale, cases=50 // scale, injected=max(1, 5 // scale))
-    sharp = measured(SHARP, {0.0: 20 // scale, 0.01: max(1, 10 // scale)})
-    crossed, apart = across(runs=max(2, 16 // scale))
-    with busy_cores():
-        loaded = measured(SHARP, {0.0: max(1, 5 // scale), 0.25: max(1, 5 // scale)})
-    flat = [pair for trial in suite for pair in trial]
-    head = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
-    body = [
-        alarm_row("A/A within one environment, suite settings", of(flat, 0.0), 0.08),
-        alarm_row("A/A within one environment, power-test settings", of(sharp, 0.0), 0.08),
-        alarm_row("A/A across two identical environments", crossed, 0.08),
-        alarm_row("A/A of two stored runs", apart, 0.08),
-        power_row("injected 2 %, suite settings", of(flat, 0.02), 0.95),
-        power_row("injected 1 %, power-test settings", of(sharp, 0.01), 0.80),
-        alarm_row("A/A with one busy loop per core", of(loaded, 0.0), 0.08),
-        power_row("injected 25 % with one busy loop per core", of(loaded, 0.25), 0.80),
-        *suite_rows(suite),
+    pairs = measured(SHARP, {0.0: 50 // scale, 0.02: 10 // scale, 0.01: 10 // scale})
+    rows = [
+        alarm_row("A/A within one environment", of(pairs, 0.0), 0.08),
+        power_row("injected 2 %", of(pairs, 0.02), 0.95),
+        power_row("injected 1 %", of(pairs, 0.01), 0.80),
     ]
-    peers = peer_table(
-        {
-            "A/A, one environment": of(flat, 0.0),
-            "A/A, two environments": crossed,
-            "A/A, two stored runs": apart,
-            "A/A, busy cores": of(loaded, 0.0),
-        }
-    )
-    return "\n".join([*head, *body, "", PEERS_INTRODUCTION, "", *peers])
+    return page(rows, {"A/A, one environment": of(pairs, 0.0)})
+
+
+def page(rows: Sequence[str], identical: dict[str, list[Pair]]) -> str:
+    """The figures, then the alarms of the peers' rules on the identical pairs."""
+    head = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
+    return "\n".join([*head, *rows, "", PEERS_INTRODUCTION, "", *peer_table(identical)])
 
 
 # -- measuring ---------------------------------------------------------------------------------
@@ -116,90 +95,6 @@ def sides(effect: float, group: PlannedGroup, results: dict[tuple[str, str], Res
         (case, results[(case.hash, name)]) for case, name in zip(group.cases, names, strict=True)
     )
     return Pair(effect, base, new)
-
-
-def suite_trials(trials: int, cases: int, injected: int) -> list[list[Pair]]:
-    """A suite of small operators, of which some really do 2 % more on the second side."""
-    found = []
-    for trial in range(trials):
-        rng = random.Random(trial)
-        blamed = set(rng.sample(range(cases), injected))
-        groups = [
-            PlannedGroup(suite_pair(index, 0.02 if index in blamed else 0.0, trial))
-            for index in range(cases)
-        ]
-        results = run(groups, QUICK)
-        print(f"  suite: trial {trial + 1} of {trials}", flush=True)
-        found.append(
-            [
-                sides(0.02 if index in blamed else 0.0, group, results)
-                for index, group in enumerate(groups)
-            ]
-        )
-    return found
-
-
-def suite_pair(index: int, effect: float, trial: int) -> tuple[Case, Case]:
-    name, statement = list(STATEMENTS.items())[index % len(STATEMENTS)]
-    size = (16, 48)[index // len(STATEMENTS) % 2]
-    first, second = (
-        Case(
-            suite="perf",
-            name=name,
-            stage="forward",
-            stmt="\n".join([statement] * repeats),
-            setup=SETUP.format(n=size),
-            globals="import torch",
-            labels=(("n", size), ("trial", trial), ("side", side)),
-            framework="torch",
-            preload=("torch",),
-        )
-        for side, repeats in (("a", 50), ("b", 51 if effect else 50))
-    )
-    return first, second
-
-
-def across(runs: int) -> tuple[list[Pair], list[Pair]]:
-    """The same interpreter as two environments, run after run; each run starts its own workers.
-
-    Neighbouring runs, taken apart, are pairs of stored runs.
-    """
-    here = current()
-    again = Environment(f"{here.name} (again)", here.python)
-    history: list[dict[str, Pair]] = []
-    for number in range(runs):
-        groups = {op: PlannedGroup((pair(op, 0.0, 0)[0],) * 2, (here, again)) for op in OPERATORS}
-        results = run(list(groups.values()), SHARP)
-        history.append({op: sides(0.0, group, results) for op, group in groups.items()})
-        print(f"  across: run {number + 1} of {runs}", flush=True)
-    crossed = [pair for found in history for pair in found.values()]
-    apart = [
-        Pair(0.0, before[op].base, after[op].base)
-        for before, after in pairwise(history)
-        for op in OPERATORS
-    ]
-    return crossed, [SeparatePair(p.effect, p.base, p.new) for p in apart]
-
-
-class SeparatePair(Pair):
-    """The two sides come from two runs."""
-
-    def stored(self) -> tuple[tuple[str, str], StoredResult, StoredResult]:
-        key = (self.base[0].id, "time")
-        return key, StoredResult("first", *self.base), StoredResult("second", *self.new)
-
-
-@contextmanager
-def busy_cores() -> Iterator[None]:
-    import os
-
-    loops = [Popen([executable, "-c", "while True: pass"]) for _ in os.sched_getaffinity(0)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 # -- figures -----------------------------------------------------------------------------------
@@ -242,27 +137,6 @@ def power_row(what: str, pairs: Sequence[Pair], goal: float) -> str:
         f"| {what} | {count} of {len(rows)} = {share:.0%}; median estimate {estimate:+.2%}, "
         f"{seconds:.1f} s per case | ≥ {goal:.0%} | {ok} |"
     )
-
-
-def suite_rows(trials: Sequence[Sequence[Pair]]) -> list[str]:
-    """With false-discovery control over each trial's whole suite."""
-    found = hit = blamed = innocent = 0
-    for trial in trials:
-        rows = compare_pairs([one.stored() for one in trial], names=("a", "b")).rows
-        for one, row in zip(trial, rows, strict=True):
-            called = row.verdict in ("slower", "faster")
-            found += one.effect > 0
-            hit += called and one.effect > 0
-            blamed += called
-            innocent += called and not one.effect
-    power, false = hit / max(1, found), innocent / max(1, blamed)
-    size = len(trials[0])
-    return [
-        f"| suite of {size}, 2 % injected into some, {len(trials)} trials: injected found "
-        f"| {hit} of {found} = {power:.0%} | ≥ 80 % | {said(power >= 0.8)} |",
-        f"| the same: innocent among the blamed | {innocent} of {blamed} = {false:.1%} "
-        f"| ≤ 5 % | {said(false <= 0.05)} |",
-    ]
 
 
 # -- peers -------------------------------------------------------------------------------------

@@ -1,0 +1,94 @@
+"""A suite of fifty cases, five of which really became slower: are those blamed, and only those?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from opbench.analyse.compare import compare_pairs
+from opbench.case import Case
+from opbench.run.plan import PlannedGroup
+from opbench.run.policy import Adaptive
+from perf.comparison import Pair, alarm_row, of, page, power_row, run, said, sides
+from perf.small_cases import SETUP, STATEMENTS
+
+TITLE = "Comparison: a suite under false-discovery control"
+
+#: Two to three seconds per case: a suite is judged as a whole, so each case needs more certainty
+#: than it would alone.
+SETTINGS = Adaptive(precision=0.01, max_time=1.5)
+EFFECT = 0.02
+
+
+def measure(quick: bool = False) -> str:
+    scale = 10 if quick else 1
+    suite = suite_trials(trials=20 // scale, cases=50 // scale, injected=max(1, 5 // scale))
+    flat = [pair for trial in suite for pair in trial]
+    rows = [
+        *suite_rows(suite),
+        alarm_row("each case judged alone: A/A", of(flat, 0.0), 0.08),
+        power_row("each case judged alone: injected 2 %", of(flat, EFFECT), 0.95),
+    ]
+    return page(rows, {"A/A, one environment": of(flat, 0.0)})
+
+
+def suite_trials(trials: int, cases: int, injected: int) -> list[list[Pair]]:
+    """A suite of small operators, of which some really do 2 % more on the second side."""
+    found = []
+    for trial in range(trials):
+        rng = random.Random(trial)
+        blamed = set(rng.sample(range(cases), injected))
+        groups = [
+            PlannedGroup(suite_pair(index, EFFECT if index in blamed else 0.0, trial))
+            for index in range(cases)
+        ]
+        results = run(groups, SETTINGS)
+        print(f"  suite: trial {trial + 1} of {trials}", flush=True)
+        found.append(
+            [
+                sides(EFFECT if index in blamed else 0.0, group, results)
+                for index, group in enumerate(groups)
+            ]
+        )
+    return found
+
+
+def suite_pair(index: int, effect: float, trial: int) -> tuple[Case, Case]:
+    name, statement = list(STATEMENTS.items())[index % len(STATEMENTS)]
+    size = (16, 48)[index // len(STATEMENTS) % 2]
+    first, second = (
+        Case(
+            suite="perf",
+            name=name,
+            stage="forward",
+            stmt="\n".join([statement] * repeats),
+            setup=SETUP.format(n=size),
+            globals="import torch",
+            labels=(("n", size), ("trial", trial), ("side", side)),
+            framework="torch",
+            preload=("torch",),
+        )
+        for side, repeats in (("a", 50), ("b", 51 if effect else 50))
+    )
+    return first, second
+
+
+def suite_rows(trials: Sequence[Sequence[Pair]]) -> list[str]:
+    """With false-discovery control over each trial's whole suite."""
+    found = hit = blamed = innocent = 0
+    for trial in trials:
+        rows = compare_pairs([one.stored() for one in trial], names=("a", "b")).rows
+        for one, row in zip(trial, rows, strict=True):
+            called = row.verdict in ("slower", "faster")
+            found += one.effect > 0
+            hit += called and one.effect > 0
+            blamed += called
+            innocent += called and not one.effect
+    power, false = hit / max(1, found), innocent / max(1, blamed)
+    size = len(trials[0])
+    return [
+        f"| suite of {size}, 2 % injected into some, {len(trials)} trials: injected found "
+        f"| {hit} of {found} = {power:.0%} | ≥ 80 % | {said(power >= 0.8)} |",
+        f"| the same: innocent among the blamed | {innocent} of {blamed} = {false:.1%} "
+        f"| ≤ 5 % | {said(false <= 0.05)} |",
+    ]
