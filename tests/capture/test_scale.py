@@ -79,6 +79,18 @@ def test_equal_calls_that_scale_differently_are_told_apart():
     assert [call.tensors[0].shape for call in foretold.calls] == [(32, 4), (8, 4)]
 
 
+def test_a_data_loader_that_takes_samples_one_by_one_is_left_out():
+    def with_samples(batch: int) -> Capture:
+        plain = example(batch, 128)
+        sample = Call(1, "aten::select", "int", (0, 1), counts={"data": batch})
+        order = (Step(1, (), (9,), "data"),) * batch + plain.order
+        return replace(plain, calls=(*plain.calls, sample), order=order)
+
+    whole = scale.combined(with_samples(8), {"batch": (16, with_samples(16))})
+    assert [call.operator for call in whole.calls] == ["aten::view"]
+    assert whole.skipped == {"calls of the data phase": (8, "their number depends on the size")}
+
+
 def test_what_cannot_be_foretold_is_refused():
     short = example(8, 128)
     longer = replace(short, order=short.order * 2)

@@ -191,6 +191,13 @@ def combined(base: Capture, probes: Mapping[str, tuple[int, Capture]]) -> Captur
     Calls that are equal at the base size and differ at a probe (a batch that happens to be as
     large as a hidden dimension) are told apart from here on.
     """
+    skipped = dict(base.skipped)
+    if any(len(probe.order) != len(base.order) for _, probe in probes.values()):
+        # A data loader takes its samples one by one: leave that out, the model is what is asked.
+        lost = sum(step.phase == "data" for step in base.order)
+        skipped["calls of the data phase"] = (lost, "their number depends on the size")
+        base = without_data(base)
+        probes = {axis: (size, without_data(probe)) for axis, (size, probe) in probes.items()}
     for axis, (_, probe) in probes.items():
         check_alike(axis, base, probe)
     numbers: dict[tuple[int, ...], int] = {}
@@ -217,7 +224,11 @@ def combined(base: Capture, probes: Mapping[str, tuple[int, Capture]]) -> Captur
                     at={axis: pairs for axis, pairs in changes.items() if pairs})
         )  # fmt: skip
     header = {**base.header, "probes": {axis: size for axis, (size, _) in probes.items()}}
-    return replace(base, calls=tuple(calls), order=tuple(order), header=header)
+    return replace(base, calls=tuple(calls), order=tuple(order), header=header, skipped=skipped)
+
+
+def without_data(capture: Capture) -> Capture:
+    return replace(capture, order=tuple(s for s in capture.order if s.phase != "data"))
 
 
 def check_alike(axis: str, base: Capture, probe: Capture) -> None:
