@@ -46,7 +46,8 @@ def test_nodes_that_disagree_widen_the_interval_and_say_how_much_is_theirs():
 def test_the_interval_covers_the_truth_whether_nodes_differ_or_not():
     """Nominal 95 %; two nodes that differ much cannot know by how much."""
     rng = random.Random(9)
-    for nodes, between, least in ((2, 0.0, 0.95), (2, 0.02, 0.82), (6, 0.02, 0.9), (12, 0.02, 0.91)):
+    trials = ((2, 0.0, 0.95), (2, 0.02, 0.82), (6, 0.02, 0.9), (12, 0.02, 0.91))
+    for nodes, between, least in trials:
         hits = 0
         for _ in range(600):
             made = [node(rng.gauss(rng.gauss(0.03, between), 0.004)) for _ in range(nodes)]

@@ -58,7 +58,12 @@ def server_engine(address: Address) -> Engine:
 
 def check_privileges(connection: Connection, place: str, writes: bool) -> None:
     """Raise where something that will be done later is not allowed now."""
-    if writes and connection.scalar(text("SHOW transaction_read_only")) == "on":
+    # Not `transaction_read_only`: this very transaction is one that only reads.
+    closed = (
+        "SELECT pg_is_in_recovery() "
+        "OR CAST(current_setting('default_transaction_read_only') AS bool)"
+    )
+    if writes and connection.scalar(text(closed)):
         raise StoreError(f"{place} is read-only: no results could be written to it")
     needed = PRIVILEGES if writes else PRIVILEGES[:1]
     query = text(
