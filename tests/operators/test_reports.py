@@ -65,6 +65,7 @@ def test_nothing_overwrites_anything():
         replace(ROW, dtype="float64"),
         replace(ROW, stage="backward"),
         replace(ROW, metric="memory", unit="bytes"),
+        replace(ROW, run="another"),
     ]
     assert len(files.as_dict(found)) == len(found)
 

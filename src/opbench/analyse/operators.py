@@ -44,6 +44,8 @@ class OperatorRow:
     flops: float
     bytes: float
     case_hash: str
+    #: The run it is from: two runs may have measured the same.
+    run: str = ""
 
     @property
     def ok(self) -> bool:
@@ -91,6 +93,7 @@ def _row(stored: StoredResult) -> OperatorRow:
         flops=case.work.flops if case.work else 0.0,
         bytes=case.work.bytes if case.work else 0.0,
         case_hash=result.case_hash,
+        run=stored.run_id,
     )
 
 

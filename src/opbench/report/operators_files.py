@@ -27,6 +27,7 @@ def record(row: OperatorRow) -> dict[str, Any]:
         "flops": row.flops or None,
         "bytes": row.bytes or None,
         "case": row.case_hash,
+        "run": row.run,
     }
 
 
@@ -48,11 +49,12 @@ def key(row: OperatorRow) -> str:
         "inputs": row.inputs,
     }
     text = ",".join(f"{name}={value}" for name, value in labels.items() if value != "")
-    return f"{row.operator}[{text}]/{row.stage}/{row.metric}"
+    run = f"@{row.run}" if row.run else ""
+    return f"{row.operator}[{text}]/{row.stage}/{row.metric}{run}"
 
 
 def to_csv(rows: Sequence[OperatorRow], stream: TextIO) -> None:
-    columns = (*COLUMNS, *STATISTICS, "flops", "bytes", "case")
+    columns = (*COLUMNS, *STATISTICS, "flops", "bytes", "case", "run")
     writer = csv.DictWriter(stream, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
