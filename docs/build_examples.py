@@ -57,8 +57,14 @@ def sweeps(here: Path) -> dict[str, str]:
     outputs["sweep-run"] = block(opbench("run", "ffn.toml", cwd=here))
     outputs["sweep-csv"] = block(first_rows(here / "ffn.csv"))
     shutil.copy(here / "ffn.png", DOCS / "results" / "sweep_ffn.png")
+    outputs["sweep-chart"] = "![Time against each dim](results/sweep_ffn.png)"
     outputs["sweep-mismatch"] = block(opbench("run", "normed.toml", "--no-save", cwd=here))
     return outputs
+
+
+def first_lines(text: str, count: int = 24) -> str:
+    lines = text.strip("\n").splitlines()
+    return "\n".join([*lines[:count], "…", lines[-1]])
 
 
 def api(here: Path) -> dict[str, str]:
@@ -66,7 +72,7 @@ def api(here: Path) -> dict[str, str]:
     opbench(*level, "-o", "calls.jsonl", "calls.py", cwd=here)
     only = ("-k", "Linear-", "-k", "layer_norm-")
     return {
-        "api-show": block(opbench("show", "calls.jsonl", cwd=here)),
+        "api-show": block(first_lines(opbench("show", "calls.jsonl", cwd=here))),
         "api-run": block(opbench("run", "calls.jsonl", *only, cwd=here)),
     }
 

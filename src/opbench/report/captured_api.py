@@ -39,7 +39,10 @@ def summary(calls: Sequence[ApiCall]) -> str:
         unique = kinds.setdefault(call.kind, [0, 0])
         unique[0] += call.count
         unique[1] += 1
-    said = ", ".join(f"{n} of {kind}s ({unique} unique)" for kind, (n, unique) in kinds.items())
+    words = {"named": "named function"}
+    said = ", ".join(
+        f"{n} of {words.get(kind, kind)}s ({unique} unique)" for kind, (n, unique) in kinds.items()
+    )
     more = f"; the {LISTED} most frequent are shown" if len(calls) > LISTED else ""
     return f"{sum(call.count for call in calls)} calls: {said}{more}"
 
