@@ -227,7 +227,8 @@ def test_a_group_whose_agents_keep_dying_is_given_up_with_the_reason_and_cont_tr
     assert result.reason.startswith("given up after 1 attempt: on node ")
     assert result.node == ""
     recording = Recording.resumed(store, "")
-    recording.measure(Request(tuple(groups(made)), ONCE, seed=0, fleet=fleet), Listener())
+    request = Request(tuple(groups(made)), ONCE, seed=0, fleet=fleet)
+    assert not recording.measure(request, Listener()).failures
     with Store.open(store, create=False) as opened:
         (again,) = opened.results()
     assert again.result.ok

@@ -124,8 +124,7 @@ class Recording:
             status = "interrupted"
         finally:
             run.status = status
-            again = {result.key() for _, result in runner.results}
-            run.results = [pair for pair in earlier if pair[1].key() not in again] + runner.results
+            run.results = [*_still_true(earlier, runner.results), *runner.results]
             if self.store is not None:
                 self.store.finish_run(self.record.id, status)
                 self.store.close()
@@ -174,3 +173,17 @@ class Recording:
         if self.store is not None and mark in environments and mark not in self._known_environments:
             self.store.add_environment(mark, environments[mark])
             self._known_environments.add(mark)
+
+
+def _still_true(
+    earlier: Sequence[tuple[Case, Result]], new: Sequence[tuple[Case, Result]]
+) -> Iterator[tuple[Case, Result]]:
+    """Earlier results that no new one replaces. What a fleet gave up was measured nowhere: any
+    node's result replaces it."""
+    keys = {result.key() for _, result in new}
+    measured = {(result.case_hash, result.metric, result.environment) for _, result in new}
+    for case, result in earlier:
+        nowhere = not result.node and not result.fingerprint
+        thing = (result.case_hash, result.metric, result.environment)
+        if result.key() not in keys and not (nowhere and thing in measured):
+            yield case, result

@@ -28,6 +28,8 @@ class Cluster:
         self.ray = ray
         self._ours = ours
         self._nodes: list[Node] = []
+        #: Questions to nodes that are not answered yet, by the id of the node.
+        self._asked: dict[str, Any] = {}
 
     @classmethod
     def connect(cls, on: str) -> Cluster:
@@ -60,8 +62,8 @@ class Cluster:
             raise DefineError(f"cannot join the Ray cluster: {_line(error)}") from None
         return cls(ray, ours=True)
 
-    def nodes(self) -> list[Node]:
-        """The living; a new one is asked about itself first."""
+    def nodes(self, patience: float = PROBE_SECONDS) -> list[Node]:
+        """The living that have told about themselves; new ones are given so long to do it."""
         try:
             told = self.ray.nodes()
         except Exception as error:
@@ -69,27 +71,28 @@ class Cluster:
                 f"the Ray cluster is gone ({_line(error)}); what was finished is kept: continue "
                 "with --cont"
             ) from None
-        found = nodes_of(told, self._nodes)
-        new = [node for node in found if not node.facts]
-        facts = self._ask(new)
+        self._nodes = nodes_of(told, self._nodes)
+        for node in self._nodes:
+            if not node.facts and node.id not in self._asked:
+                self._asked[node.id] = self._on(node, self.ray.remote(_self_portrait())).remote()
+        facts = self._answers(patience)
         self._nodes = [
-            with_facts(node, facts[node.id]) if node.id in facts else node for node in found
+            with_facts(node, facts[node.id]) if node.id in facts else node for node in self._nodes
         ]
         return [node for node in self._nodes if node.facts]
 
-    def _ask(self, nodes: Sequence[Node]) -> dict[str, dict[str, Any]]:
-        asked = {self._on(node, self.ray.remote(_self_portrait())).remote(): node for node in nodes}
+    def _answers(self, patience: float) -> dict[str, dict[str, Any]]:
+        """What those that were asked have answered by now. One that died meanwhile did not."""
+        if not self._asked:
+            return {}
+        asked = {reference: node_id for node_id, reference in self._asked.items()}
+        ready, _ = self.ray.wait(list(asked), num_returns=len(asked), timeout=patience)
         found: dict[str, dict[str, Any]] = {}
-        if not asked:
-            return found
-        ready, late = self.ray.wait(list(asked), num_returns=len(asked), timeout=PROBE_SECONDS)
         for reference in ready:
-            try:
-                found[asked[reference].id] = self.ray.get(reference)
-            except Exception:
-                continue  # gone again before it could answer
-        for reference in late:
-            self.ray.cancel(reference, force=True)
+            node_id = asked[reference]
+            del self._asked[node_id]
+            with contextlib.suppress(Exception):
+                found[node_id] = self.ray.get(reference)
         return found
 
     def _on(self, node: Node, remote: Any, **options: Any) -> Any:

@@ -101,25 +101,30 @@ class FleetExecutor:
         }
         self.cluster = Cluster.connect(self.fleet.on)
         try:
-            nodes = self.cluster.nodes()
-            check_versions(nodes, __version__)
-            self._known = chosen(nodes, self.fleet.require)
+            self._known = chosen(self._usable(self.cluster.nodes()), self.fleet.require)
+            check_versions(self._known, __version__)
             self._check(self._known)
             self._told = self.cluster.share(told)
         except BaseException:
             self.cluster.close()
             raise
 
+    def _usable(self, nodes: Sequence[Node]) -> list[Node]:
+        """Those with a device that the plan needs; a head without processors is none of them."""
+        found = [node for node in nodes if self._devices() & _devices_of(node)]
+        for device in sorted(self._devices()):
+            if not any(device in _devices_of(node) for node in found):
+                raise DefineError(f"no node of the fleet offers Ray a {device.upper()}")
+        return found
+
     def _check(self, nodes: Sequence[Node]) -> None:
         for device in sorted(self._devices()):
-            if not any(device in _devices_of(node) for node in nodes):
-                raise DefineError(f"no node of the fleet offers Ray a {device.upper()}")
-        able = [node for node in nodes if self._devices() & _devices_of(node)]
-        if len(able) < self.fleet.replicas:
-            raise DefineError(
-                f"--replicate-on {self.fleet.replicas} needs as many nodes; there "
-                f"{'is' if len(able) == 1 else 'are'} {len(able)} that will do"
-            )
+            able = [node for node in nodes if device in _devices_of(node)]
+            if len(able) < self.fleet.replicas:
+                raise DefineError(
+                    f"--replicate-on {self.fleet.replicas} needs as many nodes; there "
+                    f"{'is' if len(able) == 1 else 'are'} {len(able)} that will do"
+                )
 
     def _devices(self) -> set[str]:
         return {parcel.device for parcel in self.parcels}
@@ -160,7 +165,7 @@ class FleetExecutor:
             return
         self._looked = now
         assert self.cluster is not None
-        nodes = [node for node in self.cluster.nodes() if node.meets(self.fleet.require)]
+        nodes = [node for node in self.cluster.nodes(0.0) if self._will_do(node)]
         alive = {node.id for node in nodes}
         for seat in [seat for seat in self._seats if seat.node.id not in alive]:
             self._vacate(seat, f"node {seat.node.name} is gone")
@@ -173,6 +178,12 @@ class FleetExecutor:
             if seat.agent is None:
                 self._start(seat)
         self._wait_for_somebody(now)
+
+    def _will_do(self, node: Node) -> bool:
+        """Also for one that joined later: nobody is there to be told that it does not."""
+        from opbench import __version__
+
+        return node.meets(self.fleet.require) and node.facts.get("opbench") == __version__
 
     def _wait_for_somebody(self, now: float) -> None:
         if self._seats:
