@@ -28,11 +28,12 @@ def test_the_notebook_runs_and_shows_what_it_says(tmp_path):
     assert spec.loader is not None
     build = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build)
-    made = build.executed("0.1", tmp_path)
+    made = build.executed("0.2", tmp_path)
     outputs = [output for cell in made.cells for output in cell.get("outputs", ())]
     assert not [output for output in outputs if output.output_type == "error"]
     kinds = [set(output.get("data", {})) for output in outputs]
-    assert sum("image/png" in each for each in kinds) == 3  # ratios, axis, samples
+    # Against the axis, and samples; and ratios, unless the machine was too busy for an interval.
+    assert sum("image/png" in each for each in kinds) >= 2
     tables = "".join(output.get("data", {}).get("text/html", "") for output in outputs)
     assert "bench_numpy/softmax[n=256]/call" in tables
     assert "before → after" in tables
