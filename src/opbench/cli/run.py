@@ -180,6 +180,10 @@ def run(
     if finished.status == "interrupted":
         console.print(_how_to_continue(finished.store, store, name))
         return 130
+    if not targets and not cont and finished.store:
+        from opbench.cli.tour_page import write_tour_page
+
+        print(write_tour_page(finished.id, store, finished.store))
     return 1 if finished.failures else 0
 
 

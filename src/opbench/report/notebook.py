@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opbench.report.page.contents import Contents
 
 #: Rows shown before the rest is counted: a notebook is read from top to bottom.
-SHOWN = 60
+SHOWN = 100
 
 _TEMPLATE = """\
 <div style="font:13px/1.45 system-ui,sans-serif;font-variant-numeric:tabular-nums">
