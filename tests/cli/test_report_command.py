@@ -92,4 +92,4 @@ def test_the_tour_ends_with_the_page_it_made(opbench, tmp_path):
     last = done.stdout.strip().splitlines()[-1]
     page = tmp_path / ".opbench" / "report.html"
     assert last.endswith(f"open {page.relative_to(tmp_path)} in a browser")
-    assert "opbench run -k" in page.read_text("utf-8")
+    assert " run -k " in page.read_text("utf-8")
