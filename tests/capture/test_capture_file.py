@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,21 @@ def an_example() -> Capture:
         Step(2, (2, 2), (), "backward"),
     )
     return Capture(calls, HEADER, order, {"flex": (2, "no operator")}, "step")
+
+
+def test_a_pipe_or_device_is_written_to_and_not_replaced(tmp_path):
+    """As root, `-o /dev/null` would otherwise take the null device away from everybody."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write(an_example(), pipe)
+        got = os.read(reader, 1 << 16).decode().splitlines()
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+    assert [json.loads(line) for line in got] == list(lines(an_example(), {}))
 
 
 def test_what_was_written_is_read_again(tmp_path):

@@ -16,11 +16,14 @@ def write(capture: Capture, path: Path | str, schemas: Mapping[str, str] | None 
     """The whole file at once, or nothing: a reader never sees half of it."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    # Not in the place of a device or a pipe (`-o /dev/null`): those are written to.
+    special = path.exists() and not path.is_file()
+    beside = path if special else path.with_name(f".{path.name}.{os.getpid()}")
     with beside.open("w", encoding="utf-8") as stream:
         for line in lines(capture, schemas or {}):
             stream.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
-    os.replace(beside, path)
+    if not special:
+        os.replace(beside, path)
 
 
 def lines(capture: Capture, schemas: Mapping[str, str]) -> Iterator[dict[str, Any]]:
