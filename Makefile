@@ -15,8 +15,9 @@ setup:  ## create .venv with everything pinned (nothing to do when nothing chang
 demo: setup  ## a tour of what opbench measures, about two minutes
 	.venv/bin/opbench run $(ARGS)
 
+# Two at a time: what is tested here mostly waits for processes. (Measurements are `make perf`.)
 test: setup  ## the whole test suite
-	$(PY) -m pytest tests/ $(ARGS)
+	$(PY) -m pytest tests/ -n 2 $(ARGS)
 
 lint: setup  ## ruff
 	$(PY) -m ruff check .

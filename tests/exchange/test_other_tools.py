@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -34,8 +35,10 @@ def exported(opbench_here, filled: Path, tmp_path: Path):
 
 
 def called(*words: str | Path, cwd: Path) -> str:
+    # A worker of pytest-xdist would be told to its tools, and pytest-benchmark rest in one.
+    env = {name: value for name, value in os.environ.items() if "XDIST" not in name}
     done = subprocess.run(
-        [sys.executable, "-m", *map(str, words)], cwd=cwd, capture_output=True, text=True
+        [sys.executable, "-m", *map(str, words)], cwd=cwd, env=env, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

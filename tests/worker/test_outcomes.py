@@ -247,7 +247,7 @@ def test_what_a_child_started_does_not_outlive_it(
     worker = start_worker()
     session = worker.open()
     session.prepare(python_case(end, setup=GRANDCHILD.format(how=how)), 0, 20)
-    assert len(marked()) == 3  # worker, child, grandchild
+    assert eventually(lambda: len(marked()) == 3)  # worker, child, grandchild
     try:
         session.block("time", 1, 1.0)
     except SessionEnded:
@@ -271,7 +271,7 @@ def test_a_daemon_of_a_child_does_not_outlive_it(start_worker, python_case, mark
     session.prepare(python_case("pass", setup=daemon), 0, 20)
     neighbour = worker.open()
     neighbour.prepare(python_case("pass", setup=daemon), 0, 20)
-    assert len(marked()) == 5
+    assert eventually(lambda: len(marked()) == 5)
     session.close()
     # The other's daemon stays: its case may need it.
     assert eventually(lambda: len(marked()) == 3)
@@ -311,7 +311,7 @@ def test_children_die_with_a_killed_worker(start_worker, python_case, marked, ev
     for session in sessions:
         session.prepare(python_case("x = 1", setup=GRANDCHILD.format(how="")), 0, 20)
     sessions[0].pause()
-    assert len(marked()) == 5
+    assert eventually(lambda: len(marked()) == 5)
     os.kill(worker.pid, signal.SIGKILL)
     assert eventually(lambda: not any(alive(session.pid) for session in sessions))
     with pytest.raises(WorkerError):
