@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opbench.define.captured.call import Call, Capture, Special, Step, TensorSpec
@@ -164,6 +164,8 @@ JSON = st.recursive(
 )
 
 
+@example(key="args", value=[{"dtype": []}])
+@example(key="args", value=[{"layout": {}}])
 @given(key=st.sampled_from([*ADD, "kwargs", "out", "at", "seconds", "modules"]), value=JSON)
 @settings(max_examples=300, deadline=None)
 def test_whatever_stands_in_a_line_ends_in_a_capture_or_in_one_line_of_advice(key, value):

@@ -231,16 +231,21 @@ def argument(value: Any, depth: int = 0) -> Any:
     raise Wrong(f"an argument has the unknown keys {', '.join(map(str, value))[:80]}")
 
 
+def names(kind: str, value: str) -> bool:
+    """Whether this is the name of such a thing."""
+    if kind in ("device", "generator"):
+        return DEVICE.fullmatch(value) is not None
+    known = {
+        "dtype": ITEM_SIZE,
+        "layout": LAYOUTS,
+        "memory_format": MEMORY_FORMATS,
+        "float": ("inf", "-inf", "nan"),
+    }
+    return value in known.get(kind, ())
+
+
 def special(kind: str, value: Any) -> Special:
-    if kind == "dtype" and value in ITEM_SIZE:
-        return Special(kind, value)
-    if kind in ("device", "generator") and isinstance(value, str) and DEVICE.fullmatch(value):
-        return Special(kind, value)
-    if kind == "layout" and value in LAYOUTS:
-        return Special(kind, value)
-    if kind == "memory_format" and value in MEMORY_FORMATS:
-        return Special(kind, value)
-    if kind == "float" and value in ("inf", "-inf", "nan"):
+    if isinstance(value, str) and names(kind, value):
         return Special(kind, value)
     if kind == "complex" and isinstance(value, list) and len(value) == 2:
         return Special(kind, (number(value[0], kind), number(value[1], kind)))
