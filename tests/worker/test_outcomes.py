@@ -365,3 +365,14 @@ def test_a_second_prepare_runs_the_setup_anew_with_its_seed(worker, python_case)
     for seed in (0, 7):
         session.prepare(case, seed, 20)
         session.block("time", 3, 20)
+
+
+def test_a_convolution_leaves_no_file_of_its_own_behind(worker, python_case, tmp_path):
+    seen = tmp_path / "pid"
+    case = python_case(
+        "import os, torch\n"
+        "torch.nn.Conv2d(8, 8, 3)(torch.zeros(1, 8, 16, 16))\n"
+        f"open({str(seen)!r}, 'w').write(str(os.getpid()))"
+    )
+    measured(worker, case)
+    assert not Path(f"/tmp/perf-{seen.read_text()}.map").exists()

@@ -1,18 +1,14 @@
-"""The report on layers: factors by layer, mode and batch size, for the terminal and as Markdown.
-
-A report is a list of titled tables of text; how they are drawn is decided last, so the terminal
-and Markdown say the same.
-"""
+"""The report on layers: factors by layer, mode and batch size, for the terminal and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.factors import BASELINE, COUNTERPART, MAX_MEMORY, Factor, Row, metrics_of
 from opbench.analyse.factors_published import TIME, Published
-from opbench.report.export_md import cell
+from opbench.report import titled_tables
+from opbench.report.titled_tables import Table
 from opbench.report.units import MISSING, format_interval, format_percent
 
 if TYPE_CHECKING:
@@ -27,16 +23,6 @@ TITLES = {
 }
 #: Our times that mean what a published time means: how long somebody waited for a step.
 WAITED = ("time", "host_time", "time_torch", "time_python", "time_cuda")
-
-
-@dataclass
-class Table:
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-    #: Columns of words; the others are numbers, to the right.
-    words: int = 2
-    notes: list[str] = field(default_factory=list)
 
 
 def tables(rows: Sequence[Row], against: Published | None = None) -> list[Table]:
@@ -125,22 +111,7 @@ def refusals(rows: Iterable[Row]) -> list[str]:
 
 
 def to_terminal(rows: Sequence[Row], console: Console, against: Published | None = None) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    for table in tables(rows, against):
-        console.print(Text(table.title, style="bold"))
-        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-        for index, name in enumerate(table.header):
-            grid.add_column(name, justify="left" if index < table.words else "right", no_wrap=True)
-        for row in table.rows:
-            grid.add_row(*map(Text, row))
-        console.print(grid)
-        for note in table.notes:
-            console.print(Text(note, style="dim"))
-    for line in refusals(rows):
-        console.print(Text(line, style="dim"))
+    titled_tables.to_terminal(tables(rows, against), refusals(rows), console)
 
 
 def to_markdown(
@@ -149,15 +120,6 @@ def to_markdown(
     against: Published | None = None,
     environment: Sequence[str] = (),
 ) -> None:
-    stream.write("# Layers: what per-sample gradients cost\n")
-    if environment:
-        stream.write("\n" + "\n".join(f"- {cell(line)}" for line in environment) + "\n")
-    for table in tables(rows, against):
-        stream.write(f"\n## {table.title[0].upper()}{table.title[1:]}\n\n")
-        rule = [":--" if i < table.words else "--:" for i in range(len(table.header))]
-        for line in (table.header, rule, *table.rows):
-            stream.write(f"| {' | '.join(cell(text) for text in line)} |\n")
-        stream.writelines(f"\n{cell(note)}\n" for note in table.notes)
-    if lines := refusals(rows):
-        stream.write("\n## What did not come out\n\n")
-        stream.writelines(f"- {cell(line)}\n" for line in lines)
+    title = "Layers: what per-sample gradients cost"
+    found = tables(rows, against)
+    titled_tables.to_markdown(title, found, refusals(rows), stream, environment)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.fusion import Gain, gains
 from opbench.analyse.operators import OperatorRow, counts
-from opbench.report.export_md import cell
-from opbench.report.layers import Table
+from opbench.report import titled_tables
+from opbench.report.titled_tables import Table
 from opbench.report.units import MISSING, format_interval, format_percent, format_value
 
 if TYPE_CHECKING:
@@ -179,36 +179,10 @@ def refusals(rows: Sequence[OperatorRow]) -> list[str]:
 
 
 def to_terminal(rows: Sequence[OperatorRow], console: Console) -> None:
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    for table in tables(rows):
-        console.print(Text(table.title, style="bold"))
-        grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-        for index, name in enumerate(table.header):
-            grid.add_column(name, justify="left" if index < table.words else "right")
-        for line in table.rows:
-            grid.add_row(*map(Text, line))
-        console.print(grid)
-        for note in table.notes:
-            console.print(Text(note, style="dim"))
-    for reason in refusals(rows):
-        console.print(Text(reason, style="dim"))
+    titled_tables.to_terminal(tables(rows), refusals(rows), console, wrap=True)
 
 
 def to_markdown(
     rows: Sequence[OperatorRow], stream: TextIO, environment: Sequence[str] = ()
 ) -> None:
-    stream.write("# Operators\n")
-    if environment:
-        stream.write("\n" + "\n".join(f"- {cell(line)}" for line in environment) + "\n")
-    for table in tables(rows):
-        stream.write(f"\n## {table.title[0].upper()}{table.title[1:]}\n\n")
-        rule = [":--" if i < table.words else "--:" for i in range(len(table.header))]
-        for line in (table.header, rule, *table.rows):
-            stream.write(f"| {' | '.join(cell(text) for text in line)} |\n")
-        stream.writelines(f"\n{cell(note)}\n" for note in table.notes)
-    if lines := refusals(rows):
-        stream.write("\n## What did not come out\n\n")
-        stream.writelines(f"- {cell(line)}\n" for line in lines)
+    titled_tables.to_markdown("Operators", tables(rows), refusals(rows), stream, environment)

@@ -28,6 +28,9 @@ MISSING = re.compile(
     r"|(?:OSError|ImportError): (?P<library>\S+\.so[.\d]*): cannot open shared object file"
 )
 
+#: Unless the user asks for it: on Arm, oneDNN writes a /tmp/perf-PID.map for every child otherwise.
+TIDY = {"ONEDNN_JIT_PROFILE": "0"}
+
 #: A child whose channel has closed is at its end; one that is not by then only closed its files.
 DYING_SECONDS = 2.0
 
@@ -76,7 +79,7 @@ class Worker:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = protocol.control_pair()
         self._control = ours
-        environment = {**os.environ, **(env or {})}
+        environment = {**TIDY, **os.environ, **(env or {})}
         self._process = subprocess.Popen(
             [*prefix, python, str(MAIN), str(theirs.fileno())],
             pass_fds=[theirs.fileno()],

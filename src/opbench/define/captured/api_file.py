@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from opbench.define.captured.checks import LARGEST, Wrong, loaded
 from opbench.define.definition import DefineError
 
 VERSION = 1
@@ -26,15 +27,10 @@ DEVICE = re.compile(r"[a-z]+(:\d+)?", re.ASCII)
 
 LONGEST_LINE = 1 << 22
 MOST_DIMENSIONS = 64
-LARGEST = 1 << 62
 
 
 class BadApiCapture(DefineError):
     """A file that is no such capture, or a broken one."""
-
-
-class Wrong(Exception):
-    """What is wrong with one line, before its number is known."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ def parse(lines: Iterable[str], where: str = "capture") -> list[ApiCall]:
         if not line.strip():
             continue
         try:
-            content = loaded(line)
+            content = loaded(line, LONGEST_LINE)
             if header is None:
                 header = checked_header(content)
             else:
@@ -106,24 +102,6 @@ def parse(lines: Iterable[str], where: str = "capture") -> list[ApiCall]:
             f"{where} holds no call; was anything run between its start and its end?"
         )
     return calls
-
-
-def loaded(line: str) -> dict[str, Any]:
-    if len(line) > LONGEST_LINE:
-        raise Wrong(f"longer than {LONGEST_LINE >> 20} MiB")
-    try:
-        content = json.loads(line, parse_constant=_no_constant)
-    except RecursionError:
-        raise Wrong("nested too deeply") from None
-    except ValueError as error:
-        raise Wrong(f"not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise Wrong("a line is a JSON object")
-    return content
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a JSON number")
 
 
 def checked_header(content: dict[str, Any]) -> dict[str, Any]:

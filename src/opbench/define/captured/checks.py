@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -15,6 +16,25 @@ LARGEST = 1 << 62
 
 class Wrong(Exception):
     """What is wrong with one line, before the line's number is known."""
+
+
+def loaded(line: str, longest: int) -> dict[str, Any]:
+    """The JSON object that a line is."""
+    if len(line) > longest:
+        raise Wrong(f"longer than {longest >> 20} MiB")
+    try:
+        content = json.loads(line, parse_constant=no_constant)
+    except RecursionError:
+        raise Wrong("nested too deeply") from None
+    except ValueError as error:
+        raise Wrong(f"not JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise Wrong("a line is a JSON object")
+    return content
+
+
+def no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def whole(value: Any, what: str, least: int | None = 0) -> int:

@@ -25,6 +25,7 @@ from opbench.define.captured.checks import (
     LARGEST,
     NAME,
     Wrong,
+    loaded,
     mapping,
     names_of,
     number,
@@ -90,7 +91,7 @@ def parse(lines: Iterable[str], name: str = "capture", where: str = "capture") -
         if not line.strip():
             continue
         try:
-            content = loaded(line)
+            content = loaded(line, LONGEST_LINE)
             if header is None:
                 header = checked_header(content)
             elif "operator" in content:
@@ -114,24 +115,6 @@ def parse(lines: Iterable[str], name: str = "capture", where: str = "capture") -
     if not calls:
         raise BadCapture(f"{where} holds no call; was anything run between its start and its end?")
     return Capture(tuple(calls), header, tuple(order), skipped, name)
-
-
-def loaded(line: str) -> dict[str, Any]:
-    if len(line) > LONGEST_LINE:
-        raise Wrong(f"longer than {LONGEST_LINE >> 20} MiB")
-    try:
-        content = json.loads(line, parse_constant=no_constant)
-    except RecursionError:
-        raise Wrong("nested too deeply") from None
-    except ValueError as error:
-        raise Wrong(f"not JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise Wrong("a line is a JSON object")
-    return content
-
-
-def no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is not a JSON number")
 
 
 def checked_header(content: dict[str, Any]) -> dict[str, Any]:
