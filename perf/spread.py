@@ -76,7 +76,8 @@ def opbench() -> dict[str, float]:
         export = [program, "export", "-f", "json", "-o", str(out), "--store", store]
         subprocess.run(export, check=True, capture_output=True)
         page = json.loads(out.read_text())
-    return {entry["case"].split("/")[1]: entry["estimate"] for entry in page["results"]}
+    names = {key: case["name"] for key, case in page["cases"].items()}
+    return {names[entry["case"]]: entry["estimate"] for entry in page["results"]}
 
 
 def in_fresh_process(source: str) -> dict[str, float]:

@@ -119,6 +119,13 @@ def test_a_single_case_takes_its_turns_over_all_its_starts(group, python_case):
     assert detail_of(member, sampled)["starts"] == 3
 
 
+def test_a_long_set_up_does_not_leave_a_case_with_a_single_block(group, python_case):
+    case = replace(python_case("sum(range(99))"), setup="import time\ntime.sleep(0.4)")
+    (member,) = group([case], replace(QUICK, max_time=0.3, precision=1e-9)).sample()
+    assert member.stopped == "time"
+    assert len(member.samples()) == QUICK.min_rounds
+
+
 def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python_case, tmp_path):
     log = tmp_path / "seeds"
     case = python_case("x = 1", setup=f"open({str(log)!r}, 'a').write(f'{{seed}} ')", seed=5)
