@@ -30,8 +30,9 @@ WITHIN_SHARE = 0.2
 #: Nor further than this share of what starts scatter: it would add 8 % to the interval.
 WITHIN_BETWEEN = 0.4
 
-#: The least number of rounds is finished beyond the time of a case when that adds no more than this.
-FINISH_SHARE = 0.1
+#: The least number of rounds is finished beyond the time of a case when that adds no more than this
+#: share of what setting up has cost.
+FINISH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -277,8 +278,11 @@ class Group:
             rounds += 1
             for member in active:
                 if member.ended is None:
-                    each = (member.spent - before[id(member)]) / rounds
-                    self._consider(member, policy, rounds, share, each)
+                    set_up = before[id(member)]
+                    each = (member.spent - set_up) / rounds
+                    missing = policy.min_rounds - rounds
+                    nearly_free = missing * each <= set_up * FINISH_SHARE
+                    self._consider(member, policy, rounds, share, nearly_free)
 
     def block(self, member: Member, lane: Lane, n: int | None = None) -> None:
         self.order += 1
@@ -290,13 +294,12 @@ class Group:
             self._end(member, ended)
 
     def _consider(
-        self, member: Member, policy: Adaptive, rounds: int, share: float, each: float
+        self, member: Member, policy: Adaptive, rounds: int, share: float, nearly_free: bool
     ) -> None:
         late = member.spent >= self.max_time * share
-        missing = policy.min_rounds - rounds
         # Where setting up took the time (a GPU's context, a compiler), a few more blocks are
         # nearly free, and one block alone says nothing.
-        if missing > 0 and (not late or missing * each <= self.max_time * FINISH_SHARE):
+        if rounds < policy.min_rounds and (not late or nearly_free):
             return
         now = member.estimate(self.layout)
         if now is None:
