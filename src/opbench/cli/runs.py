@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
+
+if TYPE_CHECKING:
+    from opbench.store.records import RunRecord
 
 
 def runs(
@@ -11,12 +16,8 @@ def runs(
     ),
     limit: int = typer.Option(20, "-n", min=1, help="How many, newest first."),
 ) -> None:
-    """List the stored runs, newest first."""
-    from datetime import datetime
-
-    from rich import box
+    """List the stored runs, newest first: how each ended, and the command that made it."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from opbench.store import Store
@@ -24,21 +25,26 @@ def runs(
     with Store.open(store, create=False) as opened:
         records = opened.runs(limit)
         tally = opened.tally()
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("run", "name", "begun", "status", "results", "commit", "command"):
-        grid.add_column(column, overflow="fold")
+    console = Console(highlight=False)
+    if not records:
+        console.print("No runs yet: opbench run")
+    name = max((len(record.name) for record in records), default=0)
     for record in records:
-        counts = tally.get(record.id, {})
-        text = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-        begun = datetime.fromtimestamp(record.created).strftime("%Y-%m-%d %H:%M")
-        cells = (
-            record.id,
-            record.name,
-            begun,
-            record.status,
-            text,
-            record.commit[:10],
-            record.command,
-        )
-        grid.add_row(*(Text(cell) for cell in cells))
-    Console(highlight=False).print(grid if records else "No runs yet: opbench run")
+        line = Text(f"{record.id:<20}  ", style="bold")
+        line.append(facts(record, tally.get(record.id, {}), name), style="not bold")
+        # A long command is cut at the edge of a terminal; a pipe has no edge.
+        command = Text(f"    {record.command}", style="dim")
+        if console.is_terminal:
+            command.truncate(console.width, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+        console.print(command, soft_wrap=True)
+
+
+def facts(record: RunRecord, counts: dict[str, int], name: int) -> str:
+    from datetime import datetime
+
+    begun = datetime.fromtimestamp(record.created).strftime("%Y-%m-%d %H:%M")
+    found = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    ended = f"{record.status}: {found}" if found else record.status
+    columns = [begun, f"{record.commit[:8]:<8}", f"{record.name:<{name}}", ended]
+    return "  ".join(column for column in columns if column)

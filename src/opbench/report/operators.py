@@ -53,19 +53,21 @@ def outcomes(rows: Sequence[OperatorRow]) -> Table:
 
 def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
     """Operators down, frameworks across; the fastest of each is marked."""
-    names = list(dict.fromkeys(row.framework for row in rows))
+    # A framework that can tell nothing here (JAX has no device time) would be a column of dashes.
+    names = list(dict.fromkeys(row.framework for row in rows if row.outcome != "unsupported"))
     grid: dict[tuple[str, ...], dict[str, OperatorRow]] = {}
     for row in rows:
         grid.setdefault(row.place, {})[row.framework] = row
     lines = []
     for found in grid.values():
         one = next(iter(found.values()))
-        best = min((r.estimate for r in found.values() if r.ok and r.estimate), default=None)
+        times = [r.estimate for r in found.values() if r.ok and r.estimate]
+        best = min(times) if len(times) > 1 else None
         cells = []
         for name in names:
             there = found.get(name)
             text = time_text(there)
-            fastest = there is not None and there.ok and there.estimate == best and len(found) > 1
+            fastest = there is not None and there.ok and there.estimate == best
             cells.append(f"{text} *" if fastest else text)
         lines.append([one.category, title(one), *cells])
     note = "* the fastest. A view costs nothing where a framework makes views; others copy."
@@ -99,7 +101,11 @@ def sizes(rows: Sequence[OperatorRow]) -> Table:
         key = (row.operator, row.framework, row.stage.replace("_", " and "), row.dtype)
         note = f" ({row.scaled})" if row.scaled else ""
         grid.setdefault(key, {})[row.size] = time_text(row, short=True) + note
-    lines = [[*key, *(cells.get(size, MISSING) for size in there)] for key, cells in grid.items()]
+    lines = [
+        [*key, *(cells.get(size, MISSING) for size in there)]
+        for key, cells in grid.items()
+        if len(cells) > 1
+    ]
     return Table(
         "time by size class",
         ["operator", "framework", "stage", "dtype", *there],

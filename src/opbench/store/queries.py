@@ -19,13 +19,15 @@ from opbench.store.tables import cases, results, runs, samples
 def read_results(
     connection: Connection, wanted: Sequence[ColumnElement[bool]], with_samples: bool
 ) -> list[StoredResult]:
-    """Oldest run first, in a run by arrival."""
+    """Oldest run first, in a run by time: numbers are a store's own, and a copy has others."""
     query: Select[Any] = select(results).join(runs, runs.c.id == results.c.run_id)
     if with_samples:
         query = query.add_columns(samples.c.payload).outerjoin(
             samples, samples.c.result_id == results.c.id
         )
-    query = query.where(*wanted).order_by(runs.c.created, runs.c.id, results.c.id)
+    query = query.where(*wanted).order_by(
+        runs.c.created, runs.c.id, results.c.created, results.c.id
+    )
     # Each case once, not once per result: its source is the largest thing in a row.
     by_hash = read_cases(
         connection, cases.c.hash.in_(select(results.c.case_hash).where(*wanted).distinct())
