@@ -29,6 +29,12 @@ ROW = OperatorRow(
 )  # fmt: skip
 
 
+def markdown(found) -> str:
+    stream = io.StringIO()
+    text.to_markdown(found, stream)
+    return stream.getvalue()
+
+
 def fused(form, seconds, **more):
     made = replace(ROW, operator="conv_relu", category="fused", form=form, estimate=seconds)
     return replace(made, low=seconds * 0.97, high=seconds * 1.03, **more)
@@ -73,19 +79,43 @@ def test_nothing_overwrites_anything():
 def test_the_fastest_framework_is_marked_and_outcomes_are_counted():
     slower = replace(ROW, framework="jax", estimate=2.0, low=1.9, high=2.1)
     none = replace(ROW, framework="mxnet", outcome="unsupported", reason="no add", estimate=None)
-    stream = io.StringIO()
-    text.to_markdown([ROW, slower, none], stream)
-    told = stream.getvalue()
+    other = replace(ROW, operator="exp", category="unary", framework="mxnet")
+    told = markdown([ROW, slower, none, other])
+    assert "| unary | exp | – | – | 1.00 s ± 10 % |" in told  # nothing to be faster than
     assert "| binary | add | 1.00 s ± 10 % * | 2.00 s ± 5.0 % | – |" in told
-    assert "| mxnet | 0 | 1 | 0 |" in told
+    assert "| mxnet | 1 | 1 | 0 |" in told
     assert "- mxnet: unsupported: no add (add)" in told
     assert counts([ROW, none]) == {"torch": {"ok": 1}, "mxnet": {"unsupported": 1}}
 
 
+def test_a_framework_without_a_metric_gets_no_column_of_dashes():
+    host = [replace(ROW, metric="host_time", framework=name) for name in ("torch", "jax")]
+    device = replace(ROW, metric="device_time", estimate=0.5)
+    silent = replace(device, framework="jax", outcome="unsupported", estimate=None)
+    told = markdown([*host, device, silent])
+    assert "host time\n\n| category | operator | torch | jax |" in told
+    assert "device time\n\n| category | operator | torch |\n" in told
+
+
+def test_size_classes_stand_side_by_side_where_there_are_several_each_metric_apart():
+    sizes = [
+        replace(ROW, size=size, metric=metric, estimate=seconds)
+        for size, scale in (("small", 1.0), ("typical", 10.0))
+        for metric, seconds in (("host_time", 2 * scale), ("device_time", scale))
+    ]
+    (table,) = [
+        table
+        for table in text.tables([*sizes, replace(ROW, operator="exp", metric="host_time")])
+        if table.title == "time by size class"
+    ]
+    assert table.rows == [
+        ["add", "torch", "forward, host time", "float32", "2.00 s", "20.0 s"],
+        ["add", "torch", "forward, device time", "float32", "1.00 s", "10.0 s"],
+    ]
+
+
 def test_names_cannot_break_the_page():
-    stream = io.StringIO()
-    text.to_markdown([replace(ROW, inputs="a|b\nc")], stream)
-    assert "a\\|b c" in stream.getvalue()
+    assert "a\\|b c" in markdown([replace(ROW, inputs="a|b\nc")])
 
 
 def test_the_coverage_table_of_the_documentation_is_current():

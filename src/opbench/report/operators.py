@@ -98,7 +98,9 @@ def sizes(rows: Sequence[OperatorRow]) -> Table:
         return Table("", [], [])
     grid: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
-        key = (row.operator, row.framework, row.stage.replace("_", " and "), row.dtype)
+        if row.outcome == "unsupported":
+            continue
+        key = (row.operator, row.framework, stage_text(row), row.dtype)
         note = f" ({row.scaled})" if row.scaled else ""
         grid.setdefault(key, {})[row.size] = time_text(row, short=True) + note
     lines = [
