@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.stats.contention import BlockNoise, contended
+from opbench.result import Sample
+from opbench.stats.contention import BlockNoise, contended, disturbed
 
 
 def block(waited: float = 0.0, switches: int = 0, wall: int = 2_000_000) -> BlockNoise:
@@ -32,6 +33,23 @@ def test_a_case_that_always_sleeps_is_compared_with_itself():
     sleeping = [block(waited=0.9, switches=1)] * 10
     assert not any(contended(sleeping))
     assert contended([*sleeping, block(waited=0.99, switches=1)])[-1]
+
+
+def sample(waited: float, switches: int, contended: bool = False) -> Sample:
+    wall = 2_000_000
+    return Sample(
+        1.0, wall_ns=wall, cpu_ns=round(wall * (1 - waited)), switches=switches, contended=contended
+    )
+
+
+def test_a_machine_that_is_busy_all_the_time_is_seen_although_no_block_is_calm():
+    crowd = [sample(0.6, 2)] * 10
+    assert not any(contended([BlockNoise(s.wall_ns, s.cpu_ns, s.switches) for s in crowd]))
+    assert disturbed(crowd) == 1.0
+    assert disturbed([sample(0.9, 0)] * 10) == 0.0  # it sleeps by itself
+    assert disturbed([sample(0.1, 1)] * 10) == 0.0
+    assert disturbed([sample(0.0, 0)] * 3 + [sample(0.1, 1, contended=True)]) == 0.25
+    assert disturbed([]) == 0.0
 
 
 def test_many_threads_use_more_cpu_than_wall_time():

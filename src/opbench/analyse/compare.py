@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from opbench.analyse.matching import Pair, match
 from opbench.case import Case
 from opbench.result import Result, calm
+from opbench.stats.contention import disturbed
 from opbench.stats.estimate import LAYOUT
 from opbench.stats.nodes import over_nodes
 from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
@@ -105,8 +106,8 @@ def compare_pairs(
     rows: list[Row] = []
     questions: list[tuple[int, Question]] = []
     for (title, metric), sides in _by_row(pairs):
-        row, question = _row(title, metric, *sides[0]) if len(sides) == 1 else _over_nodes(
-            title, metric, sides
+        row, question = (
+            _row(title, metric, *sides[0]) if len(sides) == 1 else _over_nodes(title, metric, sides)
         )
         if question is not None:
             questions.append((len(rows), question))
@@ -209,7 +210,7 @@ def _question(found: Ratio, base: Result, new: Result) -> Question:
     obstacle = ""
     if found.design == "separate":
         for side, result in (("base", base), ("new", new)):
-            share = sum(s.contended for s in result.samples) / max(1, len(result.samples))
+            share = disturbed(result.samples)
             if share > DISTURBED:
                 obstacle = f"{share:.0%} of the {side} blocks were disturbed by other programs"
     return Question(found.value, found.low, found.high, found.p_value, obstacle)

@@ -12,6 +12,7 @@ from opbench.result import Metric, Result, Sample
 from opbench.run.policy import Adaptive, Policy
 from opbench.run.sampling import Group, Member, detail_of, estimate_of
 from opbench.run.session import SessionEnded
+from opbench.stats.contention import disturbed
 from opbench.stats.estimate import LAYOUT
 
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
@@ -79,12 +80,12 @@ def _reservations(
     result: Result, starts: int, samples: tuple[Sample, ...], detail: dict, policy: Policy
 ) -> list[tuple[str, str]]:
     found = []
-    disturbed = sum(sample.contended for sample in samples) / len(samples)
-    if disturbed > CONTENDED_SHARE:
+    share = disturbed(samples)
+    if share > CONTENDED_SHARE:
         found.append(
             (
                 "contended",
-                f"{disturbed:.0%} of the blocks were disturbed by other programs; "
+                f"{share:.0%} of the blocks were disturbed by other programs; "
                 "close them, or measure at a quieter time",
             )
         )

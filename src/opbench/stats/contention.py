@@ -3,18 +3,25 @@
 A disturbed block waits: its wall time exceeds its CPU time by more than is usual for the case
 (a case that sleeps or waits for a device does so in every block), and the scheduler says that it
 was pushed aside. The comparison is with the calmest blocks of the same session, never with a
-constant.
+constant. Where other programs were there all the time no block is calm: then a share of all blocks
+that waited long and were pushed aside says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 #: A block is disturbed when it waited this much more, as a share of its wall time, than the calm
 #: blocks of its session. 5 % is far above clock granularity in a 2 ms block, and below anything
 #: that would be worth reporting as a regression.
 EXTRA_WAIT = 0.05
+
+
+#: Of its wall time: what a block waits that shares its core with another program. A case that waits
+#: by itself is not pushed aside while it does.
+CROWDED_WAIT = 0.2
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,29 @@ def contended(blocks: Sequence[BlockNoise]) -> list[bool]:
         wait > calm + EXTRA_WAIT and block.switches > 0
         for wait, block in zip(waits, blocks, strict=True)
     ]
+
+
+class Counted(Protocol):
+    """A sample, as far as this rule looks at it."""
+
+    @property
+    def wall_ns(self) -> int: ...
+    @property
+    def cpu_ns(self) -> int: ...
+    @property
+    def switches(self) -> int: ...
+    @property
+    def contended(self) -> bool: ...
+
+
+def disturbed(samples: Sequence[Counted]) -> float:
+    """Share of a result's samples that other programs disturbed, now and then or all the time."""
+    marked = [sample.contended for sample in samples]
+    pushed = [
+        s.switches > 0 and _waited(BlockNoise(s.wall_ns, s.cpu_ns, s.switches)) > CROWDED_WAIT
+        for s in samples
+    ]
+    return max(sum(marked), sum(pushed)) / max(1, len(samples))
 
 
 def _waited(block: BlockNoise) -> float:
