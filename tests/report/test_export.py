@@ -66,6 +66,7 @@ RESULTS = [
             Warning("few", "only 3 samples; raise --budget"),
         ),
         environment="torch-2.4",
+        node="rack-2",
     ),
     stored(0, case("broken"), outcome="failed", reason="ValueError: a, b |\nand c"),
     stored(0, case("crashing"), outcome="crashed", reason="SIGSEGV"),

@@ -6,7 +6,7 @@
      "cases":   {"<hash>": {"id", … every field of a case, its source included}},
      "results": [{"run", "case" (its hash), "metric", "unit", "outcome", "reason", "estimate",
                   "low", "high", "n_samples", "warnings": [{"code", "text"}], "detail",
-                  "environment", "fingerprint", "policy", "group", "created",
+                  "environment", "fingerprint", "node", "policy", "group", "created",
                   "samples": {"value": […], "start": […], …}}]}
 
 Samples are columns of equal length; a column that is absent holds the default of `Sample`
@@ -74,6 +74,7 @@ def result_record(stored: StoredResult) -> dict[str, Any]:
         "detail": result.detail,
         "environment": result.environment,
         "fingerprint": result.fingerprint,
+        "node": result.node,
         "policy": result.policy,
         "group": result.group,
         "created": result.created,

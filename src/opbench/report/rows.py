@@ -27,6 +27,7 @@ FACTS = (
     "n_samples",
     "environment",
     "fingerprint",
+    "node",
     "created",
     "warnings",
 )
@@ -77,6 +78,7 @@ def rows(
             "n_samples": stored.n_samples or len(result.samples),
             "environment": result.environment,
             "fingerprint": result.fingerprint,
+            "node": result.node,
             "created": result.created,
             "warnings": "; ".join(f"{warning.code}: {warning.text}" for warning in result.warnings),
         }
