@@ -75,6 +75,20 @@ def test_they_agree_with_the_history_of_each_case(filled):
     assert "case" in [difference.kind for difference in track.steps[0].differences]
 
 
+def test_nodes_of_a_fleet_have_histories_of_their_own(tmp_path):
+    fleet = {**machine(), "fleet": {"one": {"cpu": "EPYC"}, "two": {"cpu": "Xeon"}}}
+    with nights_in(tmp_path / "r.db") as nights:
+        for number in range(4):
+            run = nights.add(1e-5 * scatter(number), case=FLAT, on=fleet, node="one")
+            nights.add_to(run, 3e-5 * scatter(number), FLAT, node="two")
+    with Store.open(tmp_path / "r.db", create=False) as store:
+        found = histories(store, store.runs()[0].id).tracks
+        alone = history(store, FLAT.id).series
+    assert {track.kind[:2] for track in found} == {("one", "EPYC"), ("two", "Xeon")}
+    assert {(s.machine, s.hardware) for s in alone} == {("one", "EPYC"), ("two", "Xeon")}
+    assert all(len(track.points) == 4 and not track.steps for track in found)
+
+
 def test_only_the_latest_runs_when_asked(filled):
     with Store.open(filled, create=False) as store:
         found = store.histories(store.runs()[1], last=5)

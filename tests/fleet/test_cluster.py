@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from opbench.result import Result
 from opbench.run.fleet.options import Fleet
 from opbench.run.listener import FleetState, Listener
 from opbench.run.plan import Baseline, groups
-from opbench.run.policy import Fixed
+from opbench.run.policy import Adaptive, Fixed
 from opbench.run.recording import Finished, Recording
 from opbench.run.runner import Request
 from opbench.store import Store
@@ -283,6 +284,62 @@ def test_counts_follow_times_and_a_requirement_chooses_the_node(connected, clust
         assert {result.node for _, result in finished.results} == {"labelled"}
     finally:
         cluster.remove("labelled")
+
+
+class MostAtOnce(Listener):
+    def __init__(self) -> None:
+        self.running = 0
+
+    def fleet(self, state: FleetState) -> None:
+        self.running = max(self.running, state.running)
+
+
+@pytest.mark.parametrize(("slots", "at_once"), [("cpu=1", 1), ("cpu=2", 2)])
+def test_a_node_measures_as_many_groups_at_a_time_as_it_has_slots(
+    connected, cluster, tmp_path, slots, at_once
+):
+    cluster.add("wide", cpus=2, labels={"width": "two"})
+    try:
+        seen = MostAtOnce()
+        fleet = Fleet.of("ray", slots=slots, require=["width=two"])
+        _, stored = measure(cases(6, 0.2), tmp_path / "r.db", fleet, seen)
+    finally:
+        cluster.remove("wide")
+    assert seen.running == at_once
+    assert len(stored) == 6
+    assert {(result.outcome, result.node) for _, result in stored} == {("ok", "wide")}
+
+
+def test_cases_of_a_gpu_go_to_the_node_that_has_one_and_see_only_that(connected, cluster, tmp_path):
+    """Ray believes what a node says of its GPUs, so none is needed to see who is sent where."""
+    cluster.add("with-gpu", num_gpus=2)
+    try:
+        look = "assert os.environ['CUDA_VISIBLE_DEVICES'] in ('0', '1'), os.environ"
+        on_gpu = [
+            Case("fleet", f"g{n}", "call", f"{look}\ntime.sleep(0.2)", globals="import os, time",
+                 device="cuda")
+            for n in range(6)
+        ]  # fmt: skip
+        seen = MostAtOnce()
+        _, stored = measure(on_gpu, tmp_path / "r.db", Fleet("ray"), seen)
+    finally:
+        cluster.remove("with-gpu")
+    assert [result.reason for _, result in stored] == [""] * 6
+    assert {result.node for _, result in stored} == {"with-gpu"}
+    assert seen.running == 2, "one group per GPU"
+
+
+def test_a_budget_is_for_the_whole_fleet(connected, tmp_path):
+    made = cases(8, 0.01)
+    request = Request(
+        tuple(groups(made)), Adaptive(precision=1e-6, max_time=60), budget=6.0, fleet=Fleet("ray")
+    )
+    recording = Recording.begun(tmp_path / "r.db", True, {}, "opbench run")
+    began = time.monotonic()
+    finished = recording.measure(request, Listener())
+    assert {result.outcome for _, result in finished.results} == {"ok"}
+    assert len(finished.results) == 8
+    assert time.monotonic() - began < 40, "eight cases would have taken eight minutes"
 
 
 # -- wrong requests -------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opbench.analyse.history import hardware_of
+from opbench.analyse.history import hardware_of, machine_name, measured_on
 from opbench.analyse.points import Difference, HistoryPoint, differences, part
 from opbench.stats.changepoints import ChangePoint, Point, change_points
 from opbench.store import Store
@@ -67,7 +67,7 @@ def tracks_of(store: Store, run: str, case_id: str, metric: str) -> Histories:
 
 
 def _tracks(found: AllHistories, facts: dict[str, dict[str, Any]]) -> Iterator[Track]:
-    kinds = [(_machine(run), hardware_of(run.machine)) for run in found.runs]
+    kinds: dict[tuple[int, str], tuple[str, str]] = {}
     commits = {mark: _commit(each) for mark, each in facts.items()}
     for (case_id, metric), rows in found.rows.items():
         apart: dict[Kind, list[Narrow]] = {}
@@ -76,10 +76,18 @@ def _tracks(found: AllHistories, facts: dict[str, dict[str, Any]]) -> Iterator[T
             if commits.get(row.fingerprint):
                 base, at, _ = environment.partition("@")
                 environment = base if at else "current"
-            apart.setdefault((*kinds[row.run], environment), []).append(row)
-        for kind, points in apart.items():
+            kind = kinds.get((row.run, row.node))
+            if kind is None:
+                machine = found.runs[row.run].machine
+                kind = (
+                    machine_name(machine, row.node),
+                    hardware_of(measured_on(machine, row.node)),
+                )
+                kinds[row.run, row.node] = kind
+            apart.setdefault((*kind, environment), []).append(row)
+        for of_track, points in apart.items():
             if len(points) > 1:
-                yield _track(case_id, metric, kind, points, found.runs, facts)
+                yield _track(case_id, metric, of_track, points, found.runs, facts)
 
 
 def _track(
@@ -131,7 +139,7 @@ def _point(
         dirty=not own and bool(part(run.machine, "git").get("dirty")),
         environment=row.environment,
         fingerprint=row.fingerprint,
-        machine=_machine(run),
+        machine=machine_name(run.machine, row.node),
         version=run.version,
         case_hash=row.case_hash,
         outcome=row.outcome,
@@ -140,10 +148,6 @@ def _point(
         low=row.low,
         high=row.high,
     )
-
-
-def _machine(run: RunRecord) -> str:
-    return str(part(run.machine, "system").get("machine_id") or "")
 
 
 def _commit(facts: dict[str, Any]) -> str:

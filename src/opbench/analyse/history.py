@@ -87,7 +87,8 @@ def _series(stored: Sequence[StoredPoint], facts: dict[str, dict[str, Any]]) -> 
     for row in stored:
         interpreter = part(facts.get(row.fingerprint, {}), "interpreter")
         point = _point(row, interpreter)
-        key = (point.machine, hardware_of(_measured_on(row)), _environment(row, interpreter))
+        hardware = hardware_of(measured_on(row.machine, row.node))
+        key = (point.machine, hardware, _environment(row, interpreter))
         apart.setdefault(key, []).append(point)
     return [
         _analysed(*key, points, facts)
@@ -132,7 +133,7 @@ def _point(row: StoredPoint, interpreter: dict[str, Any]) -> HistoryPoint:
         dirty=not own and bool(part(row.machine, "git").get("dirty")),
         environment=row.environment,
         fingerprint=row.fingerprint,
-        machine=row.node or str(part(row.machine, "system").get("machine_id") or ""),
+        machine=machine_name(row.machine, row.node),
         version=row.version,
         case_hash=row.case_hash,
         outcome=row.outcome,
@@ -143,11 +144,15 @@ def _point(row: StoredPoint, interpreter: dict[str, Any]) -> HistoryPoint:
     )
 
 
-def _measured_on(row: StoredPoint) -> dict[str, Any]:
-    """The machine behind a point: that of the run, or the node of its fleet."""
-    if not row.node:
-        return row.machine
-    told = part(part(row.machine, "fleet"), row.node)
+def machine_name(machine: dict[str, Any], node: str) -> str:
+    return node or str(part(machine, "system").get("machine_id") or "")
+
+
+def measured_on(machine: dict[str, Any], node: str) -> dict[str, Any]:
+    """The machine behind a result: that of the run, or the node of its fleet."""
+    if not node:
+        return machine
+    told = part(part(machine, "fleet"), node)
     gpus = [{"name": name} for name in told.get("gpus") or ()]
     return {"cpu": {"model": told.get("cpu")}, "gpus": gpus}
 

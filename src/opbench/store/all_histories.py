@@ -28,6 +28,8 @@ class Narrow(NamedTuple):
     high: float | None
     environment: str
     fingerprint: str
+    #: Of a fleet; nothing for a run on one machine.
+    node: str
 
 
 @dataclass
@@ -64,6 +66,7 @@ def read_all(connection: Connection, run_id: str, last: int | None = None) -> Al
         type_coerce(results.c.high, Double),
         results.c.environment,
         results.c.fingerprint,
+        results.c.node,
     ).where(results.c.case_hash.in_(hashes))
     rows = found.rows
     for name, metric, case_hash, outcome, reason, estimate, low, high, *place in connection.execute(

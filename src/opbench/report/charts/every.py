@@ -98,9 +98,12 @@ def _histories(contents: Contents) -> dict[str, Any]:
         (track for track in contents.history.tracks if len(track.points) > 2),
         key=lambda track: (-len(track.steps), -len(track.points)),
     )
-    return {
-        f"history_{track.metric}_{track.case_id}_{track.kind[2]}": history(
-            track, contents.history.runs, units.get(track.metric, "")
-        )
-        for track in tracks[:HISTORIES]
-    }
+    machines = len({track.kind[0] for track in tracks})
+    found = {}
+    for track in tracks[:HISTORIES]:
+        machine, _, environment = track.kind
+        name = f"history_{track.metric}_{track.case_id}_{environment}"
+        if machines > 1:  # a case has one history on each
+            name += f"_{machine}"
+        found[name] = history(track, contents.history.runs, units.get(track.metric, ""))
+    return found

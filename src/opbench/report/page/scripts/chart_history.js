@@ -11,7 +11,13 @@ const historyChart = {
       this.pick.track = changes.length ? changes[0][0]
         : tracks.reduce((best, track, at) => (track[3] > tracks[best][3] ? at : best), 0);
     }
-    const name = ([row, metric]) => `${page.table.ids[row]}${page.table.metrics.length > 1 ? ` · ${metricName(page.table.metrics[metric])}` : ""}`;
+    // A case has one history on each machine: nodes of a fleet have names, others show theirs too.
+    const machines = new Set(page.table.history.kinds.map(([machine]) => machine)).size;
+    const name = ([row, metric, kind]) => [
+      page.table.ids[row],
+      ...(page.table.metrics.length > 1 ? [metricName(page.table.metrics[metric])] : []),
+      ...(machines > 1 ? [`on ${page.table.history.kinds[kind][0] || "an unnamed machine"}`] : []),
+    ].join(" · ");
     const changed = [...new Set(changes.map(([track]) => track))];
     const rest = tracks.map((_, at) => at).filter((at) => !changed.includes(at)).slice(0, 2000);
     return [["Case", [...changed.map((at) => [at, `${name(tracks[at])} (changed)`]), ...rest.map((at) => [at, name(tracks[at])])], "track"]];
