@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -35,12 +36,25 @@ def machine_line() -> str:
     )
 
 
+def commit() -> str:
+    """Of what was measured; figures outlive the code that they were taken of."""
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=PAGE.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return f" at commit {done.stdout.strip()}" if done.returncode == 0 else ""
+
+
 def write(name: str, title: str, command: str, body: str, page: Path = PAGE) -> None:
     """Replace the section `name`, or add it at the end."""
     text = page.read_text(encoding="utf-8") if page.exists() else INTRODUCTION
     when = datetime.now(timezone.utc).strftime("%Y-%m-%d")
     section = (
-        f"<!-- begin {name} -->\n## {title}\n\n`{command}`, {when}. {machine_line()}.\n\n"
+        f"<!-- begin {name} -->\n## {title}\n\n"
+        f"`{command}`{commit()}, {when}. {machine_line()}.\n\n"
         f"{body.strip()}\n<!-- end {name} -->\n"
     )
     pattern = re.compile(rf"<!-- begin {name} -->.*?<!-- end {name} -->\n", re.S)
