@@ -294,20 +294,18 @@ class MostAtOnce(Listener):
         self.running = max(self.running, state.running)
 
 
-@pytest.mark.parametrize(("slots", "at_once"), [("cpu=1", 1), ("cpu=2", 2)])
-def test_a_node_measures_as_many_groups_at_a_time_as_it_has_slots(
-    connected, cluster, tmp_path, slots, at_once
-):
+def test_a_node_measures_as_many_groups_at_a_time_as_it_has_slots(connected, cluster, tmp_path):
     cluster.add("wide", cpus=2, labels={"width": "two"})
     try:
-        seen = MostAtOnce()
-        fleet = Fleet.of("ray", slots=slots, require=["width=two"])
-        _, stored = measure(cases(6, 0.2), tmp_path / "r.db", fleet, seen)
+        for slots in (1, 2):
+            seen = MostAtOnce()
+            fleet = Fleet.of("ray", slots=f"cpu={slots}", require=["width=two"])
+            _, stored = measure(cases(6, 0.2), tmp_path / f"{slots}.db", fleet, seen)
+            assert seen.running == slots
+            assert len(stored) == 6
+            assert {(result.outcome, result.node) for _, result in stored} == {("ok", "wide")}
     finally:
         cluster.remove("wide")
-    assert seen.running == at_once
-    assert len(stored) == 6
-    assert {(result.outcome, result.node) for _, result in stored} == {("ok", "wide")}
 
 
 def test_cases_of_a_gpu_go_to_the_node_that_has_one_and_see_only_that(connected, cluster, tmp_path):
