@@ -14,9 +14,9 @@ from perf.small_cases import SETUP, STATEMENTS
 
 TITLE = "Comparison: a suite under false-discovery control"
 
-#: Two to three seconds per case: a suite is judged as a whole, so each case needs more certainty
-#: than it would alone.
-SETTINGS = Adaptive(precision=0.01, max_time=1.5)
+#: A suite is judged as a whole, so each case needs more certainty than it would alone: one in doubt
+#: gets up to six seconds, most need a fifth of that.
+SETTINGS = Adaptive(precision=0.015, max_time=3.0)
 EFFECT = 0.02
 
 

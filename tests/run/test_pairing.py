@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +11,20 @@ import pytest
 from opbench.case import Case
 from opbench.result import Sample
 from opbench.run.environments import Environment
-from opbench.run.pairing import LEAST_STARTS, STARTS, _affordable, _is_known
+from opbench.run.pairing import (
+    CLEAR,
+    HOPELESS,
+    LEAST_STARTS,
+    STARTS,
+    _affordable,
+    _consider,
+    in_doubt,
+    is_known,
+)
 from opbench.run.plan import Baseline, PlannedGroup, groups, work
+from opbench.run.policy import Adaptive
 from opbench.stats.estimate import LAYOUT
+from opbench.stats.ratio import Ratio, ratio
 
 HERE, THERE = Environment("here", "python"), Environment("there", "python")
 
@@ -85,14 +97,70 @@ def blocks(value: float, contended: bool = False) -> tuple[Sample, ...]:
     ids=["calm", "busy", "zero", "nothing", "few"],
 )
 def test_a_ratio_is_known_when_it_is_precise(base, other, known):
-    both = [member(samples=base), member(samples=other)]
-    group: Any = SimpleNamespace(members=both, base=0, design="paired", layout=LAYOUT)
-    assert _is_known(group, both[0], 0.01)  # the baseline has none to know
-    assert _is_known(group, both[1], 0.01) == known
+    assert is_known(ratio(*placed(base, other), "paired"), 0.01) == known
+
+
+def placed(*sides: tuple[Sample, ...]) -> list[list[tuple[int, int, float]]]:
+    return [[(s.start, s.session, s.value) for s in side] for side in sides]
+
+
+def judged(log: float, error: float = 0.005) -> Ratio:
+    value = math.exp(log)
+    return Ratio(value, value * (1 - 2 * error), value * (1 + 2 * error), 4, "paired", error, 11)
+
+
+@pytest.mark.parametrize(
+    ("errors", "doubtful"),
+    [(0.0, False), (1.0, False), (1.5, True), (-2.5, True), (4.0, True), (6.0, False)],
+)
+def test_what_is_neither_the_same_nor_clearly_different_is_in_doubt(errors, doubtful):
+    found = judged(0.005 * errors)
+    assert (CLEAR < found.p_value < HOPELESS) == doubtful
+    assert in_doubt(found) == doubtful
+    assert not in_doubt(None)
+
+
+def member_with(value: float, spread: float, spent: float) -> Any:
+    """Two sets of children of four starts; the sides scatter by `spread` from set to set."""
+    samples = [
+        Sample(value * (1 + spread * (child - 0.5)), start=start, session=2 * start + child)
+        for start in range(4)
+        for child in range(2)
+        for _ in range(5)
+    ]
+    return SimpleNamespace(
+        ended=None, done=False, stopped="", case=None, spent=spent, closed=[None] * 8,
+        samples=lambda: samples, estimate=lambda _layout: None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "spent", "last", "stopped"),
+    [
+        (1.0, 1.0, False, "precise"),
+        (1.2, 1.0, False, "precise"),
+        # Precise enough, but is it slower? While there is time, find out.
+        (1.005, 1.0, False, ""),
+        (1.005, 4.0, False, "precise"),
+        (1.005, 1.0, True, "precise"),
+    ],
+    ids=["same", "clear", "doubtful", "doubtful, time spent", "doubtful, last set"],
+)
+def test_a_doubtful_difference_gets_the_rest_of_its_time(other, spent, last, stopped):
+    both = [member_with(1.0, 0.0, spent), member_with(other, 0.001, spent)]
+    group: Any = SimpleNamespace(
+        members=both, base=0, design="paired", layout=LAYOUT, on_estimate=None
+    )
+    _consider(group, Adaptive(precision=0.02), starts=4, allowance=10.0, last=last)
+    assert {one.stopped for one in both} == {stopped}
+    assert all(one.done for one in both) == bool(stopped)
 
 
 def test_nothing_is_left_to_know_of_what_failed():
-    failed = member()
-    failed.ended = "crashed"
-    group: Any = SimpleNamespace(members=[member(), failed], base=0, design="paired", layout=LAYOUT)
-    assert _is_known(group, failed, 0.01)
+    both = [member_with(1.0, 0.0, 1.0), member_with(1.0, 0.0, 1.0)]
+    both[1].ended = "crashed"
+    group: Any = SimpleNamespace(
+        members=both, base=0, design="paired", layout=LAYOUT, on_estimate=None
+    )
+    _consider(group, Adaptive(precision=0.02), starts=4, allowance=10.0, last=False)
+    assert all(one.done for one in both)

@@ -3,7 +3,8 @@
 Blocks scatter, and so do children of identical code, and worker starts. So each worker start forks
 a set of children (one per member, in random order), lets them take turns for a fraction of a
 second, ends them and forks the next set: the sets tell how far each other can be trusted. It stops
-when every ratio to the baseline is known well enough.
+when every ratio to the baseline is known well enough and none is in doubt: what looks neither the
+same nor clearly different is worth the rest of its time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opbench.result import calm
-from opbench.stats.ratio import ratio
+from opbench.stats.ratio import Ratio, ratio
 
 if TYPE_CHECKING:
     from opbench.run.policy import Adaptive
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 #: Turns that each child takes: the median of 25 blocks of 2 ms is known to about 0.5 % where blocks
 #: scatter by 2 %, and taking them costs twice as much as forking and warming up the two children.
 ROUNDS = 25
-#: Where a ratio need not be known better than this, fewer turns will do.
+#: Where a ratio need not be known better than this, fewer turns will do, unless it is in doubt.
 COARSE, COARSE_ROUNDS = 0.01, 15
 #: Fewer would not be a median.
 LEAST_ROUNDS = 3
@@ -37,6 +38,12 @@ MOST_SETS = 6
 #: One set alone cannot tell what sets scatter here.
 LEAST_SETS = 2
 
+#: A difference is in doubt while its p-value lies between these. Below, a suite of hundreds would
+#: still call it real. Above, going on would rarely change the verdict: of effects that lie as far
+#: out as the asked precision (two standard errors), every fourth is given up here, and of those
+#: twice as far, one in three hundred. Giving up early can only lessen false alarms.
+CLEAR, HOPELESS = 0.0005, 0.2
+
 
 def sample_pairs(group: Group, policy: Adaptive) -> None:
     design = group.design
@@ -50,7 +57,7 @@ def sample_pairs(group: Group, policy: Adaptive) -> None:
     group.start_workers(starts)
     for made in range(MOST_SETS):
         for index in range(starts):
-            _one_set(group, policy, index, allowance / starts)
+            _one_set(group, policy, index, allowance / starts, made)
         _consider(group, policy, starts, allowance, last=made + 1 == MOST_SETS)
         if all(member.done for member in group.members):
             return
@@ -64,14 +71,14 @@ def _affordable(group: Group, wanted: int, allowance: float) -> int:
     return max(LEAST_STARTS, min(wanted, int(allowance / (turn * LEAST_CALLS))))
 
 
-def _one_set(group: Group, policy: Adaptive, index: int, seconds: float) -> None:
+def _one_set(group: Group, policy: Adaptive, index: int, seconds: float, made: int) -> None:
     """One child per member, forked in random order, taking turns in random order."""
     group.open_all(index)
     lanes = [(member, lane) for member in group.members for lane in member.lanes]
     if not lanes:
         return
     turn = sum(lane.n * lane.per_call for _, lane in lanes)
-    most = ROUNDS if policy.precision < COARSE else COARSE_ROUNDS
+    most = ROUNDS if policy.precision < COARSE or made >= LEAST_SETS else COARSE_ROUNDS
     rounds = max(LEAST_ROUNDS, min(most, int(seconds / turn) if turn > 0 else most))
     for _ in range(rounds):
         group.rng.shuffle(lanes)
@@ -87,24 +94,39 @@ def _consider(group: Group, policy: Adaptive, starts: int, allowance: float, las
     made = max(len(member.closed) for member in group.members) // starts
     # Another set of children of every start costs what the last ones did.
     out_of_time = spent + spent / max(1, made) > allowance
-    known = all(_is_known(group, member, policy.precision) for member in group.members)
+    ratios = [
+        _ratio(group, member)
+        for index, member in enumerate(group.members)
+        if index != group.base and _can_be_known(group, member)
+    ]
+    known = all(is_known(found, policy.precision) for found in ratios)
+    doubtful = any(in_doubt(found) for found in ratios)
     for member in group.members:
         now = member.estimate(group.layout)
         if now is not None and group.on_estimate is not None:
             group.on_estimate(member.case, now, member.spent)
-        if known and made >= LEAST_SETS:
+        if known and not doubtful and made >= LEAST_SETS:
             member.done, member.stopped = True, "precise"
         elif out_of_time or last:
-            member.done, member.stopped = True, "time"
+            member.done, member.stopped = True, "precise" if known else "time"
 
 
-def _is_known(group: Group, member: Member, precision: float) -> bool:
-    """Whether the ratio to the baseline is precise enough, or there is none to know."""
+def _can_be_known(group: Group, member: Member) -> bool:
+    return member.ended is None and group.members[group.base].ended is None
+
+
+def _ratio(group: Group, member: Member) -> Ratio | None:
     base = group.members[group.base]
-    if member is base or member.ended is not None or base.ended is not None:
-        return True
-    found = ratio(_placed(base), _placed(member), group.design, group.layout)
+    return ratio(_placed(base), _placed(member), group.design, group.layout)
+
+
+def is_known(found: Ratio | None, precision: float) -> bool:
+    """No ratio is not a known ratio."""
     return found is not None and (found.high - found.low) / 2 / found.value <= precision
+
+
+def in_doubt(found: Ratio | None) -> bool:
+    return found is not None and CLEAR < found.p_value < HOPELESS
 
 
 def _placed(member: Member) -> list[tuple[int, int, float]]:
