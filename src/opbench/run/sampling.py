@@ -7,6 +7,7 @@ stopped. A case leaves the dance when its interval is narrow enough or its time 
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ MEMORY_SHARE = 0.5
 WITHIN_SHARE = 0.2
 #: Nor further than this share of what starts scatter: it would add 8 % to the interval.
 WITHIN_BETWEEN = 0.4
+
+#: Worker starts that are added together when those there are do not suffice.
+STARTS_AT_ONCE = max(1, min(4, len(os.sched_getaffinity(0))))
 
 #: The least number of rounds is finished beyond the time of a case when that adds no more than this
 #: share of what setting up has cost.
@@ -209,8 +213,12 @@ class Group:
         self._rounds(policy)
         opened = affordable
         while opened < policy.max_starts and self._worth_more_starts(policy):
-            self.open_all(opened)
-            opened += 1
+            # As many at a time as can import side by side.
+            more = range(opened, min(opened + STARTS_AT_ONCE, policy.max_starts))
+            self.start_workers(more.stop)
+            for index in more:
+                self.open_all(index)
+            opened = more.stop
             self._rounds(policy)
 
     def open_all(self, index: int) -> None:
