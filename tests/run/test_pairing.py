@@ -24,6 +24,7 @@ from opbench.run.pairing import (
     STARTS,
     _affordable,
     _consider,
+    _one_set,
     in_doubt,
     is_known,
 )
@@ -170,6 +171,24 @@ def test_nothing_is_left_to_know_of_what_failed():
     )
     _consider(group, Adaptive(precision=0.02), starts=4, allowance=10.0, last=False)
     assert all(one.done for one in both)
+
+
+@pytest.mark.parametrize(
+    ("per_call", "rounds"),
+    [(1e-6, COARSE_ROUNDS), (0.5, 5), (1.2, 3), (2.0, 3), (3.0, 1), (60.0, 1)],
+)
+def test_a_turn_that_takes_all_the_time_is_taken_once(per_call, rounds):
+    taken: list[int] = []
+    lanes = [SimpleNamespace(n=1, per_call=per_call) for _ in range(2)]
+    members = [
+        SimpleNamespace(lanes=[lane], ended=None, name=name) for name, lane in enumerate(lanes)
+    ]
+    group: Any = SimpleNamespace(
+        members=members, rng=random.Random(1), open_all=lambda _index: None, close=lambda: None,
+        block=lambda member, _lane: taken.append(member.name),
+    )  # fmt: skip
+    _one_set(group, Adaptive(precision=0.02), 0, 5.0, 0)
+    assert sorted(taken) == [0] * rounds + [1] * rounds
 
 
 def sequence(rng: random.Random, effect: float, *, doubt: bool) -> tuple[float, int]:

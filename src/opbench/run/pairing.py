@@ -79,7 +79,9 @@ def _one_set(group: Group, policy: Adaptive, index: int, seconds: float, made: i
         return
     turn = sum(lane.n * lane.per_call for _, lane in lanes)
     most = ROUNDS if policy.precision < COARSE or made >= LEAST_SETS else COARSE_ROUNDS
-    rounds = max(LEAST_ROUNDS, min(most, int(seconds / turn) if turn > 0 else most))
+    # Where one turn alone takes what this start was to take, the starts are the repetition.
+    least = LEAST_ROUNDS if turn <= seconds else 1
+    rounds = max(least, min(most, int(seconds / turn) if turn > 0 else most))
     for _ in range(rounds):
         group.rng.shuffle(lanes)
         for member, lane in lanes:
