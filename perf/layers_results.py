@@ -22,6 +22,7 @@ from pathlib import Path
 from opbench.analyse.factors import Row
 from opbench.analyse.factors_file import read
 from opbench.analyse.factors_published import Published, published
+from opbench.define.layers.names import LAYERS
 from opbench.report.layers import Table, beside, factor_table, values_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,20 +55,31 @@ def main() -> None:
     insert(options.where, text(options.where, rows, notes, kept))
 
 
+#: Seconds per step on a CPU: apart, so that the other layers are there when it is interrupted.
+SLOW = ("conv",)
+
+
 def measure_cpu(kept: Path, layers: str) -> None:
+    wanted = layers.split(",") if layers else list(LAYERS)
     with tempfile.TemporaryDirectory() as folder:
         store = f"{folder}/layers.db"
         opbench = [sys.executable, "-m", "opbench.cli.main"]
-        chosen = ["-a", f"layer={layers}"] if layers else []
-        subprocess.run(
-            [
-                *(*opbench, "run", "layers", "--store", store, *chosen),
-                *("-a", "mode=baseline,hooks,functorch,ew,ghost", "-a", "batch_size=16,64"),
-            ],
-            check=False,  # a case that failed is a result, and stands in the file
-        )
-        report = [*opbench, "report", "layers", "--store", store, "-f", "csv", "-o", str(kept)]
-        subprocess.run(report, check=True)
+        names = []
+        for name, some in (
+            ("layers", [layer for layer in wanted if layer not in SLOW]),
+            ("slow-layers", [layer for layer in wanted if layer in SLOW]),
+        ):
+            if not some:
+                continue
+            axes = ["-a", f"layer={','.join(some)}", "-a", "batch_size=16,64"]
+            axes += ["-a", "mode=baseline,hooks,functorch,ew,ghost"]
+            # A case that failed is a result, and stands in the file.
+            subprocess.run(
+                [*opbench, "run", "layers", "--store", store, "--name", name, *axes], check=False
+            )
+            names.append(name)
+        report = [*opbench, "report", "layers", *names, "--store", store, "-f", "csv"]
+        subprocess.run([*report, "-o", str(kept)], check=True)
 
 
 def text(where: str, rows: Sequence[Row], notes: Sequence[str], kept: Path) -> str:

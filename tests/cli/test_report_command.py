@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
 import pytest
 
 import page_store
+from nights import nights_in
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,26 @@ def test_other_reports_keep_their_names(opbench_here, filled):
     assert done.returncode == 0
     assert "Factors of each mode" in done.stdout
     assert "layers" in opbench_here("report", "--help").stdout
+
+
+def test_runs_of_layers_are_read_as_one_and_a_file_stands_alone(opbench_here, tmp_path):
+    with nights_in(tmp_path / "r.db") as nights:
+        for name in ("linear", "conv"):
+            run = nights.add(1e-5, case=page_store.layer(name, "baseline", 16), name=name)
+            nights.add_to(run, 2e-5, page_store.layer(name, "hooks", 16))
+
+    def layers(*runs: str) -> list[tuple[str, str]]:
+        done = opbench_here("report", "layers", *runs, "-f", "csv", "--store", "r.db")
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+        return [(row["layer"], row["mode"]) for row in csv.DictReader(lines)]
+
+    conv, linear = ([(name, mode) for mode in ("baseline", "hooks")] for name in ("conv", "linear"))
+    assert layers() == layers("conv") == conv, "the latest"
+    assert layers("linear", "conv") == [*linear, *conv]
+    done = opbench_here("report", "layers", "conv", "a.csv", "--store", "r.db")
+    assert done.returncode == 2
+    assert done.stderr == "opbench: a report reads one file, or several runs\n"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -37,8 +38,11 @@ FILE_WIDTH = 160
 
 @report.command("layers")
 def layers(
-    run: str = typer.Argument(
-        "", metavar="[RUN | FILE.csv]", help="A run, or a file of this report. [default: latest]"
+    runs: list[str] = typer.Argument(
+        None,
+        metavar="[RUN... | FILE.csv]",
+        help="Runs, read as one, or a file of this report. [default: latest]",
+        show_default=False,
     ),
     format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv"),
     output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
@@ -61,7 +65,7 @@ def layers(
     if format not in FORMATS:
         raise DefineError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
     theirs = published(against) if against else None
-    rows, environment = _read(run, store)
+    rows, environment = _read(runs or [], store)
     _write(rows, environment, format, output, theirs)
     if charts is not None:
         from opbench.report.layers_charts import save
@@ -73,21 +77,29 @@ def layers(
         typer.echo(f"{len(written)} charts in {charts}", err=True)
 
 
-def _read(run: str, store: str | None) -> tuple[list[Row], list[str]]:
+def _read(runs: Sequence[str], store: str | None) -> tuple[list[Row], list[str]]:
     from opbench.analyse.factors import rows as rows_of
     from opbench.analyse.factors_file import read
     from opbench.report.layers_csv import environment_lines
     from opbench.store import Store
 
-    if run.endswith(".csv"):
-        return read(Path(run))
+    if any(run.endswith(".csv") for run in runs):
+        if len(runs) > 1:
+            raise DefineError("a report reads one file, or several runs")
+        return read(Path(runs[0]))
+    found: list[Row] = []
+    environment: dict[str, None] = {}
     with Store.open(store, create=False) as opened:
-        records = [opened.find_run(run)] if run else opened.runs()
-        for record in records:
+        for record in [opened.find_run(run) for run in runs] or opened.runs():
             results = opened.results(run=record, samples=True)
             if any(stored.case.suite == "layers" for stored in results):
-                return rows_of(results), environment_lines(record)
-    where = f"run {run}" if run else "this store"
+                found += rows_of(results)
+                environment.update(dict.fromkeys(environment_lines(record)))
+                if not runs:
+                    break  # the latest that has some
+    if found:
+        return found, list(environment)
+    where = f"run {', '.join(runs)}" if runs else "this store"
     raise DefineError(f"{where} has no results of layers; measure some: opbench run layers")
 
 
