@@ -56,6 +56,7 @@ RULE: dict[str, set[str]] = {
     "ops": EVERYTHING_BELOW | {"operator_benchmark"},
     "mxnet_benchmarks": {"ops"},
     "selftest": EVERYTHING_BELOW | {"api"},
+    "__main__": {"cli"},
     "cli": EVERYTHING_BELOW | {"api", "ab", "selftest", "data", "capture", "__version__"},
 }  # fmt: skip
 

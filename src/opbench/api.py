@@ -256,7 +256,9 @@ def _places(names: str | Sequence[str]) -> tuple[Environment, ...]:
 def command() -> str:
     """The command line of this process, as typed, without the folder of the program; a password
     in the URL of a store is masked."""
-    words = [Path(sys.argv[0]).name, *map(without_password, sys.argv[1:])]
+    program = Path(sys.argv[0])
+    ours = program.is_relative_to(Path(__file__).parent)  # `python -m opbench`
+    words = ["opbench" if ours else program.name, *map(without_password, sys.argv[1:])]
     return shlex.join(words)
 
 

@@ -259,3 +259,16 @@ def test_the_example_that_init_writes_can_be_listed(command):
     assert done.returncode == 0, done.stderr
     assert "bench_mine/" in done.stdout
     assert command("init", "bench_mine.py").returncode == 2
+
+
+def test_the_package_is_a_command_too_and_a_run_remembers_it_as_one(bench_file, fixed, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "opbench", "run", str(bench_file), "-k", "total", *map(str, fixed)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    with Store.open(tmp_path / ".opbench/results.db", create=False) as store:
+        (record,) = store.runs()
+    assert record.command.startswith("opbench run ")
