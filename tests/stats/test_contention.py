@@ -6,11 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.result import Sample
-from opbench.stats.contention import BlockNoise, contended, disturbed
+from opbench.stats.contention import contended, disturbed
 
 
-def block(waited: float = 0.0, switches: int = 0, wall: int = 2_000_000) -> BlockNoise:
-    return BlockNoise(wall, round(wall * (1 - waited)), switches)
+def counted(wall_ns: int, cpu_ns: int, switches: int, contended: bool = False) -> Sample:
+    return Sample(1.0, wall_ns=wall_ns, cpu_ns=cpu_ns, switches=switches, contended=contended)
+
+
+def block(waited: float = 0.0, switches: int = 0, contended: bool = False) -> Sample:
+    wall = 2_000_000
+    return counted(wall, round(wall * (1 - waited)), switches, contended)
 
 
 def test_nothing_is_disturbed_where_nothing_was_measured():
@@ -35,37 +40,30 @@ def test_a_case_that_always_sleeps_is_compared_with_itself():
     assert contended([*sleeping, block(waited=0.99, switches=1)])[-1]
 
 
-def sample(waited: float, switches: int, contended: bool = False) -> Sample:
-    wall = 2_000_000
-    return Sample(
-        1.0, wall_ns=wall, cpu_ns=round(wall * (1 - waited)), switches=switches, contended=contended
-    )
-
-
 def test_a_machine_that_is_busy_all_the_time_is_seen_although_no_block_is_calm():
-    crowd = [sample(0.6, 2)] * 10
-    assert not any(contended([BlockNoise(s.wall_ns, s.cpu_ns, s.switches) for s in crowd]))
+    crowd = [block(0.6, 2)] * 10
+    assert not any(contended(crowd))
     assert disturbed(crowd) == 1.0
-    assert disturbed([sample(0.9, 0)] * 10) == 0.0  # it sleeps by itself
-    assert disturbed([sample(0.1, 1)] * 10) == 0.0
-    assert disturbed([sample(0.0, 0)] * 3 + [sample(0.1, 1, contended=True)]) == 0.25
+    assert disturbed([block(0.9, 0)] * 10) == 0.0  # it sleeps by itself
+    assert disturbed([block(0.1, 1)] * 10) == 0.0
+    assert disturbed([block(0.0, 0)] * 3 + [block(0.1, 1, contended=True)]) == 0.25
     assert disturbed([]) == 0.0
 
 
 def test_many_threads_use_more_cpu_than_wall_time():
-    busy = [BlockNoise(1000, 2000, 0)] * 8
+    busy = [counted(1000, 2000, 0)] * 8
     assert not any(contended(busy))
-    assert not any(contended([BlockNoise(0, 0, 3)]))
+    assert not any(contended([counted(0, 0, 3)]))
 
 
-noise = st.builds(BlockNoise, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 5))
+noise = st.builds(counted, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 5))
 
 
 @given(st.lists(noise, max_size=30), st.integers(1, 1000))
 def test_units_do_not_matter_and_calm_blocks_are_the_majority_of_a_quarter(blocks, factor):
     marks = contended(blocks)
     assert len(marks) == len(blocks)
-    scaled = [BlockNoise(b.wall_ns * factor, b.cpu_ns * factor, b.switches) for b in blocks]
+    scaled = [counted(b.wall_ns * factor, b.cpu_ns * factor, b.switches) for b in blocks]
     assert contended(scaled) == marks
     # The calm level is the lower quartile: at least that many blocks are never disturbed.
     assert marks.count(False) >= (len(blocks) + 3) // 4

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import Comparison, Row
-from opbench.report.units import COUNTED, format_percent, format_value
+from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,11 +37,8 @@ def word(row: Row) -> str:
 def ratio_text(row: Row) -> str:
     if row.value is None:
         return "–"
-    if row.low == row.high:
-        return f"{row.value:.4g}"
-    # Three decimals where a change of a percent is the question; digits where it is a thousandfold.
-    form = ".3f" if 0.1 <= row.value < 100 else ".3g"
-    return f"{row.value:{form}} [{row.low:{form}}, {row.high:{form}}]"
+    low, high = (row.value if end is None else end for end in (row.low, row.high))
+    return format_ratio(row.value, low, high)
 
 
 def change_text(row: Row) -> str:

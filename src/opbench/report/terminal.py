@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.baseline import factors
 from opbench.case import Case
-from opbench.report.units import format_interval
+from opbench.report.units import format_interval, format_ratio
 from opbench.result import OUTCOMES, Result
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def table(run: Finished) -> RenderableType:
             row += [cell(result) for result in found.values()]
             if run.baseline:
                 ratio = against.get((mark, place))
-                row.append(Text(ratio_text(ratio) if ratio else ""))
+                row.append(Text(format_ratio(*ratio) if ratio else ""))
             if noted:
                 row.append(Text(", ".join(codes(found.values())), style="yellow"))
             grid.add_row(*row)
@@ -130,11 +130,6 @@ def place_of(result: Result, places: Sequence[Place]) -> Place:
 
 def codes(results: Iterable[Result | None]) -> list[str]:
     return list(dict.fromkeys(w.code for result in results if result for w in result.warnings))
-
-
-def ratio_text(found: tuple[float, float, float]) -> str:
-    value, low, high = found
-    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def cell(result: Result | None) -> RenderableType:

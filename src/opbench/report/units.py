@@ -69,6 +69,15 @@ def format_percent(fraction: float) -> str:
     return f"{percent:.{decimals}f} %"
 
 
+def format_ratio(value: float, low: float, high: float) -> str:
+    """`1.500 [1.498, 1.502]`; what was counted has no interval."""
+    if low == high:
+        return f"{value:.4g}"
+    # Three decimals where a change of a percent is the question; digits where it is a thousandfold.
+    form = ".3f" if 0.1 <= value < 100 else ".3g"
+    return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+
+
 def unit_name(unit: str) -> str:
     """What stands after a number that is not scaled; a count needs no word."""
     return {"bytes": "B", "count": ""}.get(unit, unit)

@@ -11,7 +11,7 @@ from opbench.result import Sample
 from opbench.run.policy import Policy
 from opbench.run.session import Session, SessionEnded
 from opbench.run.worker_process import Worker
-from opbench.stats.contention import BlockNoise, contended
+from opbench.stats.contention import contended
 
 #: A block may take this many times longer than foreseen before the child counts as hung.
 SLOWEST_BLOCK = 50.0
@@ -119,8 +119,7 @@ class Lane:
 
     def marked_samples(self) -> list[Sample]:
         """The samples, those marked that were taken while other programs interfered."""
-        noise = [BlockNoise(s.wall_ns, s.cpu_ns, s.switches) for s in self.samples]
-        marks = contended(noise)
+        marks = contended(self.samples)
         return [
             replace(sample, contended=True) if mark else sample
             for sample, mark in zip(self.samples, marks, strict=True)

@@ -28,8 +28,9 @@ MISSING = re.compile(
     r"|(?:OSError|ImportError): (?P<library>\S+\.so[.\d]*): cannot open shared object file"
 )
 
-#: Unless the user asks for it: on Arm, oneDNN writes a /tmp/perf-PID.map for every child otherwise.
-TIDY = {"ONEDNN_JIT_PROFILE": "0"}
+#: Unless the user says otherwise, by the new name or the old one: on Arm, oneDNN writes a
+#: /tmp/perf-PID.map for every child.
+TIDY = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
 
 #: A child whose channel has closed is at its end; one that is not by then only closed its files.
 DYING_SECONDS = 2.0

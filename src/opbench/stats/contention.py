@@ -10,7 +10,6 @@ that waited long and were pushed aside says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 #: A block is disturbed when it waited this much more, as a share of its wall time, than the calm
@@ -18,32 +17,12 @@ from typing import Protocol
 #: that would be worth reporting as a regression.
 EXTRA_WAIT = 0.05
 
-
 #: Of its wall time: what a block waits that shares its core with another program. A case that waits
 #: by itself is not pushed aside while it does.
 CROWDED_WAIT = 0.2
 
 
-@dataclass(frozen=True)
-class BlockNoise:
-    wall_ns: int
-    cpu_ns: int
-    switches: int
-
-
-def contended(blocks: Sequence[BlockNoise]) -> list[bool]:
-    """For each block of one session, whether it was disturbed."""
-    if not blocks:
-        return []
-    waits = [_waited(block) for block in blocks]
-    calm = sorted(waits)[len(waits) // 4]
-    return [
-        wait > calm + EXTRA_WAIT and block.switches > 0
-        for wait, block in zip(waits, blocks, strict=True)
-    ]
-
-
-class Counted(Protocol):
+class Block(Protocol):
     """A sample, as far as this rule looks at it."""
 
     @property
@@ -56,16 +35,27 @@ class Counted(Protocol):
     def contended(self) -> bool: ...
 
 
-def disturbed(samples: Sequence[Counted]) -> float:
-    """Share of a result's samples that other programs disturbed, now and then or all the time."""
-    marked = [sample.contended for sample in samples]
-    pushed = [
-        s.switches > 0 and _waited(BlockNoise(s.wall_ns, s.cpu_ns, s.switches)) > CROWDED_WAIT
-        for s in samples
+def contended(blocks: Sequence[Block]) -> list[bool]:
+    """For each block of one session, whether it was disturbed."""
+    if not blocks:
+        return []
+    waits = [_waited(block) for block in blocks]
+    calm = sorted(waits)[len(waits) // 4]
+    return [
+        wait > calm + EXTRA_WAIT and block.switches > 0
+        for wait, block in zip(waits, blocks, strict=True)
     ]
-    return max(sum(marked), sum(pushed)) / max(1, len(samples))
 
 
-def _waited(block: BlockNoise) -> float:
+def disturbed(blocks: Sequence[Block]) -> float:
+    """Share of a result's blocks that other programs disturbed, now and then or all the time."""
+    found = [
+        block.contended or (block.switches > 0 and _waited(block) > CROWDED_WAIT)
+        for block in blocks
+    ]
+    return sum(found) / max(1, len(found))
+
+
+def _waited(block: Block) -> float:
     """Share of the wall time in which not even one thread of the process ran."""
     return max(0.0, 1 - block.cpu_ns / block.wall_ns) if block.wall_ns else 0.0

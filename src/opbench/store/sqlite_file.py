@@ -163,7 +163,9 @@ def create(path: Path, build: Callable[[Path], None]) -> None:
                 pass  # not empty any more: someone else uses it
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"cannot create the store {path}: {error.strerror}") from None
+        raise StoreError(
+            f"cannot create the store {path}: {error.strerror}; name another place with --store"
+        ) from None
 
 
 def _put_in_place(draft: Path, path: Path) -> None:
