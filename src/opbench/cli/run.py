@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import typer
@@ -178,7 +179,8 @@ def run(
     for path in after_run(finished.results, finished.id, finished.store):
         print(path)
     if finished.status == "interrupted":
-        console.print(_how_to_continue(finished.store, store, name))
+        # In one piece, to be copied.
+        console.print(_how_to_continue(finished.store, store, name), soft_wrap=True, markup=False)
         return 130
     if not targets and not cont and finished.store:
         from opbench.cli.tour_page import write_tour_page
@@ -190,12 +192,12 @@ def run(
 def _how_to_continue(saved: str, store: str | None, name: str | None) -> str:
     if not saved:
         return "Interrupted. Nothing was to be saved."
-    again = "opbench run --cont"
+    again = ["opbench", "run", "--cont"]
     if name:
-        again += f" --name {name}"
+        again += ["--name", name]
     if store:
-        again += f" --store {without_password(store)}"
-    return f"Interrupted. What was finished is kept; continue with: {again}"
+        again += ["--store", without_password(store)]
+    return f"Interrupted. What was finished is kept; continue with: {shlex.join(again)}"
 
 
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
