@@ -74,8 +74,8 @@ def opbench(_budget: float) -> dict[str, float]:
         out = Path(folder) / "out.json"
         program = str(Path(sys.executable).parent / "opbench")
         store = str(Path(folder) / "results.db")
-        each = "1.6s"
-        command = [program, "run", str(path), "--precision", "1.2%", "--max-time-per-case", each]
+        command = [program, "run", str(path), "--precision", "0.7%", "--max-time-per-case", "3s"]
+        command += ["--max-starts", "14"]
         subprocess.run([*command, "--store", store], check=True, capture_output=True)
         export = [program, "export", "-f", "json", "-o", str(out), "--store", store]
         subprocess.run(export, check=True, capture_output=True)

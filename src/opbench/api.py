@@ -69,6 +69,7 @@ class Options:
     budget: float | None = None
     max_time_per_case: float = 5.0
     timeout: float = 60.0
+    max_starts: int | None = None
     num_runs: int | None = None
     num_repeats: int | None = None
     #: Names of the environments to measure in; empty for the current one.
@@ -126,11 +127,15 @@ class Options:
 
     @property
     def policy(self) -> Policy:
-        from opbench.run.policy import Adaptive, Fixed
+        from opbench.run.policy import MAX_STARTS, Adaptive, Fixed
 
         limits: dict[str, Any] = {"max_time": self.max_time_per_case, "timeout": self.timeout}
         if self.num_runs is None and self.num_repeats is None:
-            return Adaptive(precision=self.precision, **limits)
+            most = self.max_starts or MAX_STARTS
+            starts = min(Adaptive.starts, most)
+            return Adaptive(precision=self.precision, starts=starts, max_starts=most, **limits)
+        if self.max_starts is not None:
+            raise DefineError("max_starts is for the adaptive design; a fixed one takes num_runs")
         runs, repeats = self.num_runs or 100, self.num_repeats or 20
         return Fixed(num_runs=runs, num_repeats=repeats, **limits)
 

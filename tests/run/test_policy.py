@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+import opbench
 from opbench.api import Options
+from opbench.define.definition import DefineError
 from opbench.run.policy import Adaptive, Fixed
 
 
@@ -20,3 +26,25 @@ def test_a_fixed_number_of_runs_or_repeats_asks_for_the_fixed_design():
     assert Options.of({"num_repeats": 7}).policy == Fixed(num_runs=100, num_repeats=7)
     limits = Options.of({"max_time_per_case": "1s", "timeout": 9, "num_runs": 2}).policy
     assert (limits.max_time, limits.timeout) == (1.0, 9.0)
+
+
+def test_max_starts_is_part_of_the_policy_when_it_was_asked_for() -> None:
+    usual, two, many = (Options.of({"max_starts": n}).policy for n in (None, 2, 30))
+    assert "max_starts" not in usual.text, "results of earlier versions keep their key"
+    assert (two.starts, two.max_starts) == (2, 2)
+    assert (many.starts, many.max_starts) == (3, 30)
+    assert many.text.endswith("max_starts=30")
+
+
+def test_max_starts_and_a_fixed_design_exclude_each_other() -> None:
+    with pytest.raises(DefineError, match="num_runs"):
+        _ = Options.of({"max_starts": 4, "num_runs": 2}).policy
+
+
+def test_asked_for_starts_are_made(tmp_path: Path) -> None:
+    """A precision nobody reaches: all the starts are used, and no more."""
+    file = tmp_path / "mine.toml"
+    file.write_text('[[benchmark]]\nname = "one"\nstmt = "sum(x)"\nsetup = "x = range(50)"\n')
+    for most in (2, 14):
+        run = opbench.run(file, save=False, precision=1e-5, max_starts=most)
+        assert [result.detail["starts"] for _, result in run.results] == [most]

@@ -80,6 +80,13 @@ def run(
         callback=checked(duration),
         help="An answer that takes longer is a hang. [default: 60s]",
     ),
+    max_starts: int = typer.Option(
+        None,
+        "--max-starts",
+        min=1,
+        help="Fresh worker starts per case at most: identical code differs between them, so more "
+        "narrow what longer sampling cannot. [default: 12]",
+    ),
     num_runs: int = typer.Option(
         None, "--num-runs", min=1, help="Fixed design: this many runs, each with fresh inputs."
     ),
@@ -134,6 +141,7 @@ def run(
         "budget": budget,
         "max_time_per_case": max_time_per_case,
         "timeout": timeout,
+        "max_starts": max_starts,
         "num_runs": num_runs,
         "num_repeats": num_repeats,
         "name": name,

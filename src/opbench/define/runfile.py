@@ -72,6 +72,7 @@ class Run(Table):
     #: In seconds: `60`, or `"60s"`, `"2min"`.
     budget: Annotated[float, BeforeValidator(seconds)] | None = None
     max_time_per_case: Annotated[float, BeforeValidator(seconds)] | None = None
+    max_starts: Count | None = None
     num_runs: Count | None = None
     num_repeats: Count | None = None
     name: str | None = None

@@ -129,7 +129,8 @@ def why_wide(detail: Mapping[str, Any]) -> str:
     if detail.get("stopped") == "starts":
         return (
             f"worker starts of identical code differ by {detail['between']:.1%} here, which no "
-            "longer sampling mends; compare side by side (--baseline, opbench ab) instead"
+            "longer sampling mends; compare side by side (--baseline, opbench ab), or raise "
+            "--max-starts"
         )
     return (
         "the time for this case was spent; raise --max-time-per-case, or quiet the machine "

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Worker starts at most, unless more are asked for: a start costs an import of the framework.
+MAX_STARTS = 12
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -33,12 +36,13 @@ class Adaptive(Policy):
     min_rounds: int = 5
     #: Fresh worker starts to begin with, and at most.
     starts: int = 3
-    max_starts: int = 12
+    max_starts: int = MAX_STARTS
 
     @property
     def text(self) -> str:
         """Canonical text: results of different policies are different results."""
-        return f"adaptive precision={self.precision:g} max_time={self.max_time:g}"
+        text = f"adaptive precision={self.precision:g} max_time={self.max_time:g}"
+        return text + f" max_starts={self.max_starts}" * (self.max_starts != MAX_STARTS)
 
 
 @dataclass(frozen=True)
