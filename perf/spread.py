@@ -123,9 +123,9 @@ def torch_timer(budget: float) -> dict[str, float]:
 
 
 def pyperf_tool(budget: float) -> dict[str, float]:
-    """Its own processes; as many as fit: each imports torch."""
+    """Its own processes, as many as fit without going over: each imports torch."""
     found = {}
-    processes = str(max(1, round(budget / len(OPERATORS) / PYPERF_PROCESS)))
+    processes = str(max(1, int(budget / len(OPERATORS) / PYPERF_PROCESS)))
     with tempfile.TemporaryDirectory() as folder:
         for name, stmt in OPERATORS.items():
             out = Path(folder) / f"{name}.json"
