@@ -134,10 +134,9 @@ class Options:
             most = self.max_starts or MAX_STARTS
             starts = min(Adaptive.starts, most)
             return Adaptive(precision=self.precision, starts=starts, max_starts=most, **limits)
-        if self.max_starts is not None:
-            raise DefineError("max_starts is for the adaptive design; a fixed one takes num_runs")
         runs, repeats = self.num_runs or 100, self.num_repeats or 20
-        return Fixed(num_runs=runs, num_repeats=repeats, **limits)
+        starts = min(Fixed.starts, self.max_starts or MAX_STARTS)
+        return Fixed(num_runs=runs, num_repeats=repeats, starts=starts, **limits)
 
 
 def run(

@@ -79,6 +79,21 @@ def test_equal_calls_that_scale_differently_are_told_apart():
     assert [call.tensors[0].shape for call in foretold.calls] == [(32, 4), (8, 4)]
 
 
+def test_random_indices_that_happen_to_halve_are_no_reason_to_refuse():
+    """The smallest of random tokens was 14 at one batch and 7 at twice that: chance, not a law."""
+
+    def capture(batch: int, lowest: int) -> Capture:
+        tokens = TensorSpec("int64", (batch, 128), values={"lo": lowest, "hi": 7999})
+        call = Call(0, "aten::embedding", "default", (tokens,), counts={"forward": 1})
+        return Capture((call,), {"sizes": {"batch": batch}}, (Step(0, (0,), (1,)),), {}, "c")
+
+    for lowest, probed in ((14, 7), (7, 14), (6, 9)):
+        whole = scale.combined(capture(8, lowest), {"batch": (16, capture(16, probed))})
+        (spec,) = scale.capture_at(whole, {"batch": 12}).calls[0].tensors
+        assert spec.shape == (12, 128)
+        assert spec.values["hi"] == 7999
+
+
 def test_a_data_loader_that_takes_samples_one_by_one_is_left_out():
     def with_samples(batch: int) -> Capture:
         plain = example(batch, 128)

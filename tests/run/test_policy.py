@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import opbench
 from opbench.api import Options
-from opbench.define.definition import DefineError
 from opbench.run.policy import Adaptive, Fixed
 
 
@@ -36,9 +33,9 @@ def test_max_starts_is_part_of_the_policy_when_it_was_asked_for() -> None:
     assert many.text.endswith("max_starts=30")
 
 
-def test_max_starts_and_a_fixed_design_exclude_each_other() -> None:
-    with pytest.raises(DefineError, match="num_runs"):
-        _ = Options.of({"max_starts": 4, "num_runs": 2}).policy
+def test_a_fixed_design_spreads_its_runs_over_no_more_starts_than_allowed() -> None:
+    assert Options.of({"num_runs": 9}).policy.starts == 3
+    assert Options.of({"num_runs": 9, "max_starts": 2}).policy.starts == 2
 
 
 def test_asked_for_starts_are_made(tmp_path: Path) -> None:

@@ -80,6 +80,8 @@ def at(call: Call, capture: Capture, sizes: Mapping[str, int]) -> Call:
             else:
                 moved += fitted
         result = moved * total if value else moved
+        if result.denominator != 1 and position in ranges:
+            result = Fraction(value)
         if result.denominator != 1:
             raise Unfit(
                 f"{call.qualified}: an integer that is {value} at "
@@ -95,10 +97,12 @@ def fit(
     """What `value`, seen at `base`, and `probed`, seen at `probe`, is at `size`.
 
     A range of values follows the axis exactly or not at all: random labels differ from one run to
-    the next and grow with nothing.
+    the next and grow with nothing. It never shrinks as the axis grows: that is chance.
     """
     if value:
         for power in POWERS:
+            if exactly and power < 0:
+                continue
             if Fraction(probed, value) == Fraction(probe, base) ** power:
                 return value * Fraction(size, base) ** power
     if exactly:
