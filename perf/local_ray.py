@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -38,6 +39,9 @@ class LocalCluster:
     def add(
         self, name: str, *, cpus: int = 1, labels: Mapping[str, str] | None = None, **more: Any
     ) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            # Ray would install a signal handler, which only the main thread may.
+            self._cluster._shutdown_at_exit = False
         self.nodes[name] = self._cluster.add_node(
             node_name=name, num_cpus=cpus, labels=dict(labels or {}), **more
         )
