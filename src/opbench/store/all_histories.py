@@ -15,6 +15,9 @@ from opbench.store.records import RunRecord
 from opbench.store.rows import run_from_row
 from opbench.store.tables import cases, results, runs
 
+#: Rows read at a time: one by one takes longer, and a million together too much memory.
+BATCH = 10_000
+
 
 class Narrow(NamedTuple):
     """One result: what a history needs, and the number of its run in `AllHistories.runs`."""
@@ -47,6 +50,8 @@ def read_all(connection: Connection, run_id: str, last: int | None = None) -> Al
     known = known[-last:] if last is not None else known
     found = AllHistories(known)
     number = {run.id: index for index, run in enumerate(known)}
+    if not number.keys() - {run_id}:
+        return found  # one run is no history
     own = select(results.c.case_hash).where(results.c.run_id == run_id)
     ids = select(cases.c.id).where(cases.c.hash.in_(own))
     by_hash = {
@@ -69,8 +74,9 @@ def read_all(connection: Connection, run_id: str, last: int | None = None) -> Al
         results.c.node,
     ).where(results.c.case_hash.in_(hashes))
     rows = found.rows
+    many = {"yield_per": BATCH}
     for name, metric, case_hash, outcome, reason, estimate, low, high, *place in connection.execute(
-        query.order_by(results.c.id)
+        query.order_by(results.c.id), execution_options=many
     ):
         if name not in number:
             continue

@@ -33,7 +33,8 @@ def read_results(
         connection, cases.c.hash.in_(select(results.c.case_hash).where(*wanted).distinct())
     )
     found = []
-    for row in connection.execute(query).mappings():
+    # All at once: row by row takes the driver twice as long.
+    for row in connection.execute(query).mappings().all():
         packed = row["payload"] if with_samples else None
         found.append(
             StoredResult(
@@ -53,14 +54,14 @@ def read_packed_samples(
     query = select(
         results.c.case_hash, results.c.environment, results.c.metric, samples.c.payload
     ).join(samples, samples.c.result_id == results.c.id)
-    for case_hash, environment, metric, packed in connection.execute(query.where(*wanted)):
+    for case_hash, environment, metric, packed in connection.execute(query.where(*wanted)).all():
         yield (case_hash, environment, metric), packed
 
 
 def read_cases(connection: Connection, wanted: ColumnElement[bool]) -> dict[str, Case]:
     """By the hash they are stored under."""
-    rows = connection.execute(select(cases.c.hash, cases.c.source).where(wanted))
-    found = {row.hash: Case.from_dict(row.source) for row in rows}
+    rows = connection.execute(select(cases.c.hash, cases.c.source).where(wanted)).all()
+    found = {mark: Case.from_dict(source) for mark, source in rows}
     for mark, case in found.items():
         # Known already, and working it out anew takes longer than reading the case.
         vars(case)["hash"] = mark

@@ -29,6 +29,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
+from opbench.store import quick_json
+
 APPLICATION = "opbench"
 SCHEMA_VERSION = 2
 
@@ -62,7 +64,7 @@ class JsonText(TypeDecorator[Any]):
         return json.dumps(value, separators=(",", ":"), default=_plain)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        return None if value is None else json.loads(value)
+        return None if value is None else quick_json.loads(value)
 
 
 class Real(TypeDecorator[float]):

@@ -12,6 +12,7 @@ from opbench.analyse.peaks import Peaks, Place, peaks_of, results_of
 from opbench.analyse.roofline import Point, roofline
 from opbench.analyse.sides import find_side, machine_of
 from opbench.analyse.within import comparisons_within
+from opbench.report.page.uncollected import nothing_collected
 from opbench.store import Store
 from opbench.store.records import RunRecord, StoredResult
 
@@ -49,7 +50,13 @@ def gather(
 ) -> Contents:
     """`run` and `against` are what `opbench compare` takes. Without `against`, what the run itself
     compares; where it compares nothing, the latest earlier run of the same cases."""
-    record = store.find_run(run)
+    with nothing_collected():
+        return _gathered(store, store.find_run(run), against, history, metric)
+
+
+def _gathered(
+    store: Store, record: RunRecord, against: str | None, history: bool, metric: str | None
+) -> Contents:
     many = sum(store.tally(record).get(record.id, {}).values()) > COMPARED_UNASKED
     apart = many and not against
     results = store.results(run=record, metric=metric, samples=not apart)

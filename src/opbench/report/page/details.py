@@ -10,6 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,8 @@ PIECE = 200
 #: Samples the page keeps of all results together, about two bytes each; the store keeps the rest.
 SAMPLES = 3_000_000
 MOST_SAMPLES, LEAST_SAMPLES = 240, 12
+#: What is shown of a sample.
+SHOWN = ("value", "start", "contended")
 #: A sample is kept as its distance from the estimate, in this part of it.
 STEP = 1e-4
 #: Functions listed of an instruction count.
@@ -61,19 +64,23 @@ class Details:
     rows: Sequence[Row]
     samples: Packed = field(default_factory=dict)
 
-    def pieces(self) -> Iterator[str]:
-        """Packed, in order of the rows."""
+    @contextmanager
+    def pieces(self) -> Iterator[Iterator[str]]:
+        """Packed, in order of the rows. Of many rows they are made while the caller does other
+        things."""
         global _shared
         starts = range(0, len(self.rows), PIECE)
         if len(self.rows) <= MANY or (os.cpu_count() or 1) < 2:
-            yield from map(self.piece, starts)
+            yield map(self.piece, starts)
             return
         # Forked, so that the rows need not be sent; each sends back finished text.
         _shared = self
         context = multiprocessing.get_context("fork")
-        with context.Pool(min(os.cpu_count() or 1, 4)) as pool:
-            yield from pool.imap(_piece, starts, chunksize=4)
-        _shared = None
+        try:
+            with context.Pool(min(os.cpu_count() or 1, 4)) as pool:
+                yield pool.imap(_piece, starts, chunksize=4)
+        finally:
+            _shared = None
 
     def piece(self, start: int) -> str:
         lines = Words()
@@ -93,7 +100,7 @@ class Details:
         for name, stored in row.results.items():
             result = stored.result
             kept = self.samples.get((result.case_hash, result.environment, name))
-            taken = payload.columns(kept) if kept else sample_columns(result.samples)
+            taken = payload.columns(kept, SHOWN) if kept else sample_columns(result.samples)
             metrics[name] = _result(result, self.most, self.counted, taken)
         return {
             "hash": row.case.hash,
@@ -168,10 +175,11 @@ def _samples(taken: dict[str, list[Any]], estimate: float | None, most: int) -> 
     base = number(estimate) or 0.0
     step = abs(base) * STEP or max(map(abs, values)) * STEP or 1.0
     by_start: dict[int, list[int]] = {start: [start] for start in starts}
-    for start, value in zip(starts, values):
-        steps = (value - base) / step
-        # Not finite, or beyond what a chart could show.
-        by_start[start].append(round(steps) if abs(steps) < 1e12 else 0)
+    # What is not finite, or beyond what a chart could show, stands at the base.
+    away = [(value - base) / step for value in values]
+    away = [steps if abs(steps) < 1e12 else 0.0 for steps in away]
+    for start, steps in zip(starts, map(round, away)):
+        by_start[start].append(steps)
     found: dict[str, Any] = {"starts": list(by_start.values())}
     if not base:
         found["step"] = number(step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -16,7 +17,8 @@ from opbench.report.page.contents import Contents
 from opbench.report.page.details import PIECE, Details, samples_each
 from opbench.report.page.packing import packed, plain
 from opbench.report.page.summary import moment, summary
-from opbench.report.page.table import rows_of, table
+from opbench.report.page.table import Place, Row, rows_of, table
+from opbench.report.page.uncollected import nothing_collected
 
 SCHEMA = "opbench-page/1"
 
@@ -32,6 +34,17 @@ def write(contents: Contents, stream: TextIO) -> None:
     """The whole page. Nothing in it is fetched from anywhere."""
     rows = rows_of(contents.results)
     listed = list(rows.values())
+    with nothing_collected(), Details(listed, contents.samples).pieces() as details:
+        _write(contents, rows, listed, details, stream)
+
+
+def _write(
+    contents: Contents,
+    rows: Mapping[Place, Row],
+    listed: Sequence[Row],
+    details: Iterable[str],
+    stream: TextIO,
+) -> None:
     places = {place: index for index, place in enumerate(rows)}
     data = table(listed)
     metrics = [metric["name"] for metric in data["metrics"]]
@@ -54,10 +67,7 @@ def write(contents: Contents, stream: TextIO) -> None:
         "baseline": str(contents.run.request.get("baseline") or ""),
     }
     script = script_text()
-    parts = {
-        "details": Details(listed, contents.samples).pieces(),
-        "tracks": map(packed, tracks),
-    }
+    parts = {"details": details, "tracks": map(packed, tracks)}
     pieces_html = (
         (kind, index, text) for kind, found in parts.items() for index, text in enumerate(found)
     )
