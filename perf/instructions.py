@@ -27,6 +27,8 @@ from perf.upstream_counts import Collected, collect
 
 TITLE = "Instruction counts: beside Timer.collect_callgrind"
 
+HEAD = ("| figure | measured | to reach | |", "| :-- | --: | --: | :-- |")
+
 SETUP = """\
 torch.manual_seed(0)
 x = torch.rand(16, 16)
@@ -41,15 +43,15 @@ FIVE = {
     "forward+backward": "(x * v).sum().backward()",
 }
 NUMBER = 100
-#: What `python -m perf.instructions PART…` takes; minutes: 10, 1, 2, 18, 1.
-PARTS = ("peer", "single", "compile", "standard", "blame")
+#: What `python -m perf.instructions PART…` takes; minutes: 10, 1, 2, 1.
+PARTS = ("peer", "single", "compile", "blame")
 #: Upstream runs the statement, written out a hundred times, at the level of the module.
 UNROLLED = "exec(body, space)"
 
 
 def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
-    """All figures, or those of some of the parts; in all about half an hour on two cores."""
-    rows = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
+    """All figures, or those of some of the parts; in all about a quarter of an hour."""
+    rows = list(HEAD)
     wanted = parts or PARTS
     if "peer" in wanted:
         rows += beside_the_peer(quick)
@@ -57,8 +59,6 @@ def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
         rows.append(single())
     if "compile" in wanted:
         rows += compiling(standard(quick))
-    if "standard" in wanted:
-        rows += standard_set(standard(quick))
     if "blame" in wanted:
         rows += injected()
     return "\n".join(rows)
@@ -150,29 +150,6 @@ def compiling(cases: Sequence[Case]) -> list[str]:
         row(f"{what} compiled", said, "≤ 3 min", seconds[0] <= 180),
         row(f"{what} cached", f"{seconds[1]:.1f} s", "≤ 10 s", seconds[1] <= 10),
     ]
-
-
-def standard_set(cases: Sequence[Case]) -> list[str]:
-    rows = []
-    compiled(cases, current())  # its figure stands apart
-    both, took = run(cases, ("time", "instructions"))
-    ended = {key: r for key, r in both.items() if not r.ok and r.outcome != "unsupported"}
-    said = f"{took / 60:.1f} min, {len(ended)} failed"
-    rows.append(row(f"{len(cases)} cases, time and instructions", said, "≤ 15 min", took <= 900))
-    again, _ = run(cases)
-    pairs = [
-        (both[key].estimate or 0.0, result.estimate or 0.0)
-        for key, result in again.items()
-        if key[1] == "instructions" and result.ok
-    ]
-    same = sum(a == b for a, b in pairs) / len(pairs)
-    worst = max(abs(a - b) / max(abs(a), 1.0) for a, b in pairs)
-    said = f"{same:.1%} of {len(pairs)} identical, the worst off by {worst:.3%}"
-    goal = "≥ 98 % identical, the rest within 0.1 %"
-    rows.append(
-        row("filtered counts of two separate runs", said, goal, same >= 0.98 and worst <= 0.001)
-    )
-    return rows
 
 
 @contextmanager
