@@ -13,10 +13,14 @@ from typing import Any
 
 from opbench.analyse.history import hardware_of, machine_name, measured_on
 from opbench.analyse.points import Difference, HistoryPoint, differences, part
+from opbench.analyse.side_by_side import side_by_side
 from opbench.stats.changepoints import ChangePoint, Point, change_points
 from opbench.store import Store
 from opbench.store.all_histories import AllHistories, Narrow
 from opbench.store.records import RunRecord
+
+#: Changes among more points than this are worth more than one process.
+MANY = 50_000
 
 #: (machine, hardware, environment)
 Kind = tuple[str, str, str]
@@ -67,6 +71,19 @@ def tracks_of(store: Store, run: str, case_id: str, metric: str) -> Histories:
 
 
 def _tracks(found: AllHistories, facts: dict[str, dict[str, Any]]) -> Iterator[Track]:
+    series = list(_series(found, facts))
+    many = sum(len(points) for *_, points in series) > MANY
+    with side_by_side(
+        lambda index: _levels(series[index][-1]), range(len(series)), worth_it=many
+    ) as all_levels:
+        for (case_id, metric, kind, points), levels in zip(series, all_levels):
+            yield _track(case_id, metric, kind, points, levels, found.runs, facts)
+
+
+def _series(
+    found: AllHistories, facts: dict[str, dict[str, Any]]
+) -> Iterator[tuple[str, str, Kind, list[Narrow]]]:
+    """Points that belong together: case, metric, kind, points."""
     kinds: dict[tuple[int, str], tuple[str, str]] = {}
     commits = {mark: _commit(each) for mark, each in facts.items()}
     for (case_id, metric), rows in found.rows.items():
@@ -87,7 +104,13 @@ def _tracks(found: AllHistories, facts: dict[str, dict[str, Any]]) -> Iterator[T
             apart.setdefault((*kind, environment), []).append(row)
         for of_track, points in apart.items():
             if len(points) > 1:
-                yield _track(case_id, metric, of_track, points, found.runs, facts)
+                yield case_id, metric, of_track, points
+
+
+def _levels(points: list[Narrow]) -> tuple[ChangePoint, ...]:
+    """Changes of level; their indices are those of the good points."""
+    good = [row for row in points if is_ok(row)]
+    return change_points([Point(row.estimate or 0.0, row.low, row.high) for row in good])
 
 
 def _track(
@@ -95,13 +118,11 @@ def _track(
     metric: str,
     kind: Kind,
     points: list[Narrow],
+    levels: Sequence[ChangePoint],
     runs: Sequence[RunRecord],
     facts: dict[str, dict[str, Any]],
 ) -> Track:
-    good = [index for index, row in enumerate(points) if is_ok(row)]
-    levels = change_points(
-        [Point(row.estimate or 0.0, row.low, row.high) for row in map(points.__getitem__, good)]
-    )
+    good = [index for index, row in enumerate(points) if is_ok(row)] if levels else []
 
     def between(before: int, after: int) -> tuple[Difference, ...]:
         return differences(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from opbench.analyse.compare import Comparison
-from opbench.analyse.histories import Histories, Step, Track, is_ok
+from opbench.analyse.histories import MANY, Histories, Step, Track, is_ok
 from opbench.analyse.peaks import Peaks
 from opbench.analyse.peaks import Place as Limits
 from opbench.analyse.roofline import Point
+from opbench.analyse.side_by_side import side_by_side
 from opbench.report.history import told
-from opbench.report.page.packing import Words, number
+from opbench.report.page.packing import Words, number, packed
 from opbench.report.page.table import Place, place_of
 from opbench.report.roofline import place_name
 from opbench.stats.verdict import VERDICTS
@@ -100,8 +102,8 @@ def roofline(
 
 def history(
     found: Histories, rows: Mapping[str, Mapping[str, int]], metrics: Sequence[str]
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What the page needs at once, and the points of the tracks, in pieces of `TRACKS`.
+) -> tuple[dict[str, Any], Points]:
+    """What the page needs at once, and the points of the tracks.
 
     `rows` are the rows of each case id, by environment. A track is listed as [row, metric, kind,
     points]; one of an environment that this run has not goes to the first row of its case.
@@ -136,32 +138,48 @@ def history(
         "changes_found": len(changes),
         "piece": TRACKS,
     }
-    pieces = [
-        {"tracks": [_points(track, place) for track in known[start : start + TRACKS]]}
-        for start in range(0, len(known), TRACKS)
-    ]
-    return head, pieces
+    return head, Points(known, place)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Those of all tracks, in pieces of `TRACKS`."""
+
+    tracks: Sequence[Track] = ()
+    #: Numbers of runs on the page, by their numbers in the store.
+    place: Mapping[int, int] = field(default_factory=dict)
+
+    def pieces(self) -> AbstractContextManager[Iterator[str]]:
+        starts = range(0, len(self.tracks), TRACKS)
+        many = sum(len(track.points) for track in self.tracks) > MANY
+        return side_by_side(self.piece, starts, worth_it=many)
+
+    def piece(self, start: int) -> str:
+        chosen = self.tracks[start : start + TRACKS]
+        return packed({"tracks": [_points(track, self.place) for track in chosen]})
 
 
 def _points(track: Track, place: Mapping[int, int]) -> dict[str, Any]:
     """Estimates with four digits, half-widths in per mille: a million points must fit in a page."""
-    estimates, halves = [], []
-    for row in track.points:
-        estimates.append(number(row.estimate, 4) if is_ok(row) else None)
+    estimates: list[float | int | None] = []
+    halves: list[int] = []
+    bad = {}
+    for index, row in enumerate(track.points):
         wide = 0
-        if is_ok(row) and row.estimate and row.low is not None and row.high is not None:
-            share = (row.high - row.low) / 2 / abs(row.estimate)
-            wide = round(1000 * share) if share < 100 else 0
+        if not is_ok(row):
+            bad[index] = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
+            estimates.append(None)
+        else:
+            estimates.append(number(row.estimate, 4))
+            if row.estimate and row.low is not None and row.high is not None:
+                share = (row.high - row.low) / 2 / abs(row.estimate)
+                wide = round(1000 * share) if share < 100 else 0
         halves.append(wide)
     return {
         "runs": [place[row.run] for row in track.points],
         "e": estimates,
         "half": halves,
-        "bad": {
-            index: f"{row.outcome}: {row.reason}" if row.reason else row.outcome
-            for index, row in enumerate(track.points)
-            if not is_ok(row)
-        },
+        "bad": bad,
         "steps": [
             [s.index, number(s.level.before), number(s.level.after), number(s.level.confidence)]
             for s in track.steps

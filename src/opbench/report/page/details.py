@@ -7,15 +7,14 @@ are mostly the same ones.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from opbench.analyse.functions import NoFunctions, by_function, stats_of
+from opbench.analyse.side_by_side import side_by_side
 from opbench.case import Case
 from opbench.report.page.packing import Words, number, packed, plain
 from opbench.report.page.table import Row
@@ -64,23 +63,11 @@ class Details:
     rows: Sequence[Row]
     samples: Packed = field(default_factory=dict)
 
-    @contextmanager
-    def pieces(self) -> Iterator[Iterator[str]]:
+    def pieces(self) -> AbstractContextManager[Iterator[str]]:
         """Packed, in order of the rows. Of many rows they are made while the caller does other
         things."""
-        global _shared
         starts = range(0, len(self.rows), PIECE)
-        if len(self.rows) <= MANY or (os.cpu_count() or 1) < 2:
-            yield map(self.piece, starts)
-            return
-        # Forked, so that the rows need not be sent; each sends back finished text.
-        _shared = self
-        context = multiprocessing.get_context("fork")
-        try:
-            with context.Pool(min(os.cpu_count() or 1, 4)) as pool:
-                yield pool.imap(_piece, starts, chunksize=4)
-        finally:
-            _shared = None
+        return side_by_side(self.piece, starts, worth_it=len(self.rows) > MANY)
 
     def piece(self, start: int) -> str:
         lines = Words()
@@ -108,15 +95,6 @@ class Details:
             "script": [lines.index(piece) for piece in script_of(row.case)],
             "metrics": metrics,
         }
-
-
-#: What a forked process works on.
-_shared: Details | None = None
-
-
-def _piece(start: int) -> str:
-    assert _shared is not None, "set before the processes are forked"
-    return _shared.piece(start)
 
 
 def samples_each(results: int) -> int:

@@ -51,9 +51,9 @@ def _write(
     by_id: dict[str, dict[str, int]] = {}
     for index, row in enumerate(listed):
         by_id.setdefault(row.case.id, {}).setdefault(row.environment, index)
-    tracks: list[dict[str, Any]] = []
+    points = answers.Points()
     if contents.history is not None:
-        data["history"], tracks = answers.history(contents.history, by_id, metrics)
+        data["history"], points = answers.history(contents.history, by_id, metrics)
     data |= {
         "schema": SCHEMA,
         "piece": PIECE,
@@ -67,23 +67,26 @@ def _write(
         "baseline": str(contents.run.request.get("baseline") or ""),
     }
     script = script_text()
-    parts = {"details": details, "tracks": map(packed, tracks)}
-    pieces_html = (
-        (kind, index, text) for kind, found in parts.items() for index, text in enumerate(found)
-    )
     template = _environment().get_template("page.html.j2")
-    for part in template.generate(
-        summary=summary(contents.run, listed, contents.environments, contents.comparisons, places),
-        run=contents.run,
-        version=__version__,
-        written=moment(time.time()),
-        style=_text("style.css"),
-        script=script,
-        script_hash=_hash(script),
-        table=packed(data),
-        pieces=pieces_html,
-    ):
-        stream.write(part)
+    with points.pieces() as tracks:
+        parts = {"details": details, "tracks": tracks}
+        pieces_html = (
+            (kind, index, text) for kind, found in parts.items() for index, text in enumerate(found)
+        )
+        for part in template.generate(
+            summary=summary(
+                contents.run, listed, contents.environments, contents.comparisons, places
+            ),
+            run=contents.run,
+            version=__version__,
+            written=moment(time.time()),
+            style=_text("style.css"),
+            script=script,
+            script_hash=_hash(script),
+            table=packed(data),
+            pieces=pieces_html,
+        ):
+            stream.write(part)
 
 
 def save(contents: Contents, path: Path) -> None:
