@@ -16,11 +16,17 @@ def test_answers_come_in_the_order_of_the_items(worth_it):
         assert list(found) == [value + index for index, value in enumerate(base)]
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
-def test_what_is_worth_it_is_done_by_others():
+def test_what_is_worth_it_is_done_by_others(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     with side_by_side(lambda _: os.getpid(), range(40), worth_it=True) as found:
         assert os.getpid() not in set(found)
     with side_by_side(lambda _: os.getpid(), range(4), worth_it=False) as found:
+        assert set(found) == {os.getpid()}
+
+
+def test_one_processor_is_not_made_to_share(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    with side_by_side(lambda _: os.getpid(), range(4), worth_it=True) as found:
         assert set(found) == {os.getpid()}
 
 
