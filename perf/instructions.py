@@ -43,14 +43,14 @@ FIVE = {
     "forward+backward": "(x * v).sum().backward()",
 }
 NUMBER = 100
-#: What `python -m perf.instructions PART…` takes; minutes: 10, 1, 2, 1.
+#: What `python -m perf.instructions PART…` takes; minutes: 12 or more, 1, 2, 1.
 PARTS = ("peer", "single", "compile", "blame")
 #: Upstream runs the statement, written out a hundred times, at the level of the module.
 UNROLLED = "exec(body, space)"
 
 
 def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
-    """All figures, or those of some of the parts; in all about a quarter of an hour."""
+    """All figures, or those of some of the parts; in all some twenty minutes."""
     rows = list(HEAD)
     wanted = parts or PARTS
     if "peer" in wanted:

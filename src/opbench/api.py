@@ -130,12 +130,11 @@ class Options:
         from opbench.run.policy import MAX_STARTS, Adaptive, Fixed
 
         limits: dict[str, Any] = {"max_time": self.max_time_per_case, "timeout": self.timeout}
+        most = self.max_starts or MAX_STARTS
         if self.num_runs is None and self.num_repeats is None:
-            most = self.max_starts or MAX_STARTS
-            starts = min(Adaptive.starts, most)
-            return Adaptive(precision=self.precision, starts=starts, max_starts=most, **limits)
+            return Adaptive(precision=self.precision, max_starts=most, **limits)
         runs, repeats = self.num_runs or 100, self.num_repeats or 20
-        starts = min(Fixed.starts, self.max_starts or MAX_STARTS)
+        starts = min(Fixed.starts, most)
         return Fixed(num_runs=runs, num_repeats=repeats, starts=starts, **limits)
 
 

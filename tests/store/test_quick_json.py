@@ -42,6 +42,7 @@ def test_what_is_not_finite_is_read_as_it_was_stored_and_never_written():
     assert math.isnan(nan)
     assert others == [math.inf, -math.inf]
     assert quick_json.dumps({"a": [math.nan, math.inf]}) == b'{"a":[null,null]}'
+    assert json.loads(quick_json.dumps(["\udcff", math.nan])) == ["\udcff", None]
 
 
 def test_deep_nesting_is_read():

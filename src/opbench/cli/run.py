@@ -84,8 +84,8 @@ def run(
         None,
         "--max-starts",
         min=1,
-        help="Fresh worker starts per case at most: identical code differs between them, so more "
-        "narrow what longer sampling cannot. [default: 12]",
+        help="Fresh worker starts at most of a case that is compared with none: identical code "
+        "differs between them, so more narrow what longer sampling cannot. [default: 12]",
     ),
     num_runs: int = typer.Option(
         None, "--num-runs", min=1, help="Fixed design: this many runs, each with fresh inputs."

@@ -55,4 +55,5 @@ class Fixed(Policy):
 
     @property
     def text(self) -> str:
-        return f"fixed runs={self.num_runs} repeats={self.num_repeats}"
+        text = f"fixed runs={self.num_runs} repeats={self.num_repeats}"
+        return text + f" starts={self.starts}" * (self.starts != Fixed.starts)

@@ -198,7 +198,7 @@ class Group:
 
     def _adaptive(self, policy: Adaptive) -> None:
         needed = starts_for(policy.precision, layout=self.layout, most=policy.max_starts)
-        wanted = max(policy.starts, needed)
+        wanted = min(max(policy.starts, needed), policy.max_starts)
         self.open_all(0)
         if not self.fits(1):
             self.one_by_one(policy, wanted)

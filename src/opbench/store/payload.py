@@ -18,6 +18,7 @@ from typing import Any
 from opbench.result import Sample
 from opbench.store import quick_json
 
+#: A column as `pack` writes it.
 _COLUMN = re.compile(rb'"(\w+)":\[[^\]]*\]')
 #: In the order of the fields, after `value`.
 _DEFAULTS = {field.name: field.default for field in fields(Sample) if field.name != "value"}

@@ -15,7 +15,9 @@ from opbench.define.captured.call import Call, Capture, TensorSpec, contiguous
 from opbench.define.captured.runtimes import bounds_of
 
 #: Powers of an axis tried: attention scores grow with the square of the sequence.
-POWERS = (0, 1, 2, 3, -1)
+POWERS = (0, 1, 2, 3)
+#: Tried after them, for what is shared out over an axis.
+SHRINKING = (-1,)
 
 
 class Unfit(Exception):
@@ -81,8 +83,8 @@ def at(call: Call, capture: Capture, sizes: Mapping[str, int]) -> Call:
                 moved += fitted
         result = moved * total if value else moved
         if result.denominator != 1 and position in ranges:
-            result = Fraction(value)
-        if result.denominator != 1:
+            result = Fraction(value)  # a range that follows the axis by chance
+        elif result.denominator != 1:
             raise Unfit(
                 f"{call.qualified}: an integer that is {value} at "
                 f"{', '.join(f'{a}={capture.sizes[a]}' for a in sizes)} would be {float(result):g}"
@@ -100,9 +102,7 @@ def fit(
     the next and grow with nothing. It never shrinks as the axis grows: that is chance.
     """
     if value:
-        for power in POWERS:
-            if exactly and power < 0:
-                continue
+        for power in POWERS if exactly else POWERS + SHRINKING:
             if Fraction(probed, value) == Fraction(probe, base) ** power:
                 return value * Fraction(size, base) ** power
     if exactly:
