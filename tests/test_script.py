@@ -75,7 +75,8 @@ def test_what_a_preparation_assigns_inside_a_comprehension_or_function_is_not_ke
 def test_a_difference_subtracts_the_second_statement(tmp_path):
     case = pure(way="difference", setup="v = [0] * 50_000", stmt="sum(v)", minus="sum(v)")
     alone = pure(setup="v = [0] * 50_000", stmt="sum(v)")
-    assert abs(run(case, tmp_path)) < run(alone, tmp_path)
+    # The quietest of a few: another program may fall on one of the two statements.
+    assert min(abs(run(case, tmp_path)) for _ in range(4)) < run(alone, tmp_path) / 2
 
 
 def test_strings_over_several_lines_and_future_imports_stay_as_they_are(tmp_path):

@@ -55,11 +55,14 @@ def count(pool) -> Callable[..., dict[str, Result]]:
     return counted
 
 
-def need_names(result: Result) -> None:
+def named(result: Result) -> bool:
     """A system's own Python is mostly stripped; what to install then is in the warning."""
-    for warning in result.warnings:
-        if warning.code == "nameless":
-            pytest.skip(warning.text)
+    return all(warning.code != "nameless" for warning in result.warnings)
+
+
+def need_names(result: Result) -> None:
+    if not named(result):
+        pytest.skip(result.warnings[0].text)
 
 
 SMALL_SET = {
@@ -75,9 +78,11 @@ def test_counts_of_two_workers_are_identical(count):
     """The figure for the standard set on a small one, without torch: two starts, filtered."""
     for name, (stmt, setup) in SMALL_SET.items():
         one, two = (count(case_of(stmt, setup, name), start)["instructions"] for start in (0, 1))
-        assert one.estimate == two.estimate, name
-        assert (one.half_width or 0) < 0.0005, f"{name}: the two repeats differ"
-        assert not one.warnings
+        # Where the interpreter's allocator has no name, it cannot be left out.
+        exact = named(one)
+        assert two.estimate == pytest.approx(one.estimate, rel=0 if exact else 0.001), name
+        assert (one.half_width or 0) < (0.0005 if exact else 0.001), f"{name}: two repeats differ"
+        assert [warning.code for warning in one.warnings] == ([] if exact else ["nameless"])
 
 
 def test_a_count_is_plausible_and_the_empty_loop_is_off(count):
