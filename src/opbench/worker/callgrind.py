@@ -123,8 +123,9 @@ def rehearse(source):
     The one place where a worker's parent runs operators. It may, because here there is a single
     thread; elsewhere the children would hang.
     """
-    from . import session
+    from . import session, small_blocks
 
+    small_blocks.reserve()
     requests().start()
     case = {"name": "rehearsal", "stage": "call", "setup": source, "stmt": "pass"}
     rehearsal = session.Session()

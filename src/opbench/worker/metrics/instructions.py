@@ -21,9 +21,15 @@ SETTLING_CALLS = 20
 NUMBER = 100
 REPEATS = 2
 
+#: Objects until the collector would run, and how many it is to have counted when counting begins:
+#: it does less at zero and more at the threshold.
+NEVER = 1 << 30
+ABOVE_ZERO = 400
+
 
 def measure(session, options):
     """Dump files, by what was counted in them: `stmt` and `idle`, each `repeats` times."""
+    from .. import small_blocks
     from ..callgrind import requests
 
     number = int(options.get("number", NUMBER))
@@ -31,6 +37,7 @@ def measure(session, options):
     counted = requests()
     way = session.case["way"]
     name = options.get("name", session.case["name"])
+    small_blocks.make_room()
     session.run("calls", 2)
     plan = [("stmt", "stmt"), ("idle", "idle")]
     if way == "difference":
@@ -39,16 +46,23 @@ def measure(session, options):
     files: dict = {key: [] for key, _ in plan}
     gc.collect()
     gc.disable()
+    # The collector counts objects and looks up at its threshold even when it is disabled.
+    threshold = gc.get_threshold()
+    gc.set_threshold(NEVER)
+    above_zero = [[] for _ in range(ABOVE_ZERO)]
     count = _one_by_one if each else _together
     for _ in range(SETTLING_CALLS):
         # The interpreter specialises the code around the loop as well, and ctypes caches.
         for _key, what in plan:
             count(session, counted, what, 1)
+            small_blocks.fill_holes()
     # The first round leaves free lists as every round finds them; it is dropped.
     for _ in range(1 + repeats):
         for key, what in plan:
             count(session, counted, what, number)
             files[key].append(counted.dump("%s %s" % (name, key)))
+    del above_zero
+    gc.set_threshold(*threshold)
     gc.enable()
     for dumped in files.values():
         os.unlink(dumped.pop(0))
