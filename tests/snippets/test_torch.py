@@ -89,10 +89,6 @@ def test_what_materialize_gives_runs_in_torchs_own_timer():
 
 
 @pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
-@pytest.mark.xfail(
-    reason="the first child of a worker counts 0.1 % more than the later ones, which agree exactly",
-    strict=False,
-)
 def test_torch_is_counted_in_both_languages_and_an_extra_operator_is_blamed(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from opbench.snippets import GroupedSetup, GroupedStmts\n"
