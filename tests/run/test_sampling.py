@@ -141,6 +141,20 @@ def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python
     assert member.stopped == "runs"
 
 
+@pytest.mark.parametrize(("seconds", "untimed"), [(0.0, 6), (0.11, 3)])
+def test_a_long_block_is_not_preceded_by_another_call(
+    group, python_case, tmp_path, seconds, untimed
+):
+    # Six runs of two calls in three children: each run wakes its child, or only the first one.
+    log = tmp_path / "calls"
+    case = python_case(
+        f"log.write('x'); log.flush(); time.sleep({seconds})",
+        setup=f"import time\nlog = open({str(log)!r}, 'a')",
+    )
+    group([case], Fixed(num_runs=6, num_repeats=2)).sample()
+    assert len(log.read_text()) == 6 * 2 + untimed
+
+
 def test_cases_that_do_not_fit_together_are_measured_alone_and_say_so(group, python_case):
     sampled = group([python_case("x = 1", name) for name in "ab"], memory_free=1)
     sampled.sample()

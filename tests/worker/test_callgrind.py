@@ -85,6 +85,17 @@ def test_counts_of_two_workers_are_identical(count):
         assert [warning.code for warning in one.warnings] == ([] if exact else ["nameless"])
 
 
+def test_what_was_made_before_does_not_change_a_count(count):
+    """Objects of a setup fill pools of small blocks; a call must not meet the edge of one."""
+    found = set()
+    for many in (0, 40, 100, 160, 220):
+        setup = f"class C:\n    pass\nkept = [object.__new__(C) for _ in range({many})]"
+        result = count(case_of("y = [C(), C()]", setup))["instructions"]
+        need_names(result)
+        found.add(result.estimate)
+    assert len(found) == 1
+
+
 def test_a_count_is_plausible_and_the_empty_loop_is_off(count):
     nothing = count(case_of("pass"))["instructions"].estimate
     assert nothing is not None

@@ -25,6 +25,8 @@ class Session:
         self.loop: Any = None
         self._code = None
         self._empty = {}  # n -> nanoseconds of an empty block of that size
+        #: What the last block took, in nanoseconds.
+        self.last_block = 0
 
     def answer(self, message):
         return getattr(self, "do_" + message["op"])(message)
