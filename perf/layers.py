@@ -4,9 +4,8 @@ The same work on both sides: the default layers at batch sizes 16 and 64, as the
 hooks, 10 runs of 20 steps, one thread. The layers are cut into three groups; for each group both
 sides run one after the other, and who goes first changes from group to group.
 
-A convolution of the published size takes up to some 20 seconds per step on a CPU, so its 10 runs of
-20 steps would take hours: it is run once, with four steps, on each side and stated as such, unless
-`python -m perf.layers --full`.
+A convolution of the published size takes up to half a minute per step on a CPU, so its 10 runs of
+20 steps would take hours on each side: `python -m perf.layers --full`.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ GROUPS = {
 BATCH_SIZES = ("16", "64")
 MODES = ("baseline", "hooks")
 RUNS, REPEATS = 10, 20
-#: The convolution, unless all of it is asked for.
-FEW_RUNS, FEW_REPEATS = 1, 4
 
 
 @dataclass(frozen=True)
@@ -61,43 +58,28 @@ def measure(quick: bool = False, full: bool = False) -> str:
         if quick:
             works = {"feed-forward": Work(("linear", "layernorm"), ("16",), 2, 5)}
         elif not full:
-            works["convolution"] = Work(("conv",), runs=FEW_RUNS, repeats=FEW_REPEATS)
+            del works["convolution"]
         rows = ["| work | Opacus | opbench | ratio | |", "| :-- | --: | --: | --: | :-- |"]
         theirs, ours = side_by_side(works, place)
         for name, work in works.items():
             rows.append(row(f"{name}, {work.runs} × {work.repeats}", theirs[name], ours[name], 1.0))
-        rows.append(row("together", sum(theirs.values()), sum(ours.values()), 1.0))
-        print("\n".join(rows), flush=True)
-        # Beside the work as it was asked for; the convolution's was cut, so it stands apart.
-        first = place / "first.db"
-        whole = [
-            name for name, work in works.items() if (work.runs, work.repeats) == (RUNS, REPEATS)
-        ]
-        asked = sum(theirs[name] for name in whole or works)
-        spent = adaptive(layers_of(works, whole or list(works)), works, first)
-        rows.append(row(f"{' and '.join(whole or works)}, adaptive", asked, spent, 0.5))
-        apart = [name for name in works if name not in (whole or works)]
-        text = ""
-        for name in apart:
-            spent = adaptive(layers_of(works, [name]), works, first)
-            text += f"The {name}, adaptive: {spent:.0f} s. "
-        widths = [width for width in half_widths(first).values() if width is not None]
+        asked = sum(theirs.values())
+        rows.append(row("together", asked, sum(ours.values()), 1.0))
+        print("\n".join(rows), flush=True)  # what is known is not lost with what is not
+        spent = adaptive(works, place / "first.db")
+        rows.append(row("the same, adaptive", asked, spent, 0.5))
+        print(rows[-1], flush=True)
+        widths = [w for w in half_widths(place / "first.db").values() if w is not None]
         precise = sum(width <= 0.02 for width in widths)
-        text += (
-            f"Of {len(widths)} adaptive times {precise} came out within ±2 %; the time of a case "
-        )
-        text += "ends the others. "
+        text = f"Of {len(widths)} adaptive times {precise} came out within ±2 %; the others ended "
+        text += "with the time of a case. "
         # What a runner cannot do it skips, and is the quicker for it.
         done = [len(list((place / side).rglob("*.pkl"))) for side in ("opacus", "opbench")]
         text += f"Layers, modes and batch sizes that came out: Opacus {done[0]}, opbench {done[1]}."
-        if apart:
-            text += f" The convolution ran {FEW_RUNS} × {FEW_REPEATS} on both sides."
+        if not full and not quick:
+            text += " Without the convolution, whose steps would take hours on each side."
         rows += ["", text, "", repeatability(works, place)]
         return "\n".join(rows)
-
-
-def layers_of(works: dict[str, Work], names: Sequence[str]) -> list[str]:
-    return [layer for name in names for layer in works[name].layers]
 
 
 def side_by_side(works: dict[str, Work], place: Path) -> tuple[dict[str, float], dict[str, float]]:
@@ -135,8 +117,9 @@ def timed(command: list[str], place: Path, allowed: Sequence[int] = (0,)) -> flo
     return spent
 
 
-def adaptive(layers: Sequence[str], works: dict[str, Work], store: Path) -> float:
-    """Wall time of the adaptive default, at the batch sizes of the works."""
+def adaptive(works: dict[str, Work], store: Path) -> float:
+    """Wall time of the same work with the adaptive default."""
+    layers = [layer for work in works.values() for layer in work.layers]
     sizes = next(iter(works.values())).batch_sizes
     command = [
         *(sys.executable, "-m", "opbench.cli.main", "run", "layers", "--store", str(store)),
@@ -158,7 +141,7 @@ def repeatability(works: dict[str, Work], place: Path) -> str:
     """A second adaptive run: how many times agree with the first within their intervals?"""
     from opbench.store import Store
 
-    adaptive(layers_of(works, list(works)), works, place / "second.db")
+    adaptive(works, place / "second.db")
     seen: list[dict[str, tuple[float, float]]] = []
     for name in ("first.db", "second.db"):
         with Store.open(place / name, create=False) as opened:
@@ -187,7 +170,7 @@ def row(what: str, theirs: float, ours: float, goal: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.layers", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two layers: shows that it works")
-    parser.add_argument("--full", action="store_true", help="10 runs of the convolution as well")
+    parser.add_argument("--full", action="store_true", help="the convolution as well: hours")
     parser.add_argument("--print", action="store_true", dest="only_print", help="write no page")
     options = parser.parse_args()
     body = measure(options.quick, options.full)
