@@ -49,7 +49,7 @@ def measure(session, options):
     # The collector counts objects and looks up at its threshold even when it is disabled.
     threshold = gc.get_threshold()
     gc.set_threshold(NEVER)
-    above_zero = [[] for _ in range(ABOVE_ZERO)]
+    above_zero: list = [[] for _ in range(ABOVE_ZERO)]
     count = _one_by_one if each else _together
     for _ in range(SETTLING_CALLS):
         # The interpreter specialises the code around the loop as well, and ctypes caches.
