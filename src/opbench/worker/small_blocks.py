@@ -20,7 +20,7 @@ OTHERS = 2
 #: A size whose pools cannot be recognised (another allocator) is left alone.
 MOST_BLOCKS = 6000
 #: Holes elsewhere that are filled. Where there are more, they are room enough.
-MOST_HOLES = 60
+MOST_HOLES = 400
 
 
 class Pool:

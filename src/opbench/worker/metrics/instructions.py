@@ -37,7 +37,6 @@ def measure(session, options):
     counted = requests()
     way = session.case["way"]
     name = options.get("name", session.case["name"])
-    small_blocks.make_room()
     session.run("calls", 2)
     plan = [("stmt", "stmt"), ("idle", "idle")]
     if way == "difference":
@@ -50,6 +49,7 @@ def measure(session, options):
     threshold = gc.get_threshold()
     gc.set_threshold(NEVER)
     above_zero: list = [[] for _ in range(ABOVE_ZERO)]
+    small_blocks.make_room()
     count = _one_by_one if each else _together
     for _ in range(SETTLING_CALLS):
         # The interpreter specialises the code around the loop as well, and ctypes caches.
