@@ -142,9 +142,7 @@ def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python
 
 
 @pytest.mark.parametrize(("seconds", "untimed"), [(0.0, 6), (0.11, 3)])
-def test_a_long_block_is_not_preceded_by_another_call(
-    group, python_case, tmp_path, seconds, untimed
-):
+def test_a_long_run_is_not_preceded_by_another_call(group, python_case, tmp_path, seconds, untimed):
     # Six runs of two calls in three children: each run wakes its child, or only the first one.
     log = tmp_path / "calls"
     case = python_case(
@@ -153,6 +151,18 @@ def test_a_long_block_is_not_preceded_by_another_call(
     )
     group([case], Fixed(num_runs=6, num_repeats=2)).sample()
     assert len(log.read_text()) == 6 * 2 + untimed
+
+
+def test_an_adaptive_block_is_woken_however_long(group, python_case, tmp_path):
+    log = tmp_path / "calls"
+    case = python_case(
+        "log.write('x'); log.flush(); time.sleep(0.21)",
+        setup=f"import time\nlog = open({str(log)!r}, 'a')",
+    )
+    (member,) = group([case], replace(QUICK, max_starts=1)).sample()
+    (lane,) = member.all_lanes
+    timed = sum(sample.n for sample in member.samples())
+    assert len(log.read_text()) == lane.warmup["calls"] + timed + len(member.samples())
 
 
 def test_cases_that_do_not_fit_together_are_measured_alone_and_say_so(group, python_case):

@@ -25,6 +25,8 @@ class Session:
         self.loop: Any = None
         self._code = None
         self._empty = {}  # n -> nanoseconds of an empty block of that size
+        #: How often it was prepared: more than once is a run of a fixed design.
+        self.prepared = 0
         #: What the last block took, in nanoseconds.
         self.last_block = 0
 
@@ -36,6 +38,7 @@ class Session:
     def do_prepare(self, message):
         """Run globals and setup. A second prepare runs the setup anew, with another seed."""
         began = time.perf_counter()
+        self.prepared += 1
         if message["case"].get("language") == "cpp":
             self._open_compiled(message)
             return {"seconds": time.perf_counter() - began}
