@@ -56,13 +56,10 @@ def count(pool) -> Callable[..., dict[str, Result]]:
 
 
 def named(result: Result) -> bool:
-    """A system's own Python is mostly stripped; what to install then is in the warning."""
-    return all(warning.code != "nameless" for warning in result.warnings)
-
-
-def need_names(result: Result) -> None:
-    if not named(result):
-        pytest.skip(result.warnings[0].text)
+    """A system's own Python is mostly stripped; then the warning must say what to install."""
+    said = [warning.text for warning in result.warnings if warning.code == "nameless"]
+    assert all("install its debug symbols" in text for text in said)
+    return not said
 
 
 SMALL_SET = {
@@ -91,7 +88,6 @@ def test_what_was_made_before_does_not_change_a_count(count):
     for many in (0, 40, 100, 160, 220):
         setup = f"class C:\n    pass\nkept = [object.__new__(C) for _ in range({many})]"
         result = count(case_of("y = [C(), C()]", setup))["instructions"]
-        need_names(result)
         found.add(result.estimate)
     assert len(found) == 1
 
@@ -108,12 +104,13 @@ def test_a_count_is_plausible_and_the_empty_loop_is_off(count):
 
 def test_raw_count_and_allocations_stand_beside_it(count):
     found = count(case_of("x = bytearray(5000)"))
-    need_names(found["instructions"])
     raw, filtered = found["instructions_raw"].estimate, found["instructions"].estimate
     assert raw is not None
     assert filtered is not None
-    assert raw > filtered > 0
-    assert found["allocations"].estimate == pytest.approx(2, abs=0.1)
+    assert raw >= filtered > 0
+    if named(found["instructions"]):  # else Python's own allocator cannot be told apart
+        assert raw > filtered
+        assert found["allocations"].estimate == pytest.approx(2, abs=0.1)
     assert "SIMD" in found["instructions"].detail["source"]
     assert count(case_of("pass"))["allocations"].estimate == pytest.approx(0, abs=0.05)
 
@@ -122,10 +119,10 @@ def test_an_extra_call_is_found_and_blamed_on_the_right_function(count):
     setup = "f = 'a-b-c'.replace\ng = 'a b c'.split"
     before = count(case_of("f('a', 'b')", setup))["instructions"]
     after = count(case_of("f('a', 'b'); g()", setup))["instructions"]
-    need_names(after)
     assert (after.estimate or 0) > (before.estimate or 0) + 50
     blamed = [row.function for row in difference(before, after)[:8]]
-    assert any("split" in name for name in blamed), blamed
+    # Without symbols at least the file is named.
+    assert any(("split" if named(after) else "python") in name for name in blamed), blamed
     assert stats_of(after).delta(stats_of(before)).sum() > 0
 
 
@@ -237,20 +234,22 @@ def test_from_the_command_line_to_functions(opbench, tmp_path):
     assert done.returncode == 1, done.stderr  # one case crashed
     assert "crashed SIGSEGV" in done.stdout
     assert "instructions are counted for one thread" in " ".join(done.stdout.split())
-    if "nameless" in done.stdout:
-        pytest.skip("this interpreter has no symbols, and the run said so")
+    names = (
+        "nameless" not in done.stdout
+    )  # else this interpreter has no symbols, and the run says so
     shown = opbench("show", "mine/split[language=python,runtime=eager,threads=1]", "--functions")
-    assert "split" in shown.stdout
+    assert not names or "split" in shown.stdout
     assert "in all, per call" in shown.stdout
     kept = opbench("show", "mine/plus", "--callgrind", "plus.out")
     assert kept.returncode == 0, kept.stderr
-    assert "fn=_PyEval_EvalFrameDefault" in (tmp_path / "plus.out").read_text()
+    exported = (tmp_path / "plus.out").read_text()
+    assert ("fn=_PyEval_EvalFrameDefault" if names else "fn=") in exported
     before = (tmp_path / "mine.py").read_text()
     (tmp_path / "mine.py").write_text(before.replace("'y = x + 1'", "'y = x + 1; str(x)'"))
     opbench("run", "mine.py", "-k", "plus", "--metric", "instructions")
     compared = opbench("compare", "last~1", "last", "--functions")
     assert compared.returncode == 0, compared.stderr
-    assert "long_to_decimal_string" in compared.stdout, compared.stdout
+    assert ("long_to_decimal_string" if names else "python") in compared.stdout, compared.stdout
     wrong = opbench("show", "mine/plus", "--functions", "--match", "(")
     assert wrong.returncode == 2
     assert "regular expression" in wrong.stderr
