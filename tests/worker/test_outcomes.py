@@ -370,8 +370,9 @@ def test_a_second_prepare_runs_the_setup_anew_with_its_seed(worker, python_case)
 def test_a_convolution_leaves_no_file_of_its_own_behind(worker, python_case, tmp_path):
     seen = tmp_path / "pid"
     case = python_case(
-        "torch.nn.Conv2d(8, 8, 3)(torch.zeros(1, 8, 16, 16))",
-        globals="import os, pathlib, torch",
+        "convolution(x)",  # large enough for oneDNN to write code of its own for it
+        globals="import os, pathlib, torch\n"
+        "convolution, x = torch.nn.Conv2d(64, 64, 3), torch.zeros(16, 64, 56, 56)",
         # Numbers of processes come around: one that was not ours may have left such a file.
         setup="pathlib.Path(f'/tmp/perf-{os.getpid()}.map').unlink(missing_ok=True)\n"
         f"pathlib.Path({str(seen)!r}).write_text(str(os.getpid()))",
