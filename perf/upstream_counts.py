@@ -3,6 +3,10 @@
 It starts `python` under Valgrind for each case, so the interpreter of this environment must come
 first on the PATH. Where Valgrind cannot read torch's libraries (aarch64), it is given the copies
 that opbench's own workers load, or there would be nothing to compare with.
+
+Its counts are read from the dumps it makes, not from the lists it sums up: those come from
+`callgrind_annotate`, which (3.19) takes what callers of a second dump have passed on (`calls=0`)
+for their own, and then says a thousand times what was counted.
 """
 
 from __future__ import annotations
@@ -24,14 +28,23 @@ if callgrind.requests().under_valgrind:
 """
 
 COLLECT = """\
-import json, sys
+import json, re, sys
 from torch.utils.benchmark import Timer
+from torch.utils.benchmark.utils.valgrind_wrapper import timer_interface
 
+invoke, totals = timer_interface._ValgrindWrapper._invoke, []
+
+def keep_totals(self, **options):
+    found = invoke(self, **{**options, "retain_out_file": True})
+    totals.extend(int(re.search("^totals: (.+)$", text, re.M)[1]) for *_, text in found)
+    return found
+
+timer_interface._ValgrindWrapper._invoke = keep_totals
 asked = json.load(sys.stdin)
 timer = Timer(asked["stmt"], setup=asked["setup"])
-stats = timer.collect_callgrind(number=asked["number"], repeats=asked["repeats"])
-baseline = stats[-1].baseline_exclusive_stats.sum()
-json.dump([found.counts() - baseline for found in stats], sys.stdout)
+timer.collect_callgrind(number=asked["number"], repeats=asked["repeats"])
+*counts, baseline = totals
+json.dump([count - baseline for count in counts], sys.stdout)
 """
 
 

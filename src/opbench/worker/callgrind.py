@@ -7,6 +7,7 @@ can be counted in any interpreter, for every framework, whatever is installed be
 """
 
 import ctypes
+import gc
 import mmap
 import os
 import platform
@@ -126,6 +127,9 @@ def rehearse(source):
     from . import session, small_blocks
 
     small_blocks.reserve()
+    # Walking all that was imported takes a second once it is instrumented: not again below.
+    gc.collect()
+    gc.freeze()
     requests().start()
     case = {"name": "rehearsal", "stage": "call", "setup": source, "stmt": "pass"}
     rehearsal = session.Session()
