@@ -45,8 +45,9 @@ FIVE = {
 NUMBER = 100
 #: What `python -m perf.instructions PART…` takes; minutes: 12 or more, 1, 2, 1.
 PARTS = ("peer", "single", "compile", "blame")
-#: Upstream runs the statement, written out a hundred times, at the level of the module.
-UNROLLED = "exec(body, space)"
+#: Upstream runs the statement, written out a hundred times, at the level of the module, and each
+#: line so seldom that the interpreter never specialises it: hence a fresh copy before each call.
+UNROLLED, FRESH = "exec(lines, space)", "lines = body.replace()"
 
 
 def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
@@ -119,8 +120,8 @@ def agreement(upstream: dict[str, Collected]) -> list[str]:
         setup = f"{SETUP}\nspace = dict(locals(), torch=torch)\n"
         setup += f"body = compile({body!r}, 'body', 'exec')"
         cases.append(
-            Case("perf", name, "call", UNROLLED, setup, "import torch", framework="torch",
-                 preload=("torch", "torch.fx.experimental.symbolic_shapes"))
+            Case("perf", name, "call", UNROLLED, setup, "import torch", FRESH, framework="torch",
+                 way="each", preload=("torch", "torch.fx.experimental.symbolic_shapes"))
         )  # fmt: skip
     found, _ = run(cases)
     rows = []

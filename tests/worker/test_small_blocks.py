@@ -9,7 +9,7 @@ SAME_POOL = """
 from opbench.worker import small_blocks
 
 small_blocks.reserve()
-pools = small_blocks._pools
+pools = small_blocks._rooms
 assert len(pools) == small_blocks.LARGEST // small_blocks.STEP, len(pools)
 elsewhere = [[pool.make() for _ in range(2000)] for pool in pools]
 small_blocks.make_room()
@@ -17,7 +17,7 @@ small_blocks.make_room()
 
 def own(pool):
     one, two, three = pool.make(), pool.make(), pool.make()
-    return all(id(block) // small_blocks.POOL == pool.place for block in (one, two, three))
+    return all(id(block) // small_blocks.POOL in pool.places for block in (one, two, three))
 
 
 for pool in pools:

@@ -21,7 +21,9 @@ ALLOCATOR = re.compile(
 HASH_TABLE = re.compile(
     r"(unicodekeys_lookup_\w+|dictkeys_\w*lookup\w*|lookdict\w*|_Py_dict_lookup\w*"
     r"|find_empty_slot|insertdict|insert_to_emptydict|insertion_resize|dictresize|build_indices\w*"
-    r"|compare_(unicode|generic)\w*|set_(lookkey|add_entry|insert_clean|table_resize)\w*)"
+    r"|compare_(unicode|generic)\w*|set_(lookkey|add_entry|insert_clean|table_resize)\w*"
+    # Methods are looked up in a table by the address of their name: two names may share a slot.
+    r"|_PyType_Lookup|find_name_in_mro)"
 )
 #: Where a request for memory enters an allocator.
 ENTRY = re.compile(

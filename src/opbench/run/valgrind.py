@@ -18,6 +18,9 @@ OPTIONS = (
     "--dump-line=no",
     "--quiet",
 )
+#: On Arm an interrupt between the two halves of an atomic operation makes it try again, which is
+#: counted again; Valgrind's other way of doing them is not interrupted.
+ATOMIC = {"aarch64": ("--sim-hints=fallback-llsc",)}
 
 #: One thread, because counts of several depend on how long they wait for each other. Strings hash
 #: alike in every process, because the length of a probe in a dict is an instruction count too.
@@ -45,4 +48,5 @@ def command(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """The words before the interpreter's, and variables that tell the worker where dumps go."""
     out = str(Path(folder) / "dump")
     program = os.environ.get("OPBENCH_VALGRIND") or "valgrind"
-    return (program, *OPTIONS, f"--callgrind-out-file={out}.%p"), {callgrind.OUT_VARIABLE: out}
+    options = (*OPTIONS, *ATOMIC.get(platform.machine(), ()))
+    return (program, *options, f"--callgrind-out-file={out}.%p"), {callgrind.OUT_VARIABLE: out}

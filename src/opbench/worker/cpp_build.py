@@ -19,6 +19,8 @@ import sys
 import tempfile
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-w", "-fvisibility=hidden")
+#: Libraries linked in another way are found no longer.
+LINKING = "statements without torch apart"
 COMPILERS = ("g++", "c++", "clang++")
 NO_COMPILER = "C++ statements need a compiler: apt install g++ (or clang; CXX names another one)"
 
@@ -87,7 +89,7 @@ class Build:
                 done, todo = todo[: self.jobs], todo[self.jobs :]
                 for (tier, members), (object_, output) in zip(done, self.compile(done, work)):
                     if object_ is not None:
-                        objects.append((members, object_))
+                        objects.append((tier, members, object_))
                         continue
                     failed = blamed(members, output)
                     if failed is None:  # nobody named: halve until there is one left to blame
@@ -103,7 +105,10 @@ class Build:
                             answers[key] = message
                     todo += [(tier, members)] if members else []
                     todo += [("all", again)] if again else []
-            answers.update(self.link(objects, work))
+            # What needs no torch must load in a worker that has none.
+            for alone in (True, False):
+                chosen = [(m, o) for tier, m, o in objects if (tier == "none") is alone]
+                answers.update(self.link(chosen, work, [] if alone else self.libraries))
         return answers
 
     def compile(self, batch, work):
@@ -125,14 +130,14 @@ class Build:
             for process, object_, output in ((p, o, p.communicate()[0]) for p, o in running)
         ]
 
-    def link(self, objects, work):
+    def link(self, objects, work, libraries):
         """One library of all that was compiled, moved to its place at once; then the index."""
         if not objects:
             return {}
         keys = sorted(key for members, _ in objects for key in members)
         name = "opbench-%s.so" % hashlib.sha256(repr(keys).encode()).hexdigest()[:16]
         made = os.path.join(work, name)
-        command = [self.compiler, "-shared", "-o", made, *(o for _, o in objects), *self.libraries]
+        command = [self.compiler, "-shared", "-o", made, *(o for _, o in objects), *libraries]
         linked = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -264,7 +269,7 @@ def toolchain_hash(compiler, torch):
     from . import cpp_source
 
     version = subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True).stdout
-    facts = [compiler, version, FLAGS, cpp_source.RUNTIME, cpp_source.STATEMENT]
+    facts = [compiler, version, FLAGS, LINKING, cpp_source.RUNTIME, cpp_source.STATEMENT]
     if torch is not None:
         library = os.stat(os.path.join(torch, "lib", "libtorch_cpu.so"))
         facts += [torch, library.st_size, library.st_mtime_ns]

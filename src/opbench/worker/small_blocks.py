@@ -6,9 +6,11 @@ that stands in functions that are no allocator. Whether the counted statement me
 depends on how many objects were made before it: on the length of a name, or on what an earlier case
 left in the worker.
 
-So each worker keeps one full pool per size, and its children give half of it back before they
-count: the pool that was opened last is the one that blocks are taken from. An object that lay in a
-full pool elsewhere leaves a hole there, which stands first then; holes are filled as they appear.
+So each worker keeps full pools of each size, and its children give most of their blocks back before
+they count: the pool that was opened last is the one that blocks are taken from. There is room for
+statements that keep a block or two with every call (a model in TorchScript does, in cycles). An
+object that lay in a full pool elsewhere leaves a hole there, which stands first then; holes are
+filled as they appear.
 """
 
 #: Blocks are multiples of this, up to that.
@@ -17,20 +19,25 @@ STEP, LARGEST = 16, 512
 POOL, HEADER = 16384, 48
 #: Blocks of a pool that others may have: the addresses looked at here are objects themselves.
 OTHERS = 2
+#: Blocks of each size that are given back: two for each of some three hundred calls.
+ROOM = 700
+#: One block of so many stays, so that its pool does.
+KEPT = 8
 #: A size whose pools cannot be recognised (another allocator) is left alone.
 MOST_BLOCKS = 6000
 #: Holes elsewhere that are filled. Where there are more, they are room enough.
 MOST_HOLES = 400
 
 
-class Pool:
-    """A full pool of blocks of one size."""
+class Room:
+    """Full pools of blocks of one size."""
 
-    def __init__(self, make, blocks):
+    def __init__(self, make, pools):
         self.make = make
-        self.place = id(blocks[0]) // POOL
-        #: What is given back, and its neighbours, which stay.
-        self.spare, self.kept = blocks[::2], blocks[1::2]
+        self.places = {id(blocks[0]) // POOL for blocks in pools}
+        self.kept = [blocks[::KEPT] for blocks in pools]
+        #: What is given back, pool by pool.
+        self.spare = [block for blocks in pools for i, block in enumerate(blocks) if i % KEPT]
         #: Of fixed length: a list that grows leaves holes itself.
         self.filling = [None] * MOST_HOLES
         self.filled = 0
@@ -39,45 +46,49 @@ class Pool:
         """Take blocks until they come from here."""
         while self.filled < MOST_HOLES:
             block = self.make()
-            if id(block) // POOL == self.place:
+            if id(block) // POOL in self.places:
                 return
             self.filling[self.filled] = block
             self.filled += 1
 
 
-_pools: list = []
+_rooms: list = []
 
 
 def reserve():
-    """Fill one pool of each size; in the worker's parent, once."""
+    """Fill pools of each size; in the worker's parent, once."""
     for size in range(STEP, LARGEST + 1, STEP):
         make = _maker(size)
-        blocks = _full_pool(make, (POOL - HEADER) // size)
-        if blocks:
-            _pools.append(Pool(make, blocks))
+        pools = _full_pools(make, (POOL - HEADER) // size)
+        if pools:
+            _rooms.append(Room(make, pools))
 
 
 def make_room():
     """Open the reserved pools; in a child, before it counts."""
-    for pool in _pools:
-        pool.spare.clear()
+    for room in _rooms:
+        room.spare.clear()
 
 
 def fill_holes():
     """Whatever was freed elsewhere since; in a child, while its calls settle."""
-    for pool in _pools:
-        pool.fill_holes()
+    for room in _rooms:
+        room.fill_holes()
 
 
-def _full_pool(make, capacity):
+def _full_pools(make, capacity):
+    """Lists of blocks, each of a pool of which hardly any are missing; none if there are no such."""
     pools: dict = {}
+    full: list = []
     last: list = []
     for _ in range(MOST_BLOCKS):
         block = make()
         blocks = pools.setdefault(id(block) // POOL, [])
         # Only what took its last block is full, and will stand first when it is opened.
         if blocks is not last and len(last) >= capacity - OTHERS:
-            return last
+            full.append(last)
+            if sum(map(len, full)) * (KEPT - 1) // KEPT >= ROOM:
+                return full
         blocks.append(block)
         last = blocks
     return []

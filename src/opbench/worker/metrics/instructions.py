@@ -60,6 +60,7 @@ def measure(session, options):
     for _ in range(1 + repeats):
         for key, what in plan:
             count(session, counted, what, number)
+            small_blocks.fill_holes()
             files[key].append(counted.dump("%s %s" % (name, key)))
     del above_zero
     gc.set_threshold(*threshold)
