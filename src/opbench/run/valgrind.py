@@ -23,8 +23,14 @@ OPTIONS = (
 ATOMIC = {"aarch64": ("--sim-hints=fallback-llsc",)}
 
 #: One thread, because counts of several depend on how long they wait for each other. Strings hash
-#: alike in every process, because the length of a probe in a dict is an instruction count too.
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+#: alike in every process, because the length of a probe in a dict is an instruction count too. And
+#: mimalloc, torch's allocator on Arm, gives no memory back by the clock.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "MIMALLOC_PURGE_DELAY": "-1",
+}
 
 #: An answer may take this much longer: code runs some fifty times slower under Callgrind, but
 #: only a hundred calls of it, where a timed case runs for seconds.

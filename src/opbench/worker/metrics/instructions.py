@@ -21,6 +21,9 @@ SETTLING_CALLS = 20
 NUMBER = 100
 REPEATS = 2
 
+#: Calls after which the interpreter's pools are put in order: a hole costs each of them.
+PORTION = 5
+
 #: Objects until the collector would run, and how many it is to have counted when counting begins:
 #: it does less at zero and more at the threshold.
 NEVER = 1 << 30
@@ -42,6 +45,7 @@ def measure(session, options):
     if way == "difference":
         plan = [("stmt", "stmt"), ("idle", "idle"), ("minus", "minus"), ("empty", "empty")]
     each = way in ("each", "prebuilt")
+    portions = [PORTION] * (number // PORTION) + [number % PORTION] * (number % PORTION > 0)
     files: dict = {key: [] for key, _ in plan}
     gc.collect()
     gc.disable()
@@ -59,8 +63,9 @@ def measure(session, options):
     # The first round leaves free lists as every round finds them; it is dropped.
     for _ in range(1 + repeats):
         for key, what in plan:
-            count(session, counted, what, number)
-            small_blocks.fill_holes()
+            for some in portions:
+                count(session, counted, what, some)
+                small_blocks.fill_holes()
             files[key].append(counted.dump("%s %s" % (name, key)))
     del above_zero
     gc.set_threshold(*threshold)
