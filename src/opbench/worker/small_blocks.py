@@ -77,7 +77,7 @@ def fill_holes():
 
 
 def _full_pools(make, capacity):
-    """Lists of blocks, each of a pool of which hardly any are missing; none if there are no such."""
+    """Blocks, pool by pool, of pools that are full; nothing where none can be recognised."""
     pools: dict = {}
     full: list = []
     last: list = []

@@ -14,10 +14,13 @@ import types
 
 #: How the loops look for each way of measuring (see `opbench.case.WAYS`). A bare name in upper
 #: case is replaced by the statements of that section. `_ob_repeat(None, n)` is timeit's cheapest
-#: counter. The first, untimed call of a block brings caches and branch predictors back.
+#: counter. The first, untimed call of a block brings caches and branch predictors back. Counting
+#: takes `idle` off the statement, so both are reached by the same way: names of questions are
+#: constants of this package, hence one object each.
 _TEMPLATE = """
 def _opbench_session(seed, _ob_clock, _ob_repeat):
     SETUP
+    _ob_idle = "idle"
     _ob_do, _ob_n = yield None
     while True:
         _ob_out = 0
@@ -35,16 +38,16 @@ def _opbench_session(seed, _ob_clock, _ob_repeat):
             _ob_out = _ob_clock() - _ob_t0
         elif _ob_do == "before":
             BEFORE
-        elif _ob_do == "idle":
-            for _ob_i in _ob_repeat(None, _ob_n):
-                pass
-        elif _ob_do == "stmt":
-            for _ob_i in _ob_repeat(None, _ob_n):
-                STMT
-            SYNC
         elif _ob_do == "calls":
             for _ob_i in _ob_repeat(None, _ob_n):
                 BEFORE
+                STMT
+            SYNC
+        elif _ob_do is _ob_idle:
+            for _ob_i in _ob_repeat(None, _ob_n):
+                pass
+        else:
+            for _ob_i in _ob_repeat(None, _ob_n):
                 STMT
             SYNC
         _ob_do, _ob_n = yield _ob_out
