@@ -64,6 +64,7 @@ def test_several_outputs_and_a_model_in_both_languages(tmp_path):
         "    GroupedSetup('', 'auto x = torch::ones({4});'))\n"
         "raises = GroupedStmts(None, 'auto y = x.view({3});',\n"
         "    GroupedSetup('', 'auto x = torch::ones({4});'))\n"
+        "nothing = GroupedStmts(None, ';')\n"
     )
     run = opbench.run(tmp_path / "mine.py", save=False, max_time_per_case=0.2)
     outcomes = {case.name: [] for case, _ in run}
@@ -71,6 +72,7 @@ def test_several_outputs_and_a_model_in_both_languages(tmp_path):
         outcomes[case.name].append(result.outcome)
     assert outcomes["two"] == ["ok"] * 8
     assert outcomes["linear"] == ["ok"] * 8
+    assert outcomes["nothing"] == ["ok"], "compiled beside torch, it needs none"
     reasons = {case.name: result.reason for case, result in run if not result.ok}
     assert "cpp_stmt line 1" in reasons["wrong"]
     assert "no_such_thing" in reasons["wrong"]
@@ -96,9 +98,15 @@ def test_torch_is_counted_in_both_languages_and_an_extra_operator_is_blamed(tmp_
         "one = GroupedStmts('y = x * x', 'auto y = x * x;', setup)\n"
         "more = GroupedStmts('y = x * x; x.tril()', 'auto y = x * x; x.tril();', setup)\n"
         "twice = GroupedStmts('y = x * x', 'auto y = x * x;', setup)\n"
+        "kept = ('y = x * x', None, setup, 'f(x) -> y', True)  # keeps a block with each call\n"
+        "scripted, again = GroupedStmts(*kept), GroupedStmts(*kept)\n"
     )
     run = opbench.run(tmp_path / "mine.py", save=False, metrics=["instructions"], jobs=1)
-    found = {(c.name, c.language): r for c, r in run if r.metric == "instructions"}
+    found = {
+        (c.name, c.runtime if c.runtime == "torchscript" else c.language): r
+        for c, r in run
+        if r.metric == "instructions"
+    }
     assert all(result.ok for result in found.values()), [r.outcome_text for r in found.values()]
     for language in ("python", "cpp"):
         one, twice = found[("one", language)], found[("twice", language)]
@@ -106,3 +114,6 @@ def test_torch_is_counted_in_both_languages_and_an_extra_operator_is_blamed(tmp_
         blamed = [row.function for row in difference(one, found[("more", language)])[:5]]
         assert any("tril" in name for name in blamed), blamed
     assert found[("one", "cpp")].estimate < found[("one", "python")].estimate
+    script = found[("scripted", "torchscript")]
+    assert script.estimate == found[("again", "torchscript")].estimate
+    assert script.half_width == 0, "its repeats differ"

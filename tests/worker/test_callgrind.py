@@ -68,6 +68,8 @@ SMALL_SET = {
     "allocate": ("x = [bytes(n) for n in sizes]", "sizes = list(range(0, 3000, 100))"),
     "format": ("t = '%s %r' % (a, b)", "a, b = 3.5, 'x'"),
     "call": ("f(1)", "def f(n):\n    return n + 1"),
+    # Keeps two blocks with every call, until the collector would run.
+    "cycle": ("a = []; a.append(a)", ""),
 }
 
 
