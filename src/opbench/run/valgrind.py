@@ -18,13 +18,13 @@ OPTIONS = (
     "--dump-line=no",
     "--quiet",
 )
-#: On Arm an interrupt between the two halves of an atomic operation makes it try again, which is
-#: counted again; Valgrind's other way of doing them is not interrupted.
+#: On Arm an atomic operation that is interrupted between its two halves tries again, and would be
+#: counted again. A precaution: no count was seen to depend on it.
 ATOMIC = {"aarch64": ("--sim-hints=fallback-llsc",)}
 
 #: One thread, because counts of several depend on how long they wait for each other. Strings hash
 #: alike in every process, because the length of a probe in a dict is an instruction count too. And
-#: mimalloc, torch's allocator on Arm, gives no memory back by the clock.
+#: mimalloc, torch's allocator on Arm, is not to give memory back by the clock; a precaution too.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
