@@ -9,27 +9,27 @@ SAME_POOL = """
 from opbench.worker import small_blocks
 
 small_blocks.reserve()
-pools = small_blocks._rooms
-assert len(pools) == small_blocks.LARGEST // small_blocks.STEP, len(pools)
-elsewhere = [[pool.make() for _ in range(2000)] for pool in pools]
+rooms = small_blocks._rooms
+assert len(rooms) == small_blocks.LARGEST // small_blocks.STEP, len(rooms)
+elsewhere = [[room.make() for _ in range(2000)] for room in rooms]
 small_blocks.make_room()
 
 
-def own(pool):
-    one, two, three = pool.make(), pool.make(), pool.make()
-    return all(id(block) // small_blocks.POOL in pool.places for block in (one, two, three))
+def own(room):
+    one, two, three = room.make(), room.make(), room.make()
+    return all(id(block) // small_blocks.POOL in room.places for block in (one, two, three))
 
 
-for pool in pools:
-    pool.fill_holes()  # what this script itself has left
-    assert own(pool), pool.make()
+for room in rooms:
+    room.fill_holes()  # what this script itself has left
+    assert own(room), room.make()
 holes = 0
-for pool, blocks in zip(pools, elsewhere):
+for room, blocks in zip(rooms, elsewhere):
     blocks[3] = None  # a hole in a full pool stands first
-    holes += not own(pool)
-    pool.fill_holes()
-    assert own(pool), pool.make()
-assert holes > len(pools) / 2, holes
+    holes += not own(room)
+    room.fill_holes()
+    assert own(room), room.make()
+assert holes > len(rooms) / 2, holes
 print("fine")
 """
 

@@ -184,6 +184,9 @@ def _compared(
 
     matched = match(base, new, question.rows, col)
     if not matched.pairs:
-        raise DefineError(f"'{names[0]}' and '{names[1]}' have no case and metric in common")
+        raise DefineError(
+            f"'{names[0]}' and '{names[1]}' have no case and metric in common; "
+            "measure the same cases in both"
+        )
     found = compare_pairs(matched.pairs, names=names, margin=question.margin)
     return replace(found, only_base=matched.only_base, only_new=matched.only_new)

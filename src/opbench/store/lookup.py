@@ -95,4 +95,4 @@ def _unknown_case(text: str, known: Iterable[str]) -> str:
     near = nearest(text, ids) or nearest(
         text, {re.split(r"[\[/]", id.split("/", 1)[-1])[0] for id in ids}
     )
-    return f"no case {text!r} in the store{near}"
+    return f"no case {text!r} in the store{near or f'; it has {first_of(ids)}'}"

@@ -1,9 +1,9 @@
 """Compiles the C++ statements of a run, in the interpreter whose torch they are for.
 
 `python cpp_build.py` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
-key of each case, a library or the compiler's message. All statements with the same global setup
-become one library; what was compiled before is not compiled again, in this run or any other. The
-compiler is called directly, with torch's folders found without importing it.
+key of each case, a library or the compiler's message. All statements of a run become one library,
+and those that need no torch another; what was compiled before is not compiled again, in this run or
+any other. The compiler is called directly, with torch's folders found without importing it.
 """
 
 import contextlib
