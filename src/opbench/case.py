@@ -51,7 +51,8 @@ class Parity:
     #: Names and expressions of what is compared, read after one call.
     outputs: tuple[tuple[str, str], ...] = ()
     #: values      every element, within the tolerance of the dtype
-    #: indices     whole numbers; a few may differ, as equal values stand in any order
+    #: ties        the same, but a few may differ: equal values may be put in any order, and halves
+    #:             rounded up or down
     #: statistics  shape, mean and spread: for what is drawn at random
     #: shape       shape alone: for what is left uninitialised
     compare: str = "values"

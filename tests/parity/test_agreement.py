@@ -72,9 +72,9 @@ def test_whole_numbers_agree_exactly_or_not_at_all():
     here[3] += 1
     assert disagreement(output(here), output(there), "values") != ""
     # Equal values may be sorted in either order; but not one in ten of them.
-    assert disagreement(output(here), output(there), "indices") == ""
+    assert disagreement(output(here), output(there), "ties") == ""
     here[:100] += 1
-    assert disagreement(output(here), output(there), "indices") != ""
+    assert disagreement(output(here), output(there), "ties") != ""
 
 
 def test_booleans_and_floats_that_stand_for_them_agree():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TOLERANCE = {"float64": 1e-8, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
 #: By default GPUs round the inputs of float32 products and convolutions to ten bits (TF32).
 TOLERANCE_CUDA = {**TOLERANCE, "float32": 5e-3}
-#: Where whole numbers say where something stands, equal values may stand in any order.
+#: Equal values may be put in any order, and halves rounded up or down: so few elements may differ.
 FEW = 0.005
 #: Standard errors that the means of two random samples may lie apart.
 SIGMAS = 6.0
@@ -60,7 +60,7 @@ def disagreement(
         return _statistics(here, there)
     allowed = _tolerance(here.dtype, there.dtype, device) * tolerance
     share, where = _differing(here, there, allowed)
-    if share == 0 or (compare == "indices" and share <= FEW):
+    if share == 0 or (compare == "ties" and share <= FEW):
         return ""
     return f"{where}; {share:.2%} of its elements differ" if share < 1 else where
 

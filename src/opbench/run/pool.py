@@ -14,9 +14,12 @@ from opbench.run import valgrind
 from opbench.run.environments import Environment
 from opbench.run.worker_process import Worker
 
-#: Idle workers hold a framework each (some 150 MB of mostly shared pages); a run with many kinds
-#: closes the ones it has not used for longest.
+#: Idle workers hold a framework each; a run with many kinds closes the ones it has not used for
+#: longest. So many are kept in any case,
 MOST_ALIVE = 16
+#: and more where idle ones, of this size each, take no more than that share of the free memory: a
+#: worker that is ended for room and needed again for the next case costs an import every time.
+IDLE_BYTES, IDLE_SHARE = 200e6, 0.25
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,11 @@ class Kind:
 
 
 class Pool:
-    def __init__(self, cases: Iterable[Case] = (), *, cpus: Sequence[int] = ()) -> None:
+    def __init__(
+        self, cases: Iterable[Case] = (), *, cpus: Sequence[int] = (), memory_free: int = 0
+    ) -> None:
         self.cpus = tuple(cpus)
+        self.most_alive = max(MOST_ALIVE, int(memory_free * IDLE_SHARE / IDLE_BYTES))
         #: All that the cases of one framework preload: one kind of worker then serves them all.
         self._preload: dict[str, dict[str, None]] = {}
         for case in cases:
@@ -130,7 +136,7 @@ class Pool:
             if worker.idle and not (key[0] == kind and key[1] in starts)
         ]
         spare.sort(key=lambda key: key[0] == kind)
-        while len(self._workers) >= MOST_ALIVE and spare:
+        while len(self._workers) >= self.most_alive and spare:
             self._workers.pop(spare.pop(0)).close()
 
     def close(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from opbench.case import Case
 from opbench.result import Key, Metric, Result, result_key
 from opbench.run import outcome
+from opbench.run.budget import Budget
 from opbench.run.counting import count
 from opbench.run.environments import Environment, current
 from opbench.run.lane import Lane
@@ -84,7 +84,7 @@ class Runner:
         #: Keys of what need not be measured again.
         self.done = set(done)
         self.places = Places(self.facts, request.policy)
-        self.deadline: float | None = None
+        self.budget: Budget | None = None
         #: What the cases so far have shown of this machine, for each metric: what starts do to the
         #: time a caller waits says nothing about the time a device works.
         self.layout: defaultdict[str, Experience] = defaultdict(Experience)
@@ -117,16 +117,16 @@ class Runner:
 
     def run(self) -> list[tuple[Case, Result]]:
         """Measure everything. KeyboardInterrupt passes through after the children are ended."""
-        if self.request.budget is not None:
-            self.deadline = time.monotonic() + self.request.budget
-        own = Pool(self.request.cases, cpus=self.request.cpus)
+        own = Pool(self.request.cases, cpus=self.request.cpus, memory_free=self._free)
         with own if self._given is None else nullcontext(self._given) as self.pool:
             todo = work(self.request.groups, self.request.environments, self.request.homes)
             slots = [slot for group in todo for slot in group.slots]
+            if self.request.budget is not None:
+                self.budget = Budget(self.request.budget, sum(map(self._to_sample, todo)))
             self._compile(slots)
             self._checks = Checks(slots)
-            for index, group in enumerate(todo):
-                self._measure(group, len(todo) - index)
+            for group in todo:
+                self._measure(group)
             spend_what_is_left(self)
             count(self, slots)
             self.start_seconds = self.pool.start_seconds
@@ -134,7 +134,16 @@ class Runner:
 
     # -- one group -------------------------------------------------------------------------
 
-    def _measure(self, planned: WorkGroup, left: int) -> None:
+    def _to_sample(self, planned: WorkGroup) -> int:
+        """How often the group will be sampled, as far as can be told before."""
+        slots = [slot for slot in planned.slots if self.refusal(slot) is None]
+        return sum(
+            any(not self.has(slot, metric) for slot in slots)
+            for metric in self.metrics()
+            if metric.sampled and not metric.under and metric.beside not in self.request.metrics
+        )
+
+    def _measure(self, planned: WorkGroup) -> None:
         for slot in planned.slots:
             if not all(self.has(slot, metric) for metric in self.metrics()):
                 self._agree(slot)
@@ -149,7 +158,7 @@ class Runner:
             for metric in here:
                 missing = [slot for slot in slots if not self.has(slot, metric)]
                 if metric.sampled and missing:
-                    self._sample(planned, slots, metric, left)
+                    self._sample(planned, slots, metric)
                 elif not metric.sampled:
                     for slot in missing:
                         self._exact(slot, metric)
@@ -209,15 +218,17 @@ class Runner:
             for mark, ended in found.failures.items():
                 self._refused[(environment, mark)] = ended
 
-    def _sample(self, planned: WorkGroup, slots: Sequence[Slot], metric: Metric, left: int) -> None:
+    def _sample(self, planned: WorkGroup, slots: Sequence[Slot], metric: Metric) -> None:
         group = self.group(slots, metric, planned.base_of(slots))
         group.patience = planned.patience
-        if self.deadline is not None:
-            group.allowance = max(0.0, self.deadline - time.monotonic()) / left
+        if self.budget is not None:
+            group.allowance = self.budget.share(self.pool.start_seconds)
         beside = [other for other in self.metrics() if other.beside == metric.name]
         group.beside = tuple(other.name for other in beside)
         members = group.sample()
         group.close()
+        if self.budget is not None:
+            self.budget.note(sum(member.spent for member in members))
         for member in members:
             if (found := member.estimate()) is not None and member.ended is None:
                 self.layout[metric.name].note(found)

@@ -35,8 +35,10 @@ WITHIN_BETWEEN = 0.4
 STARTS_AT_ONCE = max(1, min(4, len(os.sched_getaffinity(0))))
 
 #: The least number of rounds is finished beyond the time of a case when that adds no more than this
-#: share of what setting up has cost.
+#: share of what setting up has cost;
 FINISH_SHARE = 0.5
+#: and so many rounds when that costs no more than setting up did: one block alone says nothing.
+FEW_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -288,8 +290,9 @@ class Group:
                 if member.ended is None:
                     set_up = before[id(member)]
                     each = (member.spent - set_up) / rounds
-                    missing = policy.min_rounds - rounds
-                    nearly_free = missing * each <= set_up * FINISH_SHARE
+                    nearly_free = (policy.min_rounds - rounds) * each <= set_up * FINISH_SHARE
+                    few = rounds < FEW_ROUNDS and (FEW_ROUNDS - rounds) * each <= set_up
+                    nearly_free = nearly_free or few
                     self._consider(member, policy, rounds, share, nearly_free)
 
     def block(self, member: Member, lane: Lane, n: int | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from opbench.result import Metric
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
 def spend_what_is_left(runner: Runner) -> None:
     """More worker starts for the group with the widest interval, again and again."""
     policy = runner.request.policy
-    if runner.deadline is None or not isinstance(policy, Adaptive) or not runner.wide:
+    if runner.budget is None or not isinstance(policy, Adaptive) or not runner.wide:
         return
-    left = runner.deadline - time.monotonic()
+    left = runner.budget.left
     if left <= 0:
         return
     sampled = [metrics()[name] for name in runner.request.metrics if metrics()[name].sampled]
     runner.listener.second_pass(sum(len(group.slots) for group in runner.wide), left)
     todo = [(group, metric) for group in runner.wide for metric in sampled]
-    while todo and time.monotonic() < runner.deadline:
+    while todo and runner.budget.left > 0:
         todo.sort(key=lambda item: _width(runner, *item), reverse=True)
         group, metric = todo.pop(0)
         if _again(runner, group, metric, policy):
@@ -35,7 +34,7 @@ def spend_what_is_left(runner: Runner) -> None:
 
 def _again(runner: Runner, planned: WorkGroup, metric: Metric, policy: Adaptive) -> bool:
     """New samples join the old ones; says whether the group is still wider than asked."""
-    assert runner.deadline is not None, "a second pass needs a budget"
+    assert runner.budget is not None, "a second pass needs a budget"
     pairs = [(slot, runner.latest(slot, metric)) for slot in planned.slots]
     earlier = [(slot, result) for slot, result in pairs if result is not None and result.ok]
     if not earlier:
@@ -45,7 +44,7 @@ def _again(runner: Runner, planned: WorkGroup, metric: Metric, policy: Adaptive)
     group = runner.group(slots, metric, planned.base_of(slots))
     group.first_start = max(sample.start for sample in samples) + 1
     group.order = max(sample.order for sample in samples)
-    group.allowance = max(0.0, runner.deadline - time.monotonic())
+    group.allowance = runner.budget.left
     members = group.sample()
     group.close()
     wide = False

@@ -146,7 +146,7 @@ OPERATORS = (
             "mxnet": "nd.random.negative_binomial({k}, {p}, {shape}, {options})",
             "numpy": "rng.negative_binomial({k}, {p}, {shape})",
         },
-        k=4.0, p=0.5,
+        k=4, p=0.5,
     ),
     draw(
         "gen_negative_binomial",

@@ -6,7 +6,7 @@ from opbench.define.operators.entry import Operator
 from opbench.define.operators.shapes import unary
 from opbench.define.program import uniform
 
-#: No value lies half way between two whole numbers, where frameworks round differently.
+#: A few of a million values lie half way between two whole numbers, where frameworks differ.
 SPREAD = uniform(-100.0, 100.0)
 
 
@@ -19,7 +19,7 @@ def rounding(name: str, torch: str, jax: str, onnx: str, numpy: str) -> Operator
         "numpy": f"np.{numpy}",
     }
     spelling = {framework: f"{text}(data)" for framework, text in functions.items() if text}
-    return unary(name, "rounding", spelling, SPREAD)
+    return unary(name, "rounding", spelling, SPREAD, parity="ties")
 
 
 OPERATORS = (

@@ -24,7 +24,7 @@ def search(name: str, spelling: Mapping[str, str | Call], **more: Any) -> Operat
             "differentiable": False,
             "result_dtype": "int64",
             "flops": None,
-            "parity": "indices",
+            "parity": "ties",
             "dtypes": ANY,
             **more,
         },
@@ -45,6 +45,7 @@ OPERATORS = (
         },
         flops=None,
         dtypes=ANY,
+        parity="ties",  # their gradients may change places
     ),
     search(
         "argsort",
@@ -121,7 +122,7 @@ OPERATORS = (
         result=lambda v: (v.count,),
         result_dtype="int64",
         flops=None,
-        parity="indices",
+        parity="ties",
         shrinks=("data",),
     ),
     Operator(

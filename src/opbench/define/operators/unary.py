@@ -67,7 +67,7 @@ OPERATORS = (
         ),
         result=lambda v: v.data[:1],
         result_dtype="int64",
-        parity="indices",
+        parity="ties",
         flops=lambda v: v.data[0] * v.data[1],
     ),
     unary(
