@@ -11,6 +11,7 @@ A convolution of the published size takes up to half a minute per step on a CPU,
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -20,11 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from opbench.result import Result
+from opbench.stats.moments import REACH
 
 TITLE = "Layers: opbench beside Opacus' own runner"
 
@@ -74,16 +72,13 @@ def measure(quick: bool = False, full: bool = False) -> str:
         spent = adaptive(works, place / "first.db")
         rows.append(row("the same, adaptive", asked, spent, 0.5))
         print(rows[-1], flush=True)
-        widths = [w for w in half_widths(place / "first.db").values() if w is not None]
-        precise = sum(width <= 0.02 for width in widths)
-        text = f"Of {len(widths)} adaptive times {precise} came out within ±2 %; the others ended "
-        text += "with the time of a case. "
+        text = precision(place / "first.db") + " "
         # What a runner cannot do it skips, and is the quicker for it.
         done = [len(list((place / side).rglob("*.pkl"))) for side in ("opacus", "opbench")]
         text += f"Layers, modes and batch sizes that came out: Opacus {done[0]}, opbench {done[1]}."
         if not full and not quick:
             text += " Without the convolution, whose steps would take hours on each side."
-        rows += ["", text, "", repeatability(works, place)]
+        rows += ["", text]
         return "\n".join(rows)
 
 
@@ -134,43 +129,20 @@ def adaptive(works: dict[str, Work], store: Path) -> float:
     return timed(command, store.parent)
 
 
-def half_widths(store: Path) -> dict[str, float | None]:
+def precision(store: Path) -> str:
+    """How many times came out as precise as asked, by sampling and with the machine's wandering."""
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
-        found = opened.results(metric="time", outcome="ok")
-        return {stored.case.id: stored.result.half_width for stored in found}
-
-
-def repeatability(works: dict[str, Work], place: Path) -> str:
-    """A second adaptive run: how many times agree with the first within their intervals?"""
-    from opbench.store import Store
-
-    adaptive(works, place / "second.db")
-    seen: list[dict[str, Result]] = []
-    for name in ("first.db", "second.db"):
-        with Store.open(place / name, create=False) as opened:
-            found = opened.results(metric="time", outcome="ok")
-            seen.append({stored.case.id: stored.result for stored in found})
-    both = [(case, seen[0][case], seen[1][case]) for case in seen[0].keys() & seen[1].keys()]
-    moved = {case: (b.estimate or 0) / (a.estimate or 1) - 1 for case, a, b in both}
-    apart = sorted(
-        (
-            case
-            for case, a, b in both
-            if (a.high or 0) < (b.low or 0) or (b.high or 0) < (a.low or 0)
-        ),
-        key=lambda case: -abs(moved[case]),
-    )
-    agree = len(both) - len(apart)
-    share = agree / len(both) if both else 0.0
-    verdict = "reached" if share >= 0.95 else "**missed**"
-    text = f"Two adaptive runs agree within their intervals for {agree} of {len(both)} cases "
-    text += f"({share:.0%}; to reach: 95 %): {verdict}. "
-    # Where all moved the same way it was the machine, elsewhere the intervals are too narrow.
-    text += f"From the first to the second, times moved by {median(moved.values()):+.1%} (median)"
-    told = [f"{case} ({moved[case]:+.1%})" for case in apart]
-    return text + (f"; apart: {', '.join(told)}." if told else ".")
+        results = [stored.result for stored in opened.results(metric="time", outcome="ok")]
+    whole = [result.half_width or 0.0 for result in results]
+    moment = [REACH * float(result.detail.get("wandering") or 0.0) for result in results]
+    alone = [math.sqrt(max(0.0, all_**2 - part**2)) for all_, part in zip(whole, moment)]
+    text = f"Of {len(results)} adaptive times sampling brought {sum(w <= 0.02 for w in alone)} "
+    text += "within ±2 %; the others ended with the time of a case. "
+    wandered = max(moment, default=0.0) / REACH
+    text += f"The machine wandered by {wandered:.1%} from moment to moment; with that in their "
+    return text + f"intervals, {sum(w <= 0.02 for w in whole)} are within ±2 %."
 
 
 def row(what: str, theirs: float, ours: float, goal: float) -> str:
@@ -184,13 +156,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two layers: shows that it works")
     parser.add_argument("--full", action="store_true", help="the convolution as well: hours")
     parser.add_argument("--print", action="store_true", dest="only_print", help="write no page")
-    parser.add_argument("--twice", type=Path, help="only two adaptive runs, kept in this folder")
     options = parser.parse_args()
-    if options.twice:
-        works = {name: Work(layers) for name, layers in GROUPS.items() if name != "convolution"}
-        adaptive(works, options.twice / "first.db")
-        print(repeatability(works, options.twice))
-        return
     body = measure(options.quick, options.full)
     print(body)
     if not options.quick and not options.only_print:

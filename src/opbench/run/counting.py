@@ -57,13 +57,14 @@ def jobs_for(cases: int, asked: int) -> int:
 
 def _count_kind(runner: Runner, metric: Metric, kind: Kind, slots: Sequence[Slot]) -> None:
     jobs = jobs_for(len(slots), runner.request.jobs)
-    todo: queue.SimpleQueue[Slot] = queue.SimpleQueue()
-    for slot in slots:
-        todo.put(slot)
     done: Answers = queue.SimpleQueue()
     stop = threading.Event()
+    # Dealt out beforehand, not taken by whoever is free: what a worker has served before leaves
+    # traces in its memory, which its later children inherit and some counts show.
     threads = [
-        threading.Thread(target=_work, args=(runner, metric, kind, number, todo, done, stop))
+        threading.Thread(
+            target=_work, args=(runner, metric, kind, number, slots[number::jobs], done, stop)
+        )
         for number in range(jobs)
     ]
     try:
@@ -103,14 +104,12 @@ def _work(
     metric: Metric,
     kind: Kind,
     number: int,
-    todo: queue.SimpleQueue[Slot],
+    slots: Sequence[Slot],
     done: Answers,
     stop: threading.Event,
 ) -> None:
-    while not stop.is_set():
-        try:
-            slot = todo.get_nowait()
-        except queue.Empty:
+    for slot in slots:
+        if stop.is_set():
             return
         try:
             done.put((slot, _one(runner, metric, kind, number, slot)))

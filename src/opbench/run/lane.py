@@ -82,6 +82,10 @@ class Lane:
         self.samples.append(sample)
         return sample
 
+    def look(self, metric: str) -> float:
+        """One more block after its samples were taken, which does not join them."""
+        return self._block(metric, 0, None).value
+
     def block_beside(self, metric: str, order: int, n: int | None = None) -> None:
         """A block of another metric in the same turn. What it cannot do ends only itself."""
         if metric in self.refused:

@@ -13,6 +13,7 @@ from opbench.case import Case
 from opbench.result import Key, Metric, Result, result_key
 from opbench.run import outcome
 from opbench.run.budget import Budget
+from opbench.run.control import Control, with_moment
 from opbench.run.counting import count
 from opbench.run.environments import Environment, current
 from opbench.run.lane import Lane
@@ -22,7 +23,7 @@ from opbench.run.metrics import metrics
 from opbench.run.parity import Checks, Comparison
 from opbench.run.place import Places
 from opbench.run.plan import PlannedGroup, Slot, WorkGroup, work
-from opbench.run.policy import Policy
+from opbench.run.policy import Adaptive, Policy
 from opbench.run.pool import Kind, Pool
 from opbench.run.sampling import Entry, Group
 from opbench.run.second_pass import spend_what_is_left
@@ -94,12 +95,15 @@ class Runner:
         self.start_seconds = 0.0
         #: Why what a case computes was compared with nobody's, although others compute the same.
         self.unchecked: dict[Slot, str] = {}
+        #: Cases looked at again and again, to know what the machine does meanwhile.
+        self.control = Control()
         self._given = pool
         self._refused: dict[tuple[Environment, str], SessionEnded] = {}
         self._checks = Checks(())
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._rng = random.Random(request.seed)
         self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
+        self.control.memory_free = self._free
 
     @property
     def results(self) -> list[tuple[Case, Result]]:
@@ -125,9 +129,14 @@ class Runner:
                 self.budget = Budget(self.request.budget, sum(map(self._to_sample, todo)))
             self._compile(slots)
             self._checks = Checks(slots)
-            for group in todo:
-                self._measure(group)
-            spend_what_is_left(self)
+            try:
+                for group in todo:
+                    self._measure(group)
+                    self.control.visit()
+                spend_what_is_left(self)
+            finally:
+                self.control.close()
+            self._hold_other_moments()
             count(self, slots)
             self.start_seconds = self.pool.start_seconds
         return self.results
@@ -226,6 +235,9 @@ class Runner:
         beside = [other for other in self.metrics() if other.beside == metric.name]
         group.beside = tuple(other.name for other in beside)
         members = group.sample()
+        if metric.name == self.control.metric and isinstance(self.request.policy, Adaptive):
+            for member in members:
+                self.control.adopt(member)
         group.close()
         if self.budget is not None:
             self.budget.note(sum(member.spent for member in members))
@@ -289,6 +301,17 @@ class Runner:
             return
         for result in outcome.exact_results(case, answer, metric, place):
             self.keep(slot, result)
+
+    def _hold_other_moments(self) -> None:
+        """Widen the intervals by what the machine was seen to do while this run went on."""
+        wandering, policy = self.control.wandering, self.request.policy
+        if not wandering or not isinstance(policy, Adaptive):
+            return
+        for key, (case, result) in self._results.items():
+            if result.metric == self.control.metric and result.ok and case.device == "cpu":
+                made = with_moment(result, wandering, policy.precision)
+                self.sink(case, made, True)
+                self._results[key] = (case, made)
 
     # -- bookkeeping -----------------------------------------------------------------------
 
