@@ -5,11 +5,18 @@ About twenty minutes on two cores.
 
 from __future__ import annotations
 
+from opbench.analyse.functions import difference
+from opbench.callgrind import noise
+from opbench.callgrind.profile import Function
+from opbench.result import Result
 from opbench.run.environments import current
 from opbench.run.statements import compiled
 from perf.instructions import HEAD, row, run, standard
 
 TITLE = "Instruction counts: the standard set"
+
+#: Functions that are told of a case whose counts differ.
+FUNCTIONS = 6
 
 
 def measure(quick: bool = False) -> str:
@@ -21,16 +28,40 @@ def measure(quick: bool = False) -> str:
     said = f"{took / 60:.1f} min, {len(ended)} failed"
     rows.append(row(f"{len(cases)} cases, time and instructions", said, "≤ 15 min", took <= 900))
     again, _ = run(cases)
-    pairs = [
-        (both[key].estimate or 0.0, result.estimate or 0.0)
-        for key, result in again.items()
-        if key[1] == "instructions" and result.ok
-    ]
+    counted = {
+        case: (both[(case, metric)], result)
+        for (case, metric), result in again.items()
+        if metric == "instructions" and result.ok
+    }
+    print(differing(counted), flush=True)
+    pairs = [(a.estimate or 0.0, b.estimate or 0.0) for a, b in counted.values()]
     same = sum(a == b for a, b in pairs) / len(pairs)
     worst = max(abs(a - b) / max(abs(a), 1.0) for a, b in pairs)
+    near = sum(0 < abs(a - b) < 1 for a, b in pairs)
     said = f"{same:.1%} of {len(pairs)} identical, the worst off by {worst:.3%}"
+    said += f"; {near} are off by less than one instruction per call"
     goal = "≥ 98 % identical, the rest within 0.1 %"
     rows.append(
         row("filtered counts of two separate runs", said, goal, same >= 0.98 and worst <= 0.001)
     )
     return "\n".join(rows)
+
+
+def differing(counted: dict[str, tuple[Result, Result]]) -> str:
+    """The cases whose counts differ, the worst first, and the functions that make it up."""
+    lines = []
+    for case, (a, b) in counted.items():
+        before, after = a.estimate or 0.0, b.estimate or 0.0
+        if before == after:
+            continue
+        changes = [c for c in difference(a, b) if not noise(named(c.function))]
+        told = [f"{c.after - c.before:+.2f} {c.function}" for c in changes[:FUNCTIONS]]
+        off = abs(after - before) / max(before, 1.0)
+        lines.append((off, f"   {off:.4%} {case}: {before:.2f}, {after:.2f}: {'; '.join(told)}"))
+    return "\n".join(text for _, text in sorted(lines, reverse=True))
+
+
+def named(text: str) -> Function:
+    """A function from its line in a difference: `name [library]`."""
+    name, _, library = text.rpartition(" [")
+    return Function(name or text, library.rstrip("]"))
