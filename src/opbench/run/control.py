@@ -18,8 +18,8 @@ from opbench.stats.moments import wander, widened
 
 #: Cases that are kept, each of another name: what slows one kind of work may spare another.
 MOST_CASES = 4
-#: Blocks of one visit to one of them.
-BLOCKS = 5
+#: Blocks of one visit to one of them: two halves, each with a median worth the name.
+BLOCKS = 10
 #: A block that takes longer would cost too much.
 LONGEST_BLOCK = 0.03
 #: A lane that holds more of the free memory would be in the way of others.

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import mean, median
-
-from opbench.stats.estimate import median_error
+from statistics import median
 
 #: Degrees of freedom before it is called known: two cases looked at four times, say.
 ENOUGH = 6
@@ -27,25 +25,33 @@ Visit = Sequence[float]
 def wander(cases: Sequence[Sequence[Visit]]) -> float | None:
     """Relative standard deviation between visits to the same running code; None if too few.
 
-    What blocks scatter within a visit is taken off: it says nothing about the moment.
+    Each visit is halved, every other block: what both halves show in common is the moment, what
+    they show apart is the noise of blocks.
     """
-    squares, freedom = 0.0, 0
+    products, freedom = 0.0, 0
     for visits in cases:
-        logs = [math.log(value) for visit in visits if (value := median(visit)) > 0]
-        if len(logs) < 2:
+        halves = [logs for visit in visits if (logs := _halves(visit)) is not None]
+        if len(halves) < 2:
             continue
-        middle = median(logs)
-        within = mean(_square_error(visit) for visit in visits if median(visit) > 0)
-        for log in logs:
-            squares += min(MOST**2, (log - middle) ** 2) - within
-        freedom += len(logs) - 1
+        middles = median(a for a, _ in halves), median(b for _, b in halves)
+        for a, b in halves:
+            product = (a - middles[0]) * (b - middles[1])
+            products += max(-(MOST**2), min(MOST**2, product))
+        freedom += len(halves) - 1
     if freedom < ENOUGH:
         return None
-    return math.sqrt(max(0.0, squares / freedom))
+    return math.sqrt(max(0.0, products / freedom))
 
 
-def _square_error(visit: Visit) -> float:
-    return (median_error(visit) / median(visit)) ** 2
+def _halves(visit: Visit) -> tuple[float, float] | None:
+    """Logarithms of the medians of every other block; None where there is nothing to take them of.
+
+    An empty statement, its loop taken off, may come out at or below zero.
+    """
+    if len(visit) < 2:
+        return None
+    a, b = median(visit[::2]), median(visit[1::2])
+    return (math.log(a), math.log(b)) if a > 0 and b > 0 else None
 
 
 def widened(value: float, low: float, high: float, wandering: float) -> tuple[float, float]:
