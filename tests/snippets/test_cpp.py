@@ -33,7 +33,7 @@ GOOD = cpp("x = x + 1;", "volatile int x = 3;")
 #: Takes a hundred nanoseconds or more: what a loop alone takes, measured beside other programs,
 #: may be a nanosecond off.
 VECTOR = cpp(
-    "v.assign(1000, last); last = v.back();",
+    "v.assign(1000, 1); last = v.back();",
     "std::vector<int> v; volatile int last = 1;",
     "#include <vector>",
 )
