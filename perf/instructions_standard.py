@@ -1,13 +1,12 @@
 """The standard set of snippets: how long all of it takes, and whether its counts repeat.
 
-About twenty minutes on two cores.
+About fifteen minutes on two cores.
 """
 
 from __future__ import annotations
 
-from opbench.analyse.functions import difference
+from opbench.analyse.functions import difference, split
 from opbench.callgrind import noise
-from opbench.callgrind.profile import Function
 from opbench.result import Result
 from opbench.run.environments import current
 from opbench.run.statements import compiled
@@ -54,14 +53,8 @@ def differing(counted: dict[str, tuple[Result, Result]]) -> str:
         before, after = a.estimate or 0.0, b.estimate or 0.0
         if before == after:
             continue
-        changes = [c for c in difference(a, b) if not noise(named(c.function))]
-        told = [f"{c.after - c.before:+.2f} {c.function}" for c in changes[:FUNCTIONS]]
+        changes = [c for c in difference(a, b) if not noise(split(c.function))]
+        told = [f"{c.change:+.2f} {c.function}" for c in changes[:FUNCTIONS]]
         off = abs(after - before) / max(before, 1.0)
         lines.append((off, f"   {off:.4%} {case}: {before:.2f}, {after:.2f}: {'; '.join(told)}"))
     return "\n".join(text for _, text in sorted(lines, reverse=True))
-
-
-def named(text: str) -> Function:
-    """A function from its line in a difference: `name [library]`."""
-    name, _, library = text.rpartition(" [")
-    return Function(name or text, library.rstrip("]"))

@@ -90,14 +90,14 @@ class Control:
             kept.lane.session.close()
 
 
-def with_moment(result: Result, wandering: float, precision: float | None) -> Result:
+def with_moment(result: Result, wandering: float, precision: float) -> Result:
     """The result, its interval holding other moments too; says so where that is what widens it."""
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
     before = result.half_width or 0.0
     low, high = widened(result.estimate, result.low, result.high, wandering)
     made = replace(result, low=low, high=high, detail={**result.detail, "wandering": wandering})
-    if precision is not None and before <= precision < (made.half_width or 0.0):
+    if before <= precision < (made.half_width or 0.0):
         made = made.with_warning(
             "wandering",
             f"±{made.half_width:.1%} where ±{precision:.1%} was asked, and reached in the seconds "

@@ -95,15 +95,14 @@ class Runner:
         self.start_seconds = 0.0
         #: Why what a case computes was compared with nobody's, although others compute the same.
         self.unchecked: dict[Slot, str] = {}
-        #: Cases looked at again and again, to know what the machine does meanwhile.
-        self.control = Control()
         self._given = pool
         self._refused: dict[tuple[Environment, str], SessionEnded] = {}
         self._checks = Checks(())
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._rng = random.Random(request.seed)
         self._free = int((self.facts.get("load") or {}).get("memory_available") or 0)
-        self.control.memory_free = self._free
+        #: Cases looked at again and again, to know what the machine does meanwhile.
+        self.control = Control(memory_free=self._free)
 
     @property
     def results(self) -> list[tuple[Case, Result]]:

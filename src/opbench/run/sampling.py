@@ -290,10 +290,9 @@ class Group:
                 if member.ended is None:
                     set_up = before[id(member)]
                     each = (member.spent - set_up) / rounds
-                    nearly_free = (policy.min_rounds - rounds) * each <= set_up * FINISH_SHARE
+                    enough = (policy.min_rounds - rounds) * each <= set_up * FINISH_SHARE
                     few = rounds < FEW_ROUNDS and (FEW_ROUNDS - rounds) * each <= set_up
-                    nearly_free = nearly_free or few
-                    self._consider(member, policy, rounds, share, nearly_free)
+                    self._consider(member, policy, rounds, share, nearly_free=enough or few)
 
     def block(self, member: Member, lane: Lane, n: int | None = None) -> None:
         self.order += 1
