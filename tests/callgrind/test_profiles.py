@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opbench.callgrind import Function, Profile, allocations, noise, read, write
-from opbench.callgrind.format import standard_name, standard_object
+from opbench.callgrind.names import standard_name, standard_object
 
 DUMP = """\
 # callgrind format

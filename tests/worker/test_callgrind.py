@@ -26,6 +26,34 @@ pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_no
 TIMEOUT = 60.0
 CPP = Case("t", "cpp", "call", "x = x * 3 + 1;", "volatile long x = 3;", language="cpp")
 
+#: A function with a frame and a plain branch in it, called by one that goes on for long.
+BRANCH = Case(
+    "t",
+    "branch",
+    "call",
+    "x = caller(x);",
+    "long x = 3;",
+    """
+#if defined(__aarch64__)
+#define BRANCH "b 1f\\n1:"
+#else
+#define BRANCH "jmp 1f\\n1:"
+#endif
+extern "C" __attribute__((noinline)) long leaf(long x) { asm volatile("" : "+r"(x)); return x + 1; }
+extern "C" __attribute__((noinline)) long branching(long x) {
+    x = leaf(x);
+    asm volatile(BRANCH : "+r"(x));
+    return x * leaf(x);
+}
+extern "C" __attribute__((noinline)) long caller(long x) {
+    long sum = branching(x);
+    for (int i = 0; i < 500; i++) asm volatile("" : "+r"(sum));
+    return sum & 7;
+}
+""",
+    language="cpp",
+)
+
 
 def case_of(stmt: str, setup: str = "", name: str = "case", **more) -> Case:
     return Case("t", name, "call", stmt, setup, **more)
@@ -34,7 +62,7 @@ def case_of(stmt: str, setup: str = "", name: str = "case", **more) -> Case:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[tuple[Pool, Kind]]:
     with Pool() as pool:
-        pool.libraries[current()] = compiled([CPP], current()).libraries
+        pool.libraries[current()] = compiled([CPP, BRANCH], current()).libraries
         yield pool, pool.counting_kind(case_of("pass"), current())
 
 
@@ -147,6 +175,17 @@ def test_a_cpp_loop_is_counted_too(count):
     found = count(CPP)["instructions"]
     assert 2 <= (found.estimate or 0) <= 10
     assert "session_" in stats_of(found).stats()[0].function
+
+
+def test_code_after_a_call_is_the_callers(count):
+    """Callgrind on Arm takes a plain branch for a call, and then books it to what was called."""
+    if not shutil.which("g++"):
+        pytest.skip("needs g++")
+    rows = stats_of(count(BRANCH)["instructions"]).stats()
+    found = {row.function.split(" ")[0]: row.count / 100 for row in rows}
+    assert found["caller"] > 1000
+    assert found["leaf"] == pytest.approx(2 * round(found["leaf"] / 2), abs=0.01)
+    assert 1 < found["leaf"] < found["branching"] < 30
 
 
 @pytest.mark.parametrize(

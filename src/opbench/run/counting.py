@@ -132,7 +132,9 @@ def _one(
             session.prepare(case, case.seed, timeout)
             return session.measure(metric.name, {"name": case.id}, timeout)
         finally:
-            session.kill()  # Valgrind would write one more dump at an orderly end
+            # Killed: Valgrind would write one more dump at an orderly end. And gone before the next
+            # is asked for: which of both the worker sees first would leave traces in its memory.
+            worker.bury(session)
     except SessionEnded as ended:
         return ended
     except WorkerError as error:

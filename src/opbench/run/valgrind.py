@@ -9,13 +9,16 @@ from pathlib import Path
 
 from opbench.worker import callgrind
 
-#: The framework is imported uninstrumented; the worker switches instrumentation on once. Lines
-#: and jumps are not needed: functions are what people read.
+#: The framework is imported uninstrumented; the worker switches instrumentation on once. Functions
+#: are what people read, and they are told by addresses (`opbench.callgrind.addresses`); what runs
+#: between two libraries is to stand for itself, or it takes others along.
 OPTIONS = (
     "--tool=callgrind",
     "--instr-atstart=no",
     "--collect-atstart=no",
+    "--dump-instr=yes",
     "--dump-line=no",
+    "--skip-plt=no",
     "--quiet",
 )
 #: On Arm an atomic operation that is interrupted between its two halves tries again, and would be

@@ -81,8 +81,10 @@ class Worker:
         ours, theirs = protocol.control_pair()
         self._control = ours
         environment = {**TIDY, **os.environ, **(env or {})}
+        # Of one length, whatever is open here: words shift the stack, and a count may show it.
+        descriptor = f"{theirs.fileno():05}"
         self._process = subprocess.Popen(
-            [*prefix, python, str(MAIN), str(theirs.fileno())],
+            [*prefix, python, str(MAIN), descriptor],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -168,6 +170,12 @@ class Worker:
         session = Session(channel, event["pid"], self.start, number, self._ended, self.libraries)
         self._sessions[number] = session
         return session
+
+    def bury(self, session: Session) -> None:
+        """End a session and wait until its child is gone and forgotten."""
+        session.kill()
+        if self._sessions.pop(session.number, None) is not None:
+            self._await("exited", session.number)
 
     def _ended(self, session: Session) -> SessionEnded:
         """How a session whose channel closed came to its end."""
