@@ -149,6 +149,16 @@ def test_a_change_of_file_before_a_call_is_for_the_call(libraries):
     assert read(text.splitlines()).own == {Function("elsewhere", "libsecond.so"): 20}
 
 
+def test_positions_are_relative_to_the_last_instruction_not_to_a_call(libraries):
+    first = libraries["first"]
+    caller, hidden = address(first, "caller"), address(first, "_ZL6hiddeni")
+    text = dump(
+        f"ob=(1) {first}\nfl=(1) ???\nfn=(1) caller\n{caller:#x} 10\n"
+        f"cfn=(2) hidden(int)\ncalls=10 {hidden:#x}\n+99 40\n+4 10\n"
+    )
+    assert read(text.splitlines()).own == {Function("caller", "libfirst.so"): 20}
+
+
 def test_calls_through_stubs_lead_to_what_is_behind_them(libraries):
     first, second = libraries["first"], libraries["second"]
     caller, elsewhere, stub = address(first, "caller"), address(second, "elsewhere"), 0x4978000

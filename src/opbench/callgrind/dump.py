@@ -101,10 +101,10 @@ class Dump:
                     positions.append(position)
                     costs.append(cost)
                     continue
-                before, position = position, _position(line.split()[0], position)
                 if count:  # zero calls: frames that were left over when collecting began
-                    site = Site(name, library, change or file, position)
-                    place = (callee_library or library, _position(target, before))
+                    # Relative to the last instruction, not to the last line.
+                    site = Site(name, library, change or file, _position(line.split()[0], position))
+                    place = (callee_library or library, _position(target, position))
                     self.calls[Call(site, callee, place)] += count
                 count, callee_library = None, ""
                 continue

@@ -1,8 +1,8 @@
 """What was executed, as plain numbers: instructions of each function, and who called whom.
 
-What a function executed *with all it called* is left out on purpose. Callgrind tells it from a
-stack that it keeps itself, and that stack is a guess in a process that was forked, and on aarch64,
-where a return looks like any other jump: functions that returned long ago seem to hold everything.
+What a function executed *with all it called* is left out on purpose. Callgrind tells it from calls and
+returns, and on Arm it takes branches for calls: functions that returned long ago seem to hold
+everything (see `opbench.callgrind.addresses`).
 """
 
 from __future__ import annotations

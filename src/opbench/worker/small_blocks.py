@@ -1,10 +1,10 @@
 """Room in the interpreter's pools of small blocks, so that a count does not meet their edges.
 
 CPython hands out blocks of up to 512 bytes from pools of equal blocks. The call that takes the last
-block of a pool, or gives back the first one of a full pool, does more than the others, and part of
-that stands in functions that are no allocator. Whether the counted statement meets such an edge
-depends on how many objects were made before it: on the length of a name, or on what an earlier case
-left in the worker.
+block of a pool, or gives back the first one of a full pool, does more than the others; and where a
+block lies decides whether two methods share a slot of the interpreter's table, which keeps names
+alive. Whether the counted statement meets such an edge depends on how many objects were made before
+it: on the length of a name, or on what an earlier case left in the worker.
 
 So each worker keeps full pools of each size, and its children give most of their blocks back before
 they count: the pool that was opened last is the one that blocks are taken from. There is room for
