@@ -65,8 +65,8 @@ class _Attribution:
         """The library that a source file belongs to."""
         library = self.dump.owners.get(file)
         if library is None:
-            guesses = self.dump.guesses.get(file)
-            library = guesses.most_common(1)[0][0] if guesses else ""
+            guesses = {of: n for (name, of), n in self.dump.guesses.items() if name == file}
+            library = max(sorted(guesses), key=guesses.__getitem__, default="")
             self.dump.owners[file] = library
         return library
 

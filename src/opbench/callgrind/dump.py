@@ -7,7 +7,6 @@ common, the function they are booked to, once for all that follow one another.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,8 +14,6 @@ from typing import NamedTuple
 
 from opbench.callgrind.names import standard
 from opbench.callgrind.profile import Function, Profile
-
-NAME = re.compile(r"\((\d+)\)(?: (.*))?$")
 
 #: How lines with costs begin; those with a position relative to the one before.
 RELATIVE = frozenset("+-*")
@@ -64,7 +61,7 @@ class Dump:
     calls: Counter[Call] = field(default_factory=Counter)
     #: The library of a source file; for those that are never said to be of one, guesses.
     owners: dict[str, str] = field(default_factory=dict)
-    guesses: dict[str, Counter[str]] = field(default_factory=dict)
+    guesses: Counter[tuple[str, str]] = field(default_factory=Counter)
     _names: dict[str, dict[str, str]] = field(default_factory=lambda: {"fn": {}, "ob": {}})
 
     def read(self, lines: Iterable[str]) -> None:
@@ -108,6 +105,8 @@ class Dump:
                     self.calls[Call(site, callee, place)] += count
                 count, callee_library = None, ""
                 continue
+            if first in "\n":  # empty, with or without its end
+                continue
             key, equals, value = line.rstrip("\n").partition("=")
             if not equals:
                 if line.startswith("positions:"):
@@ -124,7 +123,7 @@ class Dump:
                 self.owners[file] = library
             elif key in ("fi", "fe"):
                 change, for_call = _number(value), False
-                self.guesses.setdefault(change, Counter())[library] += 1
+                self.guesses[change, library] += 1
             elif key == "cfn":
                 callee, for_call = self._named("fn", value), True
             elif key == "cob":
@@ -136,13 +135,17 @@ class Dump:
                 count = int(calls)
 
     def _named(self, kind: str, text: str) -> str:
-        match = NAME.match(text)
-        if match is None:
+        """A name, or a number in brackets that stands for it once both were told together."""
+        names = self._names[kind]
+        known = names.get(text)
+        if known is not None:
+            return known
+        number, _, name = text.partition(" ")
+        if not (number.startswith("(") and number.endswith(")")):
             return text
-        number, name = match.groups()
-        if name is not None:
-            self._names[kind][number] = name
-        return self._names[kind].get(number, "")
+        if name:
+            names[number] = name
+        return name
 
     def by_name(self) -> Profile:
         """The profile as Callgrind tells it."""
@@ -167,5 +170,4 @@ def _position(text: str, before: int) -> int:
 
 
 def _number(text: str) -> str:
-    match = NAME.match(text)
-    return match[1] if match else text
+    return text.partition(" ")[0] if text.startswith("(") else text

@@ -1,7 +1,7 @@
 """What was executed, as plain numbers: instructions of each function, and who called whom.
 
-What a function executed *with all it called* is left out on purpose. Callgrind tells it from calls and
-returns, and on Arm it takes branches for calls: functions that returned long ago seem to hold
+What a function executed *with all it called* is left out on purpose. Callgrind tells it from calls
+and returns, and on Arm it takes branches for calls: functions that returned long ago seem to hold
 everything (see `opbench.callgrind.addresses`).
 """
 
