@@ -62,7 +62,9 @@ def agreement(place: Path) -> str:
 
 
 def main() -> None:
-    print(measured_in(Path(sys.argv[1])))
+    place = Path(sys.argv[1])
+    place.mkdir(parents=True, exist_ok=True)
+    print(measured_in(place))
 
 
 if __name__ == "__main__":
