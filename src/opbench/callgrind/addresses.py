@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from opbench.callgrind.dump import Block, Dump, Place
 from opbench.callgrind.names import standard
@@ -42,12 +43,10 @@ class _Attribution:
         self.addresses = np.array(dump.positions, np.int64)
         self.cost = np.array(dump.costs, np.int64)
         begins = [block.begin for block in dump.blocks]
-        self.block = np.repeat(
-            np.arange(len(begins)), np.diff([*begins, len(dump.costs)]) if begins else []
-        )
+        self.block = np.repeat(np.arange(len(begins)), np.diff([*begins, len(dump.costs)]))
         #: Libraries by number; of each instruction the library, and where its function begins.
         self.libraries: list[str] = []
-        self.library = np.zeros(len(self.cost), np.int64)
+        self.library: Any = None
         self.start = np.full(len(self.cost), -1, np.int64)
         #: Where the functions begin that were entered, by library; and stubs of no library.
         self.entered: dict[str, set[int]] = {}
@@ -77,8 +76,7 @@ class _Attribution:
         blocks = self.dump.blocks
         owners = [self.owner(block.file) if block.file else block.library for block in blocks]
         numbers = np.array([self._number(library) for library in owners], np.int64)
-        if len(blocks):
-            self.library = numbers[self.block]
+        self.library = numbers[self.block]
         for number, library in enumerate(list(self.libraries)):
             known = symbols(library)
             if known is not None:
@@ -100,8 +98,8 @@ class _Attribution:
             known = symbols(block.library)
             if start < 0 or block.file or known is None:
                 continue
-            name = standard(known.name(start), block.library)
-            if name == standard(block.name, block.library):
+            booked = standard(block.name, block.library)
+            if any(standard(name, block.library) == booked for name in known.names(start)):
                 self.entered.setdefault(block.library, set()).add(start)
 
     def _elsewhere(self) -> None:
@@ -109,15 +107,16 @@ class _Attribution:
         import numpy as np
 
         sets = {library: np.array(sorted(starts)) for library, starts in self.entered.items()}
-        named = np.array([symbols(block.library) is not None for block in self.dump.blocks], bool)
-        marked = np.array([bool(block.file) for block in self.dump.blocks], bool)
-        lost = named[self.block] if len(named) else np.zeros(0, bool)
-        # A source file says where it is.
-        lost &= ~(marked[self.block] & (self.start >= 0)) if len(marked) else lost
-        for number, library in enumerate(self.libraries):
-            if library in sets:
-                lost &= ~((self.library == number) & np.isin(self.start, sets[library]))
         stubs = np.array(sorted(self.stubs), np.int64)
+        # A source file says where it is.
+        marked = np.array([bool(block.file) for block in self.dump.blocks], bool)
+        lost = ~(marked[self.block] & (self.start >= 0))
+        for number, library in enumerate(self.libraries):
+            here = self.library == number
+            if library in sets:
+                lost &= ~(here & np.isin(self.start, sets[library]))
+            elif library == NOWHERE:
+                lost &= ~(here & np.isin(self.addresses & -STUB, stubs))
         for library in (*sorted(sets), NOWHERE):
             left = np.flatnonzero(lost)
             if not len(left):
@@ -146,7 +145,8 @@ class _Attribution:
         known = symbols(library)
         if known is not None:
             return standard(known.name(start), library)
-        return standard(block.name if block.library == library else LINKAGE, library)
+        stub = library == NOWHERE != block.library
+        return standard(LINKAGE if stub else block.name, library)
 
     def arcs(self) -> dict[tuple[Function, Function], int]:
         """Who called whom how often, by how often the calling instruction was executed.

@@ -50,7 +50,7 @@ class Symbols:
         if not self._tables:
             raise ValueError(f"{path} has no symbols")
         #: What was asked for: a run asks for the same few thousand again and again.
-        self._names: dict[int, str] = {}
+        self._names: dict[int, tuple[str, ...]] = {}
         self._starts: dict[int, int] = {}
 
     def starts(self, addresses: Any) -> Any:
@@ -76,14 +76,17 @@ class Symbols:
             found = self._starts[address] = int(self.starts(np.array([address], np.int64))[0])
         return found
 
-    def name(self, start: int) -> str:
-        """The name of the function that begins there."""
+    def names(self, start: int) -> tuple[str, ...]:
+        """All names of the function that begins there; the first is the one to call it by."""
         known = self._names.get(start)
         if known is None:
-            named = (name for table in self._tables if (name := table.name(start)))
+            found = next((names for table in self._tables if (names := table.names(start))), ())
             fallback = LINKAGE if self.in_linkage(start) else NAMELESS
-            known = self._names[start] = next(named, fallback)
+            known = self._names[start] = found or (fallback,)
         return known
+
+    def name(self, start: int) -> str:
+        return self.names(start)[0]
 
     def in_linkage(self, address: int) -> bool:
         return any(begin <= address < begin + size for begin, size in self._linkage)
@@ -135,15 +138,13 @@ class _Table:
         inside = (index >= 0) & (addresses < self._ends[index])
         return np.where(inside, self.starts[index], -1)
 
-    def name(self, start: int) -> str:
+    def names(self, start: int) -> tuple[str, ...]:
         first = int(self._values.searchsorted(start, "left"))
         last = int(self._values.searchsorted(start, "right"))
-        if first == last:
-            return ""
-        # Several names of one address: always the same one of them, the public and short one.
-        names = [(bool(self._locals[i]), self._text(i)) for i in range(first, last)]
-        _, name = min(names, key=lambda one: (one[0], len(one[1]), one[1]))
-        return demangled(name)
+        # Always the same one of them first, a public and short one.
+        found = {(bool(self._locals[i]), self._text(i)) for i in range(first, last)}
+        ordered = sorted(found, key=lambda one: (one[0], len(one[1]), one[1]))
+        return tuple(demangled(name) for _, name in ordered)
 
     def _text(self, index: int) -> str:
         begin = int(self._offsets[index])
