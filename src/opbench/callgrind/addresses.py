@@ -11,6 +11,7 @@ books to. Where that does not fit, it is looked for among the functions that wer
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -23,6 +24,8 @@ from opbench.callgrind.symbols import LINKAGE, STUB, symbols
 #: Callgrind's word for code of no library; on Arm it takes the stubs that lead from one library to
 #: another for such code.
 NOWHERE = "???"
+#: What it calls such a stub.
+STUB_NAME = re.compile(r"(0x[0-9a-f]+) \[PLT\]")
 
 
 def by_address(dump: Dump) -> Profile:
@@ -96,6 +99,8 @@ class _Attribution:
         for number, start in pairs:
             block = self.dump.blocks[number]
             known = symbols(block.library)
+            if stub := STUB_NAME.match(block.name):
+                self.stubs.add(int(stub[1], 16))
             if start < 0 or block.file or known is None:
                 continue
             booked = standard(block.name, block.library)

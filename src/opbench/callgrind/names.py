@@ -37,7 +37,8 @@ OBJECT_MARKS = (
 @functools.lru_cache(maxsize=1 << 16)
 def standard(name: str, library: str) -> Function:
     """A function under the name it has in every build."""
-    return Function(standard_name(name), standard_object(library))
+    name = standard_name(name)
+    return Function(name, "" if name == LINKAGE else standard_object(library))
 
 
 def standard_name(name: str) -> str:

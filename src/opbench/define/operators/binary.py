@@ -44,6 +44,7 @@ OPERATORS = (
             "onnxruntime": "Mod(lhs, rhs, fmod=1)",
         },
         lhs=uniform(0.0, 8.0), rhs=POSITIVE, aliases=("broadcast_mod",), classic="Modulo",
+        parity="ties",  # a quotient that is all but whole falls on either side
     ),
     Operator(
         "power",
