@@ -26,7 +26,7 @@ STUB = 16
 DEBUG = Path("/usr/lib/debug/.build-id")
 
 MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little endian: what Callgrind counts on
-SYMTAB, NOTE, DYNSYM = 2, 7, 11
+SYMTAB, DYNSYM = 2, 11
 FUNC, IFUNC = 2, 10
 HIDDEN_ALIAS = re.compile(r"\.localalias(\.\d+)?$")
 

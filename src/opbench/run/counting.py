@@ -6,6 +6,7 @@ last time has been taken. Results are kept by the calling thread alone, one by o
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -134,7 +135,8 @@ def _one(
         finally:
             # Killed: Valgrind would write one more dump at an orderly end. And gone before the next
             # is asked for: which of both the worker sees first would leave traces in its memory.
-            worker.bury(session)
+            with contextlib.suppress(WorkerError):  # what was counted is counted
+                worker.bury(session)
     except SessionEnded as ended:
         return ended
     except WorkerError as error:
