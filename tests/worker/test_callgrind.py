@@ -177,6 +177,15 @@ def test_a_cpp_loop_is_counted_too(count):
     assert "session_" in stats_of(found).stats()[0].function
 
 
+def test_code_that_does_not_repeat_is_told_and_an_empty_statement_is_not(count):
+    codes = [
+        {warning.code for warning in count(case)["instructions"].warnings}
+        for case in (case_of("x.append(1); sum(x)", "x = []"), case_of("pass"), CPP)
+    ]
+    assert "unrepeatable" in codes[0]
+    assert "unrepeatable" not in codes[1] | codes[2]
+
+
 def test_code_after_a_call_is_the_callers(count):
     """Callgrind on Arm takes a plain branch for a call, and then books it to what was called."""
     if not shutil.which("g++"):
