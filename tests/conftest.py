@@ -14,6 +14,7 @@ import pytest
 
 from opbench.case import Case
 from opbench.run.worker_process import Worker
+from opbench.worker import cpp_build
 
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"
@@ -27,6 +28,15 @@ def python_case() -> Callable[..., Case]:
         return Case("tests", name, "call", stmt, **more)  # type: ignore[arg-type]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def compiler() -> str:
+    """A C++ compiler. Without one C++ is unsupported, as users are told; its tests have no object."""
+    found = cpp_build.find_compiler()
+    if found is None:
+        pytest.skip(cpp_build.NO_COMPILER)
+    return found
 
 
 @pytest.fixture

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
+from dataclasses import dataclass
 
 import pytest
 
 from opbench.callgrind import Function, allocations, read
 from opbench.callgrind.symbols import Symbols, demangled, symbols
-
-pytestmark = pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 
 FIRST = """
 namespace shapes { __attribute__((noinline)) int area(int a, int b) { return a * b + 1; } }
@@ -31,18 +29,46 @@ int malloc_like(int x) { return x - 5; }
 
 
 @pytest.fixture(scope="module")
-def libraries(tmp_path_factory) -> dict[str, str]:
+def libraries(tmp_path_factory, compiler) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("libraries")
     made = {}
     for name, source in {"first": FIRST, "second": SECOND}.items():
         (folder / f"{name}.cpp").write_text(source)
         made[name] = str(folder / f"lib{name}.so")
-        command = ["c++", "-O1", "-shared", "-fPIC", "-o", made[name], f"{name}.cpp"]
+        command = [compiler, "-O1", "-shared", "-fPIC", "-o", made[name], f"{name}.cpp"]
         subprocess.run(command, cwd=folder, check=True)
     made["stripped"] = str(folder / "libstripped.so")
     shutil.copy(made["first"], made["stripped"])
     subprocess.run(["strip", made["stripped"]], check=True)
     return made
+
+
+@dataclass(frozen=True)
+class Code:
+    """Two libraries, and where some of their functions begin."""
+
+    first: str
+    second: str
+    caller: int
+    hidden: int
+    elsewhere: int
+
+
+@pytest.fixture
+def code(libraries) -> Code:
+    first, second = libraries["first"], libraries["second"]
+    return Code(
+        first,
+        second,
+        address(first, "caller"),
+        address(first, "_ZL6hiddeni"),
+        address(second, "elsewhere"),
+    )
+
+
+CALLER = Function("caller", "libfirst.so")
+HIDDEN = Function("hidden(int)", "libfirst.so")
+ELSEWHERE = Function("elsewhere", "libsecond.so")
 
 
 def address(library: str, name: str) -> int:
@@ -102,81 +128,62 @@ def dump(lines: str) -> str:
     return f"# callgrind format\nversion: 1\npositions: instr\nevents: Ir\n\n{lines}"
 
 
-def test_code_that_is_booked_to_what_it_called_is_the_callers(libraries):
-    first = libraries["first"]
-    caller, hidden = address(first, "caller"), address(first, "_ZL6hiddeni")
+def test_code_that_is_booked_to_what_it_called_is_the_callers(code):
     text = dump(
-        f"ob=(1) {first}\nfl=(1) ???\n"
-        f"fn=(1) caller\n{caller:#x} 100\n+4 100\n"
-        f"cfn=(2) hidden(int)\ncalls=90 {hidden:#x}\n* 300\n\n"
-        f"fn=(2)\n{hidden:#x} 100\n{caller + 8:#x} 100\n+4 50\n"
+        f"ob=(1) {code.first}\nfl=(1) ???\n"
+        f"fn=(1) caller\n{code.caller:#x} 100\n+4 100\n"
+        f"cfn=(2) hidden(int)\ncalls=90 {code.hidden:#x}\n* 300\n\n"
+        f"fn=(2)\n{code.hidden:#x} 100\n{code.caller + 8:#x} 100\n+4 50\n"
     )
     profile = read(text.splitlines())
-    at_caller, at_hidden = (
-        Function("caller", Path(first).name),
-        Function("hidden(int)", "libfirst.so"),
-    )
-    assert profile.own == {at_caller: 350, at_hidden: 100}
+    assert profile.own == {CALLER: 350, HIDDEN: 100}
     # As often as the instruction was executed, not as often as a return was seen.
-    assert profile.calls == {(at_caller, at_hidden): 100}
+    assert profile.calls == {(CALLER, HIDDEN): 100}
 
 
-def test_code_of_another_library_is_found_there(libraries):
-    first, second = libraries["first"], libraries["second"]
-    caller, elsewhere = address(first, "caller"), address(second, "elsewhere")
+def test_code_of_another_library_is_found_there(code):
     text = dump(
-        f"ob=(1) {first}\nfl=(1) ???\nfn=(1) caller\n{caller:#x} 10\n+4 10\n"
-        f"cob=(2) {second}\ncfi=(2) ???\ncfn=(2) elsewhere\ncalls=10 {elsewhere:#x}\n* 40\n\n"
+        f"ob=(1) {code.first}\nfl=(1) ???\nfn=(1) caller\n{code.caller:#x} 10\n+4 10\n"
+        f"cob=(2) {code.second}\ncfi=(2) ???\ncfn=(2) elsewhere\n"
+        f"calls=10 {code.elsewhere:#x}\n* 40\n\n"
         # The caller's code after the return, under the name of a function of another library.
-        f"ob=(2)\nfl=(2)\nfn=(2)\n{elsewhere:#x} 10\n{caller + 12:#x} 10\n"
+        f"ob=(2)\nfl=(2)\nfn=(2)\n{code.elsewhere:#x} 10\n{code.caller + 12:#x} 10\n"
     )
-    profile = read(text.splitlines())
-    assert profile.own == {
-        Function("caller", "libfirst.so"): 30,
-        Function("elsewhere", "libsecond.so"): 10,
-    }
+    assert read(text.splitlines()).own == {CALLER: 30, ELSEWHERE: 10}
 
 
-def test_a_change_of_file_before_a_call_is_for_the_call(libraries):
-    first, second = libraries["first"], libraries["second"]
-    caller, elsewhere = address(first, "caller"), address(second, "elsewhere")
+def test_a_change_of_file_before_a_call_is_for_the_call(code):
     text = dump(
-        f"ob=(2) {second}\nfl=(2) ???\nfn=(2) elsewhere\n{elsewhere:#x} 10\n"
-        f"fi=(1) ???\ncob=(1) {first}\ncfi=(1)\ncfn=(1) caller\n"
-        f"calls=10 {caller:#x}\n{caller + 4:#x} 5\n"
-        f"{elsewhere + 4:#x} 10\n"
+        f"ob=(2) {code.second}\nfl=(2) ???\nfn=(2) elsewhere\n{code.elsewhere:#x} 10\n"
+        f"fi=(1) ???\ncob=(1) {code.first}\ncfi=(1)\ncfn=(1) caller\n"
+        f"calls=10 {code.caller:#x}\n{code.caller + 4:#x} 5\n"
+        f"{code.elsewhere + 4:#x} 10\n"
     )
-    assert read(text.splitlines()).own == {Function("elsewhere", "libsecond.so"): 20}
+    assert read(text.splitlines()).own == {ELSEWHERE: 20}
 
 
-def test_positions_are_relative_to_the_last_instruction_not_to_a_call(libraries):
-    first = libraries["first"]
-    caller, hidden = address(first, "caller"), address(first, "_ZL6hiddeni")
+def test_positions_are_relative_to_the_last_instruction_not_to_a_call(code):
     text = dump(
-        f"ob=(1) {first}\nfl=(1) ???\nfn=(1) caller\n{caller:#x} 10\n"
-        f"cfn=(2) hidden(int)\ncalls=10 {hidden:#x}\n+99 40\n+4 10\n"
+        f"ob=(1) {code.first}\nfl=(1) ???\nfn=(1) caller\n{code.caller:#x} 10\n"
+        f"cfn=(2) hidden(int)\ncalls=10 {code.hidden:#x}\n+99 40\n+4 10\n"
     )
-    assert read(text.splitlines()).own == {Function("caller", "libfirst.so"): 20}
+    assert read(text.splitlines()).own == {CALLER: 20}
 
 
-def test_calls_through_stubs_lead_to_what_is_behind_them(libraries):
-    first, second = libraries["first"], libraries["second"]
-    caller, elsewhere, stub = address(first, "caller"), address(second, "elsewhere"), 0x4978000
+def test_calls_through_stubs_lead_to_what_is_behind_them(code):
+    stub = 0x4978000
     text = dump(
-        f"ob=(1) {first}\nfl=(1) ???\nfn=(1) caller\n{caller:#x} 10\n"
+        f"ob=(1) {code.first}\nfl=(1) ???\nfn=(1) caller\n{code.caller:#x} 10\n"
         f"cob=(3) ???\ncfi=(3) ???\ncfn=(3) {stub:#018x} [PLT]\ncalls=10 {stub:#x}\n* 80\n\n"
         f"ob=(3)\nfl=(3)\nfn=(3)\n{stub:#x} 10\n+4 10\n+4 10\n+4 10\n"
-        f"cob=(2) {second}\ncfi=(2) ???\ncfn=(2) elsewhere\ncalls=10 {elsewhere:#x}\n* 20\n\n"
-        f"ob=(2)\nfl=(2)\nfn=(2)\n{elsewhere:#x} 10\n"
+        f"cob=(2) {code.second}\ncfi=(2) ???\ncfn=(2) elsewhere\n"
+        f"calls=10 {code.elsewhere:#x}\n* 20\n\n"
+        f"ob=(2)\nfl=(2)\nfn=(2)\n{code.elsewhere:#x} 10\n"
     )
     profile = read(text.splitlines())
-    at_caller, at_elsewhere = (
-        Function("caller", "libfirst.so"),
-        Function("elsewhere", "libsecond.so"),
-    )
-    assert profile.calls == {(at_caller, at_elsewhere): 10}
+    assert profile.calls == {(CALLER, ELSEWHERE): 10}
     stubs = Function("(calls into other libraries)")
-    assert profile.own == {at_caller: 10, at_elsewhere: 10, stubs: 40}
+    assert profile.own == {CALLER: 10, ELSEWHERE: 10, stubs: 40}
 
 
 def test_a_library_without_symbols_keeps_the_names_of_the_dump():

@@ -14,7 +14,7 @@ from opbench.run.statements import compiled
 from opbench.worker import cpp_build
 from opbench.worker.cpp_source import tier_of, unbalanced
 
-pytestmark = pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
+pytestmark = pytest.mark.usefixtures("compiler")
 
 
 def cpp(stmt: str, setup: str = "", globals: str = "", **more) -> Case:

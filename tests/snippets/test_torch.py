@@ -5,7 +5,6 @@ Compiling against torch takes a minute the first time; the library is then found
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from opbench.snippets import GroupedSetup, GroupedStmts, materialize
 
 pytest.importorskip("torch")
 pytestmark = [
-    pytest.mark.skipif(not shutil.which("g++"), reason="needs g++"),
+    pytest.mark.usefixtures("compiler"),
     pytest.mark.timeout(600),
     pytest.mark.slow,
 ]

@@ -5,7 +5,6 @@ One worker under Callgrind, of plain Python, serves the whole file: a start take
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -169,14 +168,14 @@ def test_a_difference_of_two_statements(count):
     assert (count(case)["instructions"].estimate or 0) == pytest.approx(alone, abs=100)
 
 
+@pytest.mark.usefixtures("compiler")
 def test_a_cpp_loop_is_counted_too(count):
-    if not shutil.which("g++"):
-        pytest.skip("needs g++")
     found = count(CPP)["instructions"]
     assert 2 <= (found.estimate or 0) <= 10
     assert "session_" in stats_of(found).stats()[0].function
 
 
+@pytest.mark.usefixtures("compiler")
 def test_code_that_does_not_repeat_is_told_and_an_empty_statement_is_not(count):
     codes = [
         {warning.code for warning in count(case)["instructions"].warnings}
@@ -186,10 +185,9 @@ def test_code_that_does_not_repeat_is_told_and_an_empty_statement_is_not(count):
     assert "unrepeatable" not in codes[1] | codes[2]
 
 
+@pytest.mark.usefixtures("compiler")
 def test_code_after_a_call_is_the_callers(count):
     """Callgrind on Arm takes a plain branch for a call, and then books it to what was called."""
-    if not shutil.which("g++"):
-        pytest.skip("needs g++")
     rows = stats_of(count(BRANCH)["instructions"]).stats()
     found = {row.function.split(" ")[0]: row.count / 100 for row in rows}
     assert found["caller"] > 1000
