@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from opbench.run.environments import Environment, current
-from opbench.run.plan import PlannedGroup
-from opbench.selftest import OPERATORS, pair
+from opbench.api.selftest import OPERATORS, pair
+from opbench.envs.environments import Environment, current
+from opbench.plan.groups import PlannedGroup
 from opbench.store.records import StoredResult
 from perf.comparison import SHARP, Pair, alarm_row, page, run, sides
 

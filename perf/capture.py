@@ -70,7 +70,7 @@ def opbench(*words: object, cwd: Path | None = None) -> subprocess.CompletedProc
 
 
 def capture(model: str, path: Path, *options: str, batch: int = 0, size: int = 0) -> dict[str, Any]:
-    from opbench.define.captured.reading import read
+    from opbench.capture.reading import read
 
     usual = SIZES[model]
     words = ["--batch", batch or usual[0], "--size", size or usual[1], "--steps", 20]
@@ -93,9 +93,9 @@ def checked(what: str, model: str, rounds: int) -> dict[str, Any]:
 
 def replay(path: Path) -> dict[str, Any]:
     """`opbench run FILE` as it is; what it takes, and what it explains."""
-    from opbench.analyse.captured import fidelity, replay_of
-    from opbench.api import execute
-    from opbench.define.captured.reading import read
+    from opbench.api.run import execute
+    from opbench.capture.reading import read
+    from opbench.suites.captured.account import fidelity, replay_of
 
     began = time.monotonic()
     finished = execute([str(path)], {}, save=False)
@@ -115,8 +115,8 @@ def replay(path: Path) -> dict[str, Any]:
 
 def foretell(model: str, folder: Path) -> str:
     """Calls of a step at a size nobody captured, foretold and then captured: how many agree?"""
-    from opbench.define.captured.reading import read
-    from opbench.define.captured.scale import Unfit, capture_at
+    from opbench.capture.reading import read
+    from opbench.suites.captured.scale import Unfit, capture_at
 
     probes, unseen = PROBES[model]
     words = [word for axis, size in probes.items() for word in ("--probe", f"{axis}={size}")]

@@ -44,7 +44,7 @@ def counts(model: str) -> dict[str, Any]:
     import torch
 
     import opbench
-    from opbench.define.captured.reading import read
+    from opbench.capture.reading import read
 
     step = trainer(model)
     for _ in range(2):

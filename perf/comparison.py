@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from opbench.analyse.compare import Row, compare_pairs
+from opbench.api.selftest import OPERATORS, pair, share_interval
 from opbench.case import Case
+from opbench.plan.groups import PlannedGroup
+from opbench.plan.policy import Adaptive
 from opbench.result import Result
-from opbench.run.plan import PlannedGroup
-from opbench.run.policy import Adaptive
-from opbench.run.runner import Request, Runner
-from opbench.selftest import OPERATORS, pair, share_interval
+from opbench.running.runner import Request, Runner
 from opbench.store.records import StoredResult
 
 TITLE = "Comparison: false alarms and power of single pairs"

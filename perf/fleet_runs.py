@@ -13,12 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from opbench.case import Case
-from opbench.run.fleet.options import Fleet
-from opbench.run.listener import FleetState, Listener
-from opbench.run.plan import PlannedGroup
-from opbench.run.policy import Fixed
-from opbench.run.recording import Finished, Recording
-from opbench.run.runner import Request
+from opbench.fleet.options import Fleet
+from opbench.plan.groups import PlannedGroup
+from opbench.plan.policy import Fixed
+from opbench.running.listener import FleetState, Listener
+from opbench.running.recording import Finished, Recording
+from opbench.running.runner import Request
 from opbench.store import Store
 from perf.local_ray import LocalCluster, ray_cluster
 

@@ -14,8 +14,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from opbench.case import Case
+from opbench.machine import machine_facts
 from opbench.result import Result, Sample
-from opbench.run.machine import machine_facts
 from opbench.store import RunRecord, Store
 from opbench.store import payload as packing
 from opbench.store.database import Database

@@ -12,11 +12,11 @@ from pathlib import Path
 from statistics import mean, median, stdev
 
 from opbench.case import Case
+from opbench.plan.groups import PlannedGroup
+from opbench.plan.policy import Adaptive
 from opbench.result import Result
-from opbench.run.plan import PlannedGroup
-from opbench.run.policy import Adaptive
-from opbench.run.runner import Request, Runner
-from opbench.run.worker_process import Worker
+from opbench.running.runner import Request, Runner
+from opbench.workers.process import Worker
 from perf.small_cases import cases as small_cases
 
 TITLE = "Foundation: overhead, speed, truth of the intervals"

@@ -70,10 +70,10 @@ def cuda_tests(out: Path) -> int:
 
 
 def measure_family(family: str, options: argparse.Namespace, deadline: float) -> None:
-    from opbench.api import execute
+    from opbench.api.run import execute
     from opbench.case import Case
     from opbench.result import Result
-    from opbench.run.listener import Listener
+    from opbench.running.listener import Listener
 
     class Watch(Listener):
         """Prints each result, writes the file now and then, and ends the run in time."""
@@ -130,9 +130,9 @@ def begun(out: Path, name: str) -> bool:
 def write(out: Path) -> None:
     """All runs of the store in one file. Factors are of one run; of two results of the same case
     (a baseline that was measured beside other modes again) the first stays."""
-    from opbench.analyse.factors import Row, rows
-    from opbench.report import layers_csv
     from opbench.store import Store
+    from opbench.suites.layers import csv_file as layers_csv
+    from opbench.suites.layers.factors import Row, rows
 
     kept: dict[tuple[object, ...], Row] = {}
     notes: dict[str, None] = {}

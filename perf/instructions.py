@@ -14,14 +14,14 @@ from statistics import mean
 
 from opbench.analyse.functions import difference
 from opbench.case import Case
+from opbench.counting.statements import compiled
+from opbench.define.expand import expand
 from opbench.define.suites import load
-from opbench.expand import expand
+from opbench.envs.environments import current
+from opbench.plan.groups import PlannedGroup
+from opbench.plan.policy import Adaptive
 from opbench.result import Result
-from opbench.run.environments import current
-from opbench.run.plan import PlannedGroup
-from opbench.run.policy import Adaptive
-from opbench.run.runner import Request, Runner
-from opbench.run.statements import compiled
+from opbench.running.runner import Request, Runner
 from perf.small_cases import cases as small_cases
 from perf.upstream_counts import Collected, collect
 

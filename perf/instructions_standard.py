@@ -6,10 +6,10 @@ About fifteen minutes on two cores.
 from __future__ import annotations
 
 from opbench.analyse.functions import difference, split
-from opbench.callgrind import noise
+from opbench.counting import noise
+from opbench.counting.statements import compiled
+from opbench.envs.environments import current
 from opbench.result import Result
-from opbench.run.environments import current
-from opbench.run.statements import compiled
 from perf.instructions import HEAD, row, run, standard
 
 TITLE = "Instruction counts: the standard set"

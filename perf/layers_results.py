@@ -19,11 +19,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from opbench.analyse.factors import Row
-from opbench.analyse.factors_file import read
-from opbench.analyse.factors_published import Published, published
-from opbench.define.layers.names import LAYERS
-from opbench.report.layers import Table, beside, factor_table, values_table
+from opbench.suites.layers.factors import Row
+from opbench.suites.layers.factors_file import read
+from opbench.suites.layers.factors_published import Published, published
+from opbench.suites.layers.names import LAYERS
+from opbench.suites.layers.report import Table, beside, factor_table, values_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "layers.md"

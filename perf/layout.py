@@ -13,15 +13,15 @@ from math import log
 from statistics import mean, median, stdev
 
 from opbench import frameworks
+from opbench.api.selftest import OPERATORS as PAIR_OPERATORS
+from opbench.api.selftest import pair
 from opbench.case import Case
+from opbench.plan.groups import PlannedGroup
+from opbench.plan.policy import Adaptive
 from opbench.result import Result, calm
-from opbench.run.plan import PlannedGroup
-from opbench.run.policy import Adaptive
-from opbench.run.runner import Request, Runner
-from opbench.run.worker_process import Worker
-from opbench.selftest import OPERATORS as PAIR_OPERATORS
-from opbench.selftest import pair
+from opbench.running.runner import Request, Runner
 from opbench.stats.estimate import median_error
+from opbench.workers.process import Worker
 from perf.small_cases import cases
 
 TITLE = "Layout: worker starts and children of identical code"

@@ -10,13 +10,13 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-from opbench.analyse.operators import OperatorRow, rows
 from opbench.case import Case
-from opbench.define.operators import catalogue
-from opbench.define.operators.definition import operator_definition
-from opbench.expand import expand
-from opbench.run.worker_process import Worker
+from opbench.define.expand import expand
 from opbench.store import Store
+from opbench.suites.ops.catalogue import catalogue
+from opbench.suites.ops.definition import operator_definition
+from opbench.suites.ops.rows import OperatorRow, rows
+from opbench.workers.process import Worker
 from perf.foundation import row
 
 TITLE = "Operators: the whole catalogue, a category, one operator; agreement with torch's Timer"

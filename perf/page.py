@@ -7,7 +7,7 @@ import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
 
-from opbench.run.machine import machine_facts
+from opbench.machine import machine_facts
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 

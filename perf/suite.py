@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from opbench.analyse.compare import compare_pairs
 from opbench.case import Case
-from opbench.run.plan import PlannedGroup
-from opbench.run.policy import Adaptive
+from opbench.plan.groups import PlannedGroup
+from opbench.plan.policy import Adaptive
 from perf.comparison import Pair, alarm_row, of, page, power_row, run, said, sides
 from perf.small_cases import SETUP, STATEMENTS
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from opbench.case import Case
-from opbench.run.worker_process import Worker
 from opbench.worker import cpp_build
+from opbench.workers.process import Worker
 
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"
@@ -32,7 +32,7 @@ def python_case() -> Callable[..., Case]:
 
 @pytest.fixture(scope="session")
 def compiler() -> str:
-    """A C++ compiler. Without one C++ is unsupported, as users are told; its tests have no object."""
+    """A C++ compiler; without one, C++ is unsupported and there is nothing to test."""
     found = cpp_build.find_compiler()
     if found is None:
         pytest.skip(cpp_build.NO_COMPILER)
@@ -133,7 +133,7 @@ def opbench_here(
 @pytest.fixture(scope="session")
 def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An OPBENCH_HOME with two real environments, `np22` and `np23`: built once for all tests."""
-    from opbench.run import environment_builds
+    from opbench.envs import builds as environment_builds
 
     home = tmp_path_factory.mktemp("opbench-home")
     with pytest.MonkeyPatch.context() as patch:

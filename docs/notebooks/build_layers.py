@@ -32,8 +32,8 @@ CELLS: list[tuple[str, str]] = [
     (
         "code",
         "import pandas as pd\n\n"
-        "from opbench.analyse.factors_file import read\n"
-        "from opbench.analyse.factors_published import published\n"
+        "from opbench.suites.layers.factors_file import read\n"
+        "from opbench.suites.layers.factors_published import published\n"
         "from opbench.report import layers_charts\n\n"
         'path = "{path}"\n'
         "rows, environment = read(__import__('pathlib').Path(path))\n"

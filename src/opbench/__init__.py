@@ -16,32 +16,36 @@ Names are imported when they are first used: `import opbench` costs next to noth
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+# Older interfaces keep their addresses: `opbench.ops`, `opbench.mxnet_benchmarks`, …
+__path__.append(str(Path(__file__).parent / "compat"))
+
 if TYPE_CHECKING:
-    from opbench.api import Run, run
+    from opbench.api.frames import load
+    from opbench.api.run import Run, run
+    from opbench.api.views import compare, history, page
     from opbench.capture.api_calls import record_api
     from opbench.capture.record import record
     from opbench.case import Case
+    from opbench.compat.layer_benchmark import run_layer_benchmark
     from opbench.define.bench import bench
-    from opbench.frames import load
-    from opbench.layer_benchmark import run_layer_benchmark
     from opbench.result import Result
-    from opbench.views import compare, history, page
 
 _HOME = {
     "bench": "opbench.define.bench",
-    "run": "opbench.api",
-    "Run": "opbench.api",
-    "load": "opbench.frames",
-    "page": "opbench.views",
-    "compare": "opbench.views",
-    "history": "opbench.views",
+    "run": "opbench.api.run",
+    "Run": "opbench.api.run",
+    "load": "opbench.api.frames",
+    "page": "opbench.api.views",
+    "compare": "opbench.api.views",
+    "history": "opbench.api.views",
     "Case": "opbench.case",
     "Result": "opbench.result",
-    "run_layer_benchmark": "opbench.layer_benchmark",
+    "run_layer_benchmark": "opbench.compat.layer_benchmark",
     "record": "opbench.capture.record",
     "record_api": "opbench.capture.api_calls",
 }

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from opbench.analyse.functions import NoFunctions, by_function, difference, stats_of
-from opbench.callgrind import Function, Profile
+from opbench.counting import Function, Profile
 from opbench.report.functions import breakdown, changes
 from opbench.result import Result
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opbench.analyse.compare import Row
 from opbench.analyse.gate import Gate
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 
 def row(verdict: str, value: float | None = None) -> Row:
@@ -36,18 +36,18 @@ def test_a_row_fails_by_its_verdict_and_size(gate, rows, failing):
 
 @pytest.mark.parametrize("text", ["slowr", "", "SLOWER", "slower 3%", "3%"])
 def test_only_verdicts_are_gates(text):
-    with pytest.raises(DefineError, match=r"--fail-on takes a verdict \(faster, slower, same"):
+    with pytest.raises(UserError, match=r"--fail-on takes a verdict \(faster, slower, same"):
         Gate.parse([text])
 
 
 def test_the_nearest_verdict_is_offered():
-    with pytest.raises(DefineError, match="did you mean slower"):
+    with pytest.raises(UserError, match="did you mean slower"):
         Gate.parse(["slowr:3%"])
 
 
 @pytest.mark.parametrize("share", ["3", "x", "-3%", "nan", "nan%", "inf%", "%", "3%%", "3 % %"])
 def test_a_share_that_would_never_fail_is_refused(share):
-    with pytest.raises(DefineError, match="takes a percentage, as in slower:3%"):
+    with pytest.raises(UserError, match="takes a percentage, as in slower:3%"):
         Gate.parse([f"slower:{share}"])
 
 
@@ -56,6 +56,6 @@ def test_any_text_is_a_gate_or_refused_in_one_line(text):
     said = "--fail-on takes"
     try:
         Gate.parse([text])
-    except DefineError as error:
+    except UserError as error:
         said = str(error)
     assert said.startswith("--fail-on takes")

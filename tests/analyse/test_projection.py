@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opbench.analyse.matching import match
 from opbench.analyse.projection import Filter, check_key, columns, keys_of, title, value_of
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 from opbench.store import StoredResult
 from synthetic import case, counted, timed
 
@@ -52,9 +52,9 @@ def test_an_axis_outweighs_a_property_of_the_same_name():
 
 
 def test_an_unknown_key_is_named_with_the_nearest():
-    with pytest.raises(DefineError, match="no result has the key 'mod'; did you mean mode"):
+    with pytest.raises(UserError, match="no result has the key 'mod'; did you mean mode"):
         check_key("mod", [ADD])
-    with pytest.raises(DefineError, match="there is n, mode, bias, suite, name"):
+    with pytest.raises(UserError, match="there is n, mode, bias, suite, name"):
         check_key("zzz", [ADD])
     for key in keys_of([ADD, MUL]):
         check_key(key, [ADD, MUL])
@@ -83,12 +83,12 @@ def test_every_term_of_a_filter_must_hold(text, kept):
 
 @pytest.mark.parametrize("text", ["name", "name:", ":add", "-", "name:add mul"])
 def test_a_filter_that_is_none_is_refused(text):
-    with pytest.raises(DefineError, match="a filter is written KEY:VALUE"):
+    with pytest.raises(UserError, match="a filter is written KEY:VALUE"):
         Filter.parse(text)
 
 
 def test_a_filter_by_an_unknown_key_is_a_mistake_and_not_an_empty_answer():
-    with pytest.raises(DefineError, match="no result has the key 'nmae'; did you mean name"):
+    with pytest.raises(UserError, match="no result has the key 'nmae'; did you mean name"):
         Filter.parse("nmae:add").check([ADD])
 
 
@@ -97,7 +97,7 @@ def test_any_text_is_a_filter_or_refused_in_one_line(text):
     said = "a filter is written"
     try:
         Filter.parse(text).keep([ADD, MUL])
-    except DefineError as error:
+    except UserError as error:
         said = str(error)
     assert said.startswith("a filter is written")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from opbench.analyse.sides import Side, environments_of, find_side, machine_of, same_machine
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 from opbench.store import RunRecord, Store, StoreError
 from synthetic import add_run, case, timed
 
@@ -92,7 +92,7 @@ def test_a_side_is_found_by_what_a_person_would_type(store, text, found, name):
     ],
 )
 def test_what_is_not_there_is_said_in_one_line_with_near_names(store, text, said):
-    with pytest.raises(DefineError) as refused:
+    with pytest.raises(UserError) as refused:
         find_side(store, text)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -105,10 +105,10 @@ def test_a_run_that_is_not_there_before_a_colon(store):
 
 def test_an_empty_store_and_an_empty_run_say_so(tmp_path):
     with Store.open(tmp_path / "empty.db") as empty:
-        with pytest.raises(DefineError, match="the store has no runs yet"):
+        with pytest.raises(UserError, match="the store has no runs yet"):
             find_side(empty, "last")
         add_run(empty, 0, "hollow")
-        with pytest.raises(DefineError, match="run hollow has no results"):
+        with pytest.raises(UserError, match="run hollow has no results"):
             find_side(empty, "hollow")
 
 
@@ -119,7 +119,7 @@ def test_environments_stand_in_the_order_of_their_results(store):
 def test_different_machines_are_refused_with_the_way_out(store):
     near, far = find_side(store, "20261115"), find_side(store, "nightly")
     same_machine(near, near)
-    with pytest.raises(DefineError, match="different machines; compare them with --across-mach"):
+    with pytest.raises(UserError, match="different machines; compare them with --across-mach"):
         same_machine(near, far)
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from opbench.define.captured.call import Call, Capture, Special, Step, TensorSpec
-from opbench.define.captured.reading import BadCapture, parse, read
-from opbench.define.captured.writing import lines, write
+from opbench.capture.call import Call, Capture, Special, Step, TensorSpec
+from opbench.capture.reading import BadCapture, parse, read
+from opbench.capture.writing import lines, write
 
 HEADER = {"opbench": "capture", "version": 1, "steps": 1, "threads": 1, "device": "cpu"}
 ADD = {"call": "aten::add.Tensor", "args": [{"t": "float32[2,3]"}, {"t": "float32[2,3]"}],
@@ -190,8 +190,8 @@ def test_the_command_line_tells_it_too(opbench_here, tmp_path):
 
 def test_a_name_in_a_file_never_becomes_source(tmp_path):
     """Whatever text a file holds, it is only ever a string in the source of a case."""
-    from opbench.define.captured.definition import definitions
-    from opbench.expand import expand
+    from opbench.define.expand import expand
+    from opbench.suites.captured.definition import definitions
 
     evil = "x')\nraise SystemExit('owned')\n('"
     line = {**ADD, "args": [evil, {"t": "float32[2]"}], "modules": [evil], "api": [evil]}

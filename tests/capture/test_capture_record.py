@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opbench.define.captured.reading import read
+from opbench.capture.reading import read
 
 torch = pytest.importorskip("torch")
 

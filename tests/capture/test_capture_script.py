@@ -8,8 +8,8 @@ import pytest
 from tests.capture.models import SCRIPT
 
 from opbench.capture.probing import base_sizes, words_at
-from opbench.define.captured.reading import read
-from opbench.define.definition import DefineError
+from opbench.capture.reading import read
+from opbench.errors import UserError
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_probes_find_the_place_of_a_size_among_the_arguments():
     assert words_at(words, sizes, {"seq": 256, "depth": 4}) == [
         "t.py", "--batch-size=8", "--seq", "256", "4",
     ]  # fmt: skip
-    with pytest.raises(DefineError, match="no place for width"):
+    with pytest.raises(UserError, match="no place for width"):
         words_at(words, sizes, {"width": 3})
 
 

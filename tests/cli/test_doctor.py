@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from opbench.cli import doctor as page
-from opbench.run.machine.advice import advice
+from opbench.machine.advice import advice
 
 FACTS: dict[str, Any] = {
     "cpu": {

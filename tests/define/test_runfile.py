@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from opbench.define.expand import expand
 from opbench.define.reading import fraction, imported, seconds
 from opbench.define.runfile import Benchmark, Run, RunFile, RunFileError, load
-from opbench.expand import expand
 
 GOOD = """
 [run]

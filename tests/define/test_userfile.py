@@ -11,8 +11,8 @@ import pytest
 
 from opbench.case import Case
 from opbench.define.bench import bench
+from opbench.define.expand import expand
 from opbench.define.userfile import UserFileError, definitions_from
-from opbench.expand import expand
 
 
 def write(folder: Path, name: str, text: str) -> Path:

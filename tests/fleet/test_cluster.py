@@ -17,14 +17,14 @@ import pytest
 from perf.local_ray import LocalCluster
 
 from opbench.case import Case
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
+from opbench.fleet.options import Fleet
+from opbench.plan.groups import Baseline, groups
+from opbench.plan.policy import Adaptive, Fixed
 from opbench.result import Result
-from opbench.run.fleet.options import Fleet
-from opbench.run.listener import FleetState, Listener
-from opbench.run.plan import Baseline, groups
-from opbench.run.policy import Adaptive, Fixed
-from opbench.run.recording import Finished, Recording
-from opbench.run.runner import Request
+from opbench.running.listener import FleetState, Listener
+from opbench.running.recording import Finished, Recording
+from opbench.running.runner import Request
 from opbench.store import Store
 
 #: Quick, and what matters here is not how precise.
@@ -354,7 +354,7 @@ def test_what_the_fleet_cannot_do_is_said_before_anything_is_begun(
     connected, tmp_path, fleet, said
 ):
     store = tmp_path / "r.db"
-    with pytest.raises(DefineError) as caught:
+    with pytest.raises(UserError) as caught:
         measure(cases(1), store, fleet)
     assert said in str(caught.value)
     with Store.open(store, create=False) as opened:

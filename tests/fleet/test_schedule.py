@@ -7,14 +7,14 @@ import random
 import pytest
 
 from opbench.case import Case
-from opbench.define.definition import DefineError
+from opbench.envs.environments import Environment
+from opbench.errors import UserError
+from opbench.fleet.nodes import Node, check_versions, chosen, nodes_of
+from opbench.fleet.options import Fleet, parse_requirements, parse_slots, size
+from opbench.fleet.parcels import COUNTED_TOGETHER, parcels
+from opbench.fleet.schedule import Schedule
+from opbench.plan.groups import Slot, WorkGroup
 from opbench.result import Metric
-from opbench.run.environments import Environment
-from opbench.run.fleet.nodes import Node, check_versions, chosen, nodes_of
-from opbench.run.fleet.options import Fleet, parse_requirements, parse_slots, size
-from opbench.run.fleet.parcels import COUNTED_TOGETHER, parcels
-from opbench.run.fleet.schedule import Schedule
-from opbench.run.plan import Slot, WorkGroup
 
 HERE = Environment("current", "python")
 TIME = Metric("time", "s", "", sampled=True)
@@ -172,7 +172,7 @@ def test_what_no_node_has_is_said_with_what_they_have(require, said):
         node("x", labels={"zone": "a"}),
         node("y", labels={"zone": "b"}, resources={"disk": 1}),
     ]
-    with pytest.raises(DefineError) as caught:
+    with pytest.raises(UserError) as caught:
         chosen(nodes, require)
     assert said in str(caught.value)
 
@@ -187,10 +187,10 @@ def test_requirements_choose_nodes_by_label_resource_and_fact():
 
 
 def test_a_node_of_another_version_or_of_none_is_named():
-    with pytest.raises(DefineError, match=r"node x has opbench 1\.0 and this is 2\.0"):
+    with pytest.raises(UserError, match=r"node x has opbench 1\.0 and this is 2\.0"):
         check_versions([node("x")], "2.0")
     bare = Node("z", "z", facts={"error": "ModuleNotFoundError: No module named 'opbench'"})
-    with pytest.raises(DefineError, match=r"node z has no opbench .*No module named"):
+    with pytest.raises(UserError, match=r"node z has no opbench .*No module named"):
         check_versions([bare], "2.0")
 
 
@@ -207,7 +207,7 @@ def test_a_node_of_another_version_or_of_none_is_named():
     ],
 )
 def test_a_wrong_address_is_refused(wrong):
-    with pytest.raises(DefineError, match="--on takes ray, or ray://HOST:PORT"):
+    with pytest.raises(UserError, match="--on takes ray, or ray://HOST:PORT"):
         Fleet.of(wrong)
 
 
@@ -217,8 +217,8 @@ def test_slots_requirements_and_sizes_are_read_as_written():
     assert size("64GiB") == 64 * 2**30
     assert size("1.5GB") == 1_500_000_000
     for wrong in ("cpu=0", "tpu=1", "cpu", "cpu=x"):
-        with pytest.raises(DefineError, match="slots are written"):
+        with pytest.raises(UserError, match="slots are written"):
             parse_slots(wrong)
     for wrong in (["x"], ["=1"], ["memory=lots"]):
-        with pytest.raises(DefineError):
+        with pytest.raises(UserError):
             parse_requirements(wrong)

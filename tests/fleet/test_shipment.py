@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from opbench.case import Case, UserModule
-from opbench.define.definition import DefineError
+from opbench.envs import builds
+from opbench.envs.environments import Environment, find
+from opbench.errors import UserError
+from opbench.fleet import shipment
+from opbench.plan.policy import Adaptive, Fixed
 from opbench.result import Result, Sample, Warning
-from opbench.run import environment_builds as builds
-from opbench.run.environments import Environment, find
-from opbench.run.fleet import shipment
-from opbench.run.policy import Adaptive, Fixed
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_project_that_is_too_large_is_refused_with_what_to_do(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shipment, "MOST_FILES", 2)
-    with pytest.raises(DefineError, match="put the project on a disk that all nodes share"):
+    with pytest.raises(UserError, match="put the project on a disk that all nodes share"):
         shipment.files_of([case_of(project)])
 
 
@@ -113,7 +113,7 @@ def test_an_environment_that_the_node_cannot_build_is_an_outcome_there(
     ],
 )
 def test_what_only_this_machine_has_is_refused(environment: Environment, said: str) -> None:
-    with pytest.raises(DefineError, match=said):
+    with pytest.raises(UserError, match=said):
         shipment.environment_to_dict(environment)
 
 

@@ -8,17 +8,17 @@ import pytest
 
 from opbench.case import Case
 from opbench.define.definition import Axis, Definition
+from opbench.define.expand import expand
 from opbench.define.program import NORMAL, Program, Tensor
-from opbench.expand import expand
+from opbench.envs import framework_envs as homes
+from opbench.envs.environments import Environment, current, find
+from opbench.plan.groups import Slot, groups
+from opbench.plan.policy import Fixed
 from opbench.result import Result
-from opbench.run import homes
-from opbench.run.environments import Environment, current, find
-from opbench.run.listener import Listener
-from opbench.run.parity import Comparison
-from opbench.run.plan import Slot, groups
-from opbench.run.policy import Fixed
-from opbench.run.pool import Pool
-from opbench.run.runner import Request, Runner
+from opbench.running.listener import Listener
+from opbench.running.parity import Comparison
+from opbench.running.runner import Request, Runner
+from opbench.workers.pool import Pool
 
 #: tanh(a b): a product, a function, two gradients.
 SPELLED = {
@@ -123,7 +123,7 @@ def exchanged(pool, tmp_path) -> Callable[[Case], dict]:
     """What one child of the case's framework computes, as numpy arrays by name."""
 
     def call(case: Case, environment: Environment | None = None) -> dict:
-        from opbench.run.agreement import Output
+        from opbench.running.agreement import Output
 
         kind = pool.kind(case, environment or current())
         session = pool.workers(kind, [0])[0].open()

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from opbench.define.definition import DefineError
 from opbench.define.program import Tensor
-from opbench.run.environments import Environment, find
+from opbench.envs.environments import Environment, find
+from opbench.errors import UserError
 
 pytest.importorskip("torch")
 
@@ -18,7 +18,7 @@ def mxnet() -> Environment:
     """Built once for this user, not once for every test run: it is 300 MB."""
     try:
         return find("mxnet")
-    except DefineError as error:
+    except UserError as error:
         pytest.skip(str(error))
 
 

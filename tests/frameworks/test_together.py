@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from opbench.define.program import Tensor, integers
-from opbench.script import script
+from opbench.report.script import script
 
 HERE = ("torch", "jax", "onnxruntime", "numpy")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from opbench.api import prepare
+from opbench.api.run import prepare
 from opbench.case import Case
+from opbench.envs import worktrees
 from opbench.result import Result
-from opbench.run import worktrees
-from opbench.run.runner import Runner
+from opbench.running.runner import Runner
 from opbench.store import Store
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

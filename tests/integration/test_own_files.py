@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import opbench
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 from opbench.store import Store
 
 SCRIPT = """
@@ -138,14 +138,14 @@ def test_run_and_load_from_python(tmp_path, monkeypatch):
 )
 def test_mistakes_in_python_are_one_line_too(tmp_path, monkeypatch, options, said):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DefineError) as caught:
+    with pytest.raises(UserError) as caught:
         opbench.run("tour", **options)
     assert said in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_quantities_may_be_written_as_on_the_command_line():
-    from opbench.api import Options
+    from opbench.api.run import Options
 
     settled = Options.of({"precision": "1%", "budget": "2min", "max_time_per_case": 3})
     assert (settled.precision, settled.budget, settled.max_time_per_case) == (0.01, 120.0, 3.0)

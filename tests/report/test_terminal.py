@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 
 from opbench.case import Case
+from opbench.plan.groups import Baseline
 from opbench.report.terminal import LISTED, as_text
 from opbench.result import Result, Sample, Warning
-from opbench.run.plan import Baseline
-from opbench.run.recording import Finished
+from opbench.running.recording import Finished
 
 GOLDEN = Path(__file__).parent / "golden" / "final_table.txt"
 

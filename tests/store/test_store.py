@@ -175,7 +175,7 @@ def test_a_reopened_store_still_has_everything(store, run, make_case):
 
 def test_records_and_errors_import_neither_sqlalchemy_nor_pandas():
     code = (
-        "import sys; import opbench.store, opbench.frames, opbench.report.export_csv;"
+        "import sys; import opbench.store, opbench.api.frames, opbench.report.export.csv;"
         "print([m for m in ('sqlalchemy', 'pandas') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from opbench.api.frames import load
 from opbench.case import Case
-from opbench.frames import load
 from opbench.result import Result, Sample
 from opbench.store import RunRecord, StoreError
 

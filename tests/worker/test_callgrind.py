@@ -13,12 +13,12 @@ import pytest
 
 from opbench.analyse.functions import difference, stats_of
 from opbench.case import Case
+from opbench.counting import instructions, valgrind
+from opbench.counting.statements import compiled
+from opbench.envs.environments import current
 from opbench.result import Result
-from opbench.run import instructions, valgrind
-from opbench.run.environments import current
-from opbench.run.pool import Kind, Pool
-from opbench.run.session import SessionEnded
-from opbench.run.statements import compiled
+from opbench.workers.pool import Kind, Pool
+from opbench.workers.session import SessionEnded
 
 pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from opbench.run.session import SessionEnded
-from opbench.run.worker_process import NotInstalled, WorkerError
+from opbench.workers.process import NotInstalled, WorkerError
+from opbench.workers.session import SessionEnded
 
 MEGABYTE = 1 << 20
 
@@ -204,8 +204,8 @@ def test_garbage_in_every_file_descriptor_stays_its_own_problem(worker, python_c
     "line", [b"{}", b'{"ok": false, "error": 5}', b'{"ok": true}', b'{"ok": true, "value": "x"}']
 )
 def test_messages_it_forges_fail_its_own_case_only(start_worker, python_case, line):
-    from opbench.run.lane import Lane
-    from opbench.run.policy import Adaptive
+    from opbench.plan.policy import Adaptive
+    from opbench.sampling.lane import Lane
 
     worker = start_worker()
     forge = (
@@ -325,7 +325,7 @@ def test_children_die_with_a_killed_worker(start_worker, python_case, marked, ev
 RUNNER = """
 import sys
 from opbench.case import Case
-from opbench.run.worker_process import Worker
+from opbench.workers.process import Worker
 worker = Worker(sys.executable, ())
 running, paused = worker.open(), worker.open()
 for session in (running, paused):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from opbench.case import Case
+from opbench.plan.groups import Baseline, baseline_of, groups
 from opbench.result import Result, calm
-from opbench.run.plan import Baseline, baseline_of, groups
 from opbench.stats.estimate import Placed
 from opbench.stats.ratio import ratio
 

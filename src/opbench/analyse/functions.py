@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
-from opbench.callgrind import Function, Profile, noise, write
+from opbench.counting import Function, Profile, noise, write
 from opbench.result import Result
 
 
@@ -97,7 +97,7 @@ class InstructionStats:
     number_per_run: int
 
     def stats(self, inclusive: bool = False) -> FunctionCounts:
-        """Instructions of each function itself; see `opbench.callgrind.profile` for the rest."""
+        """Instructions of each function itself; see `opbench.counting.profile` for the rest."""
         if inclusive:
             raise ValueError(
                 "inclusive counts are not kept: what Callgrind says of them is a guess"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opbench.analyse.compare import Row
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 from opbench.stats.verdict import VERDICTS
 
 
@@ -27,7 +27,7 @@ class Gate:
                 near = difflib.get_close_matches(verdict, VERDICTS, n=1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 valid = ", ".join(VERDICTS)
-                raise DefineError(f"--fail-on takes a verdict ({valid}), not '{verdict}'{hint}")
+                raise UserError(f"--fail-on takes a verdict ({valid}), not '{verdict}'{hint}")
             terms.append((verdict, _fraction(share) if share else 0.0))
         return cls(tuple(terms))
 
@@ -44,5 +44,5 @@ def _fraction(text: str) -> float:
         value = math.nan
     # A bare 3 would be read as 300 %, and the gate would never fail.
     if not 0 <= value < (math.inf if text.endswith("%") else 1):
-        raise DefineError(f"--fail-on takes a percentage, as in slower:3%, not '{text}'")
+        raise UserError(f"--fail-on takes a percentage, as in slower:3%, not '{text}'")
     return value / 100 if text.endswith("%") else value

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opbench.case import label_text
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 from opbench.store.records import StoredResult
 
 FIELDS = ("suite", "name", "stage", "framework", "runtime", "device", "dtype", "threads", "id")
@@ -56,7 +56,7 @@ class Filter:
             wanted = not word.startswith("-")
             key, colon, values = word.lstrip("-").partition(":")
             if not colon or not key or not values:
-                raise DefineError(
+                raise UserError(
                     f"a filter is written KEY:VALUE[,VALUE] or -KEY:VALUE, not '{word}'"
                 )
             terms.append((key, tuple(values.split(",")), wanted))
@@ -81,7 +81,7 @@ def check_key(key: str, results: Sequence[StoredResult]) -> None:
     if key not in known:
         near = difflib.get_close_matches(key, known, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(known)}"
-        raise DefineError(f"no result has the key '{key}'; {hint}")
+        raise UserError(f"no result has the key '{key}'; {hint}")
 
 
 def columns(results: Sequence[StoredResult], key: str) -> dict[str, list[StoredResult]]:

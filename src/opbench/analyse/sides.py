@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 from opbench.store import Store, StoreError
 from opbench.store.records import RunRecord, StoredResult
 
@@ -63,7 +63,7 @@ def environments_of(store: Store, run: RunRecord) -> list[str]:
 def _in_environment(store: Store, run: RunRecord, environment: str) -> Side:
     there = environments_of(store, run)
     if environment not in there:
-        raise DefineError(
+        raise UserError(
             f"run {run.name or run.id} was not measured in '{environment}'; "
             f"there is {', '.join(there) or 'nothing in it'}"
         )
@@ -111,20 +111,20 @@ def _commits(store: Store, run: RunRecord, results: Iterable[StoredResult]) -> d
     }
 
 
-def _unknown(store: Store, text: str) -> DefineError:
+def _unknown(store: Store, text: str) -> UserError:
     runs = store.runs()
     if not runs:
-        return DefineError(f"there is nothing called '{text}': the store has no runs yet")
+        return UserError(f"there is nothing called '{text}': the store has no runs yet")
     if text.startswith("last"):
         count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-        return DefineError(f"there is no run '{text}': the store has {count}")
+        return UserError(f"there is no run '{text}': the store has {count}")
     several = [run.id for run in runs if text and run.id.startswith(text)]
     if several:
-        return DefineError(f"'{text}' begins the ids of several runs: {', '.join(several[:5])}")
+        return UserError(f"'{text}' begins the ids of several runs: {', '.join(several[:5])}")
     names = [name for run in runs for name in (run.name, *environments_of(store, run)) if name]
     near = dict.fromkeys(difflib.get_close_matches(text, [*names, "last"], n=3))
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `opbench runs` lists the runs"
-    return DefineError(f"no run, environment, commit, machine or device is called '{text}'{hint}")
+    return UserError(f"no run, environment, commit, machine or device is called '{text}'{hint}")
 
 
 def _side(
@@ -132,13 +132,13 @@ def _side(
 ) -> Side:
     results = tuple(s for s in store.results(run=run, samples=True) if keep(s))
     if not results:
-        raise DefineError(f"run {name} has no results")
+        raise UserError(f"run {name} has no results")
     return Side(name, run, results)
 
 
 def same_machine(base: Side, new: Side) -> None:
     if base.machine != new.machine:
-        raise DefineError(
+        raise UserError(
             f"'{base.name}' and '{new.name}' were measured on different machines; "
             "compare them with --across-machines if that is the question"
         )

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from opbench.capture.api_mode import Calls, Watching
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 DEFAULT = "opbench-api.jsonl"
 VERSION = 1
@@ -46,9 +46,9 @@ class ApiRecording:
     def start(self) -> ApiRecording:
         global _current
         if _current is not None:
-            raise DefineError("calls are being recorded already; finish that recording first")
+            raise UserError("calls are being recorded already; finish that recording first")
         if not self.path.absolute().parent.is_dir():
-            raise DefineError(f"cannot write {self.path}: there is no such folder")
+            raise UserError(f"cannot write {self.path}: there is no such folder")
         self._watching.start()
         self._pid = os.getpid()
         _current = self
@@ -81,7 +81,7 @@ class ApiRecording:
             part.write_text(text, encoding="utf-8")
             part.replace(self.path)
         except OSError as error:
-            raise DefineError(f"cannot write {self.path}: {error.strerror}") from None
+            raise UserError(f"cannot write {self.path}: {error.strerror}") from None
 
     def __enter__(self) -> ApiRecording:
         return self.start()

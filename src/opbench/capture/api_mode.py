@@ -16,7 +16,7 @@ from functools import wraps
 from typing import Any
 
 from opbench.capture.api_values import INIT, constructor, described, type_name, with_ranges
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 #: Properties that compute a tensor; the others only look something up.
 COMPUTED = ("T", "mT", "H", "mH", "real", "imag")
@@ -279,15 +279,15 @@ def found_function(given: Any) -> tuple[Any, str]:
         return given, f"{home}:{getattr(given, '__qualname__', type(given).__name__)}"
     module, colon, name = str(given).partition(":")
     if not colon or not name:
-        raise DefineError(f"a function to record is written package.module:name, not '{given}'")
+        raise UserError(f"a function to record is written package.module:name, not '{given}'")
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise DefineError(f"cannot record {given}: {error}") from None
+        raise UserError(f"cannot record {given}: {error}") from None
     if not callable(found):
-        raise DefineError(f"cannot record {given}: it is no function")
+        raise UserError(f"cannot record {given}: it is no function")
     return found, str(given)
 
 

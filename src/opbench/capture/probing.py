@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 
 def parse_sizes(given: Sequence[str], option: str) -> dict[str, int]:
@@ -14,7 +14,7 @@ def parse_sizes(given: Sequence[str], option: str) -> dict[str, int]:
     for text in given:
         axis, _, size = text.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", axis) or not size.isdecimal() or int(size) < 1:
-            raise DefineError(f"{option} is written AXIS=SIZE, such as batch=16, not '{text}'")
+            raise UserError(f"{option} is written AXIS=SIZE, such as batch=16, not '{text}'")
         found[axis] = int(size)
     return found
 
@@ -28,13 +28,13 @@ def base_sizes(
         if axis not in found:
             place = option_of(axis, words)
             if place is None:
-                raise DefineError(
+                raise UserError(
                     f"where does the script take {axis} from? Write its argument as --{axis} 8, or "
                     f"put {{{axis}}} in its place and say --size {axis}=8"
                 )
             found[axis] = int(words[place[0]][place[1] :])
         if found[axis] == size:
-            raise DefineError(f"--probe {axis}={size} is the base size itself; choose another")
+            raise UserError(f"--probe {axis}={size} is the base size itself; choose another")
     return found
 
 
@@ -53,7 +53,7 @@ def words_at(
             index, begin = place
             found[index] = found[index][:begin] + str(size)
         elif not marked and axis in changed:
-            raise DefineError(f"the script's arguments have no place for {axis}: write {{{axis}}}")
+            raise UserError(f"the script's arguments have no place for {axis}: write {{{axis}}}")
     return found
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.capture.recorder import Recorder, Window
@@ -76,7 +76,7 @@ class Record:
     def start(self, path: str | Path = DEFAULT_FILE, **options: Any) -> None:
         """Record from here on; the file is written when the window or the program ends."""
         if self._running is not None:
-            raise DefineError("a recording is running already; record.stop() ends it")
+            raise UserError("a recording is running already; record.stop() ends it")
         options.setdefault("auto", True)
         self._running = recorder(path, **options).start()
         atexit.register(self.stop)
@@ -116,7 +116,7 @@ def window_of(steps: str | int | None, calls: str | int | None, auto: bool = Fal
     from opbench.capture.recorder import Window
 
     if steps and calls:
-        raise DefineError("a window is given in steps or in calls, not in both")
+        raise UserError("a window is given in steps or in calls, not in both")
     if steps:
         return Window("steps", *parse_span(str(steps)))
     if calls:
@@ -128,8 +128,8 @@ def parse_span(text: str) -> tuple[int, int]:
     """(3, 4) of `3-4`, (3, 3) of `3`."""
     first, _, last = text.partition("-")
     if not first.strip().isdecimal() or (last and not last.strip().isdecimal()):
-        raise DefineError(f"a window is written 3 or 3-4, counted from 1, not '{text}'")
+        raise UserError(f"a window is written 3 or 3-4, counted from 1, not '{text}'")
     span = (int(first), int(last or first))
     if span[0] < 1 or span[1] < span[0]:
-        raise DefineError(f"a window is written 3 or 3-4, counted from 1, not '{text}'")
+        raise UserError(f"a window is written 3 or 3-4, counted from 1, not '{text}'")
     return span

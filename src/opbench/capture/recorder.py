@@ -24,7 +24,7 @@ from opbench.capture.log import Log
 from opbench.capture.operators import Operators
 from opbench.capture.phases import Phases
 from opbench.capture.result import capture_of, schemas_of
-from opbench.define.captured.writing import rounded, write
+from opbench.capture.writing import rounded, write
 
 #: Steps timed without recording; more would not make the median better.
 MOST_TIMED = 50

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from opbench.capture import reading
+from opbench.capture.call import ITEM_SIZE, Call, Capture, Special, Step, TensorSpec
+from opbench.capture.checks import Wrong
 from opbench.capture.log import Log, Seen
 from opbench.capture.values import Describing, name_of
-from opbench.define.captured import reading
-from opbench.define.captured.call import ITEM_SIZE, Call, Capture, Special, Step, TensorSpec
-from opbench.define.captured.checks import Wrong
-from opbench.define.captured.writing import call_line
+from opbench.capture.writing import call_line
 
 #: Names longer than this are cut.
 LONGEST = 200

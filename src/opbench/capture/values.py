@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from opbench.define.captured.call import Special, TensorSpec, contiguous
+from opbench.capture.call import Special, TensorSpec, contiguous
 
 #: Whole numbers kept one by one: a batch of token ids, not an image of indices.
 MOST_LISTED = 2048

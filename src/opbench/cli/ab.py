@@ -49,8 +49,8 @@ def ab(
     """Compare two environments or commits: both alive at once, interleaved block by block."""
     from rich.console import Console
 
-    from opbench.ab import ab as run_ab
     from opbench.analyse.gate import Gate
+    from opbench.api.ab import ab as run_ab
     from opbench.cli.comparison_output import check_files, give
     from opbench.cli.env import ready
     from opbench.cli.progress import progress

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 
 class CaptureCommand(TyperCommand):
@@ -68,13 +68,13 @@ def capture(
 
     words = list(words or [])
     if not module and not words:
-        raise DefineError("name the script to run: opbench capture train.py, or -m MODULE")
+        raise UserError("name the script to run: opbench capture train.py, or -m MODULE")
     if not module and not Path(words[0]).is_file():
-        raise DefineError(f"there is no script {words[0]}")
+        raise UserError(f"there is no script {words[0]}")
     if level not in ("operators", "api"):
-        raise DefineError(f"there is no level '{level}'; there is operators, api")
+        raise UserError(f"there is no level '{level}'; there is operators, api")
     if function and level != "api":
-        raise DefineError("--function goes with --level api; operators are all recorded anyway")
+        raise UserError("--function goes with --level api; operators are all recorded anyway")
     check_window(steps, calls)
     given, probes = parse_sizes(size, "--size"), parse_sizes(probe, "--probe")
     sizes = base_sizes(words, given, probes)
@@ -103,7 +103,7 @@ def check_window(steps: str | None, calls: str | None) -> None:
     from opbench.capture.record import parse_span
 
     if steps and calls:
-        raise DefineError("a window is given in steps or in calls, not in both")
+        raise UserError("a window is given in steps or in calls, not in both")
     for text in (steps, calls):
         if text:
             parse_span(text)
@@ -129,12 +129,12 @@ def check(told: dict[str, Any], steps: str | None, calls: str | None, output: Pa
     if told.get("written"):
         return
     if not told:
-        raise DefineError("the script's process ended before the capture could be written")
+        raise UserError("the script's process ended before the capture could be written")
     if not told.get("torch"):
-        raise DefineError("the script never imported torch, so there was nothing to capture")
+        raise UserError("the script never imported torch, so there was nothing to capture")
     seen = f"{told.get('steps', 0)} optimizer steps and {told.get('calls', 0)} calls of its model"
     asked = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
-    raise DefineError(f"the script ended after {seen}, before {asked} could be captured")
+    raise UserError(f"the script ended after {seen}, before {asked} could be captured")
 
 
 def learn(
@@ -146,9 +146,9 @@ def learn(
 ) -> None:
     """Capture each probe, and write what they tell into the file."""
     from opbench.capture.probing import words_at
-    from opbench.define.captured.reading import read, schemas
-    from opbench.define.captured.scale import Unfit, combined
-    from opbench.define.captured.writing import write
+    from opbench.capture.reading import read, schemas
+    from opbench.capture.writing import write
+    from opbench.suites.captured.scale import Unfit, combined
 
     found = {}
     with tempfile.TemporaryDirectory(prefix="opbench-probe-") as folder:
@@ -162,12 +162,12 @@ def learn(
     try:
         whole = combined(read(output), found)
     except Unfit as error:
-        raise DefineError(f"{output} holds the base size only: {error}") from None
+        raise UserError(f"{output} holds the base size only: {error}") from None
     write(whole, output, schemas(output))
 
 
 def summary(path: Path) -> str:
-    from opbench.define.captured.reading import read
+    from opbench.capture.reading import read
     from opbench.report.units import format_value
 
     found = read(path)

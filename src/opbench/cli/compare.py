@@ -81,10 +81,10 @@ def compare(
 def _functions(store: Store, sides: list[str], question: Question, match: str, group: str) -> None:
     from opbench.analyse.sides import find_side
     from opbench.cli.compare_functions import show_functions
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     if len(sides) != 2:
-        raise DefineError("--functions compares two runs; name both")
+        raise UserError("--functions compares two runs; name both")
     chosen = [find_side(store, text) for text in sides]
     everything = [stored for side in chosen for stored in side.results]
     base, new = (_kept(side, question, everything) for side in chosen)
@@ -93,16 +93,16 @@ def _functions(store: Store, sides: list[str], question: Question, match: str, g
 
 def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:
     """The sides that were named, in one of the three ways to name them."""
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     if last:
         if sides:
-            raise DefineError("--last 2 names both sides; leave out BASE and NEW")
+            raise UserError("--last 2 names both sides; leave out BASE and NEW")
         sides = [f"last~{last - 1}", "last"]
     if not 1 <= len(sides) <= 2:
-        raise DefineError("compare takes two sides, or one run and --col KEY, or --last 2")
+        raise UserError("compare takes two sides, or one run and --col KEY, or --last 2")
     if len(sides) == 2 and col is not None:
-        raise DefineError("--col compares values within one run; name one run, or leave it out")
+        raise UserError("--col compares values within one run; name one run, or leave it out")
     return sides
 
 
@@ -122,7 +122,7 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
     from opbench.analyse.sides import find_side, same_machine
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     chosen = [find_side(store, text) for text in sides]
     everything = [stored for side in chosen for stored in side.results]
@@ -140,11 +140,11 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
     col = question.col or "environment"
     by_value = columns(kept[0], col)
     if len(by_value) < 2 and question.col is None:
-        raise DefineError(
+        raise UserError(
             f"'{sides[0]}' is one run in one environment; name a second side, or --col KEY"
         )
     if len(by_value) < 2:
-        raise DefineError(f"'{col}' has only one value here: {', '.join(by_value)}")
+        raise UserError(f"'{col}' has only one value here: {', '.join(by_value)}")
     # The baseline of the run, where it had one on this key; otherwise what was measured first.
     axis, _, value = str(chosen[0].run.request.get("baseline") or "").partition("=")
     base = value if axis == col and value in by_value else next(iter(by_value))
@@ -155,19 +155,17 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
 
 def _kept(side: Side, question: Question, everything: Sequence[StoredResult]) -> list[StoredResult]:
     from opbench.analyse.projection import Filter
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     keep = Filter.parse(question.filter)
     keep.check(everything)
     found = keep.keep(side.results)
     if not found:
-        raise DefineError(f"the filter '{question.filter}' leaves nothing of '{side.name}'")
+        raise UserError(f"the filter '{question.filter}' leaves nothing of '{side.name}'")
     there = dict.fromkeys(stored.result.metric for stored in found)
     for metric in question.metrics:
         if metric not in there:
-            raise DefineError(
-                f"'{side.name}' has no metric '{metric}'; there is {', '.join(there)}"
-            )
+            raise UserError(f"'{side.name}' has no metric '{metric}'; there is {', '.join(there)}")
     return [s for s in found if not question.metrics or s.result.metric in question.metrics]
 
 
@@ -180,11 +178,11 @@ def _compared(
 ) -> Comparison:
     from opbench.analyse.compare import compare_pairs
     from opbench.analyse.matching import match
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     matched = match(base, new, question.rows, col)
     if not matched.pairs:
-        raise DefineError(
+        raise UserError(
             f"'{names[0]}' and '{names[1]}' have no case and metric in common; "
             "measure the same cases in both"
         )

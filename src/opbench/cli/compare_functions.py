@@ -38,7 +38,7 @@ def _changed(
 ) -> list[tuple[str, list[FunctionChange]]]:
     from opbench.analyse.functions import difference
     from opbench.analyse.matching import match as matched
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     pairs = [
         (one, other)
@@ -46,7 +46,7 @@ def _changed(
         if one.result.ok and other.result.ok
     ]
     if not pairs:
-        raise DefineError("--functions compares instructions; run both with --metric instructions")
+        raise UserError("--functions compares instructions; run both with --metric instructions")
     found = [
         (one.case.id, difference(one.result, other.result, match=match, group=group))
         for one, other in pairs

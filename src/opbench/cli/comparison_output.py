@@ -43,28 +43,28 @@ def give(
 
 
 def check_format(format: str) -> None:
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     if format not in FORMATS:
-        raise DefineError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
+        raise UserError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
 
 
 def check_files(*paths: Path | None) -> None:
     """Refuse a file that cannot be written before anything is measured for it."""
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     for path in paths:
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-            raise DefineError(f"cannot write {path}: {why}")
+            raise UserError(f"cannot write {path}: {why}")
 
 
 def _write(path: Path | None, text: str) -> None:
     if path is None:
         return
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
 
     try:
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
-        raise DefineError(f"cannot write {path}: {error.strerror}") from None
+        raise UserError(f"cannot write {path}: {error.strerror}") from None

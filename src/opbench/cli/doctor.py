@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from opbench.run.machine.advice import Advice
+    from opbench.machine.advice import Advice
 
 #: What torch calls the library it was built with, and its name.
 BLAS = {"open": "OpenBLAS", "mkl": "MKL", "accelerate": "Accelerate", "blis": "BLIS"}
@@ -43,7 +43,7 @@ def doctor(
     """Show this machine's facts, and what to do about those that spoil measurements."""
     from rich.console import Console
 
-    from opbench.run.machine.advice import advice
+    from opbench.machine.advice import advice
 
     # On the error stream, so that `--json` can be piped while a person sees the wait.
     with Console(stderr=True).status("Looking at this machine …"):
@@ -58,8 +58,8 @@ def doctor(
 
 def gather() -> dict[str, Any]:
     """The machine's facts, with what torch says of itself and the steal seen meanwhile."""
-    from opbench.run.machine import cpu_times, machine_facts, steal_share
-    from opbench.run.machine.torch_build import torch_build
+    from opbench.machine import cpu_times, machine_facts, steal_share
+    from opbench.machine.torch_build import torch_build
 
     facts = machine_facts()
     if "torch" in facts["python"]["packages"]:

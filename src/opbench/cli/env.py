@@ -27,8 +27,8 @@ def list_() -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from opbench.run import environment_builds as builds
-    from opbench.run.environments import current, interpreter_facts_of
+    from opbench.envs import builds
+    from opbench.envs.environments import current, interpreter_facts_of
 
     here = interpreter_facts_of(current())
     installed = " ".join(f"{name}=={version}" for name, version in here["packages"].items())
@@ -69,7 +69,7 @@ def create(
     """Build an environment and keep it; nothing is done when it is there already."""
     from rich.console import Console
 
-    from opbench.run import environment_builds as builds
+    from opbench.envs import builds
 
     asked = [*(requirements or []), *(f"-r {path}" for path in file)]
     if not asked and name in builds.PREDEFINED:
@@ -83,14 +83,14 @@ def create(
 @env.command()
 def show(name: str = typer.Argument(help="An environment of `opbench env list`.")) -> None:
     """Show what an environment consists of."""
-    from opbench.define.definition import DefineError
-    from opbench.run import environment_builds as builds
-    from opbench.run.environments import current, find, interpreter_facts_of
+    from opbench.envs import builds
+    from opbench.envs.environments import current, find, interpreter_facts_of
+    from opbench.errors import UserError
 
     build = builds.load(name)
     if build is None and name in builds.PREDEFINED:
         asked = " ".join(builds.PREDEFINED[name].requirements)
-        raise DefineError(
+        raise UserError(
             f"'{name}' ({asked}) is not built yet; that happens on first use, or with: "
             f"opbench env create {name}"
         )
@@ -113,7 +113,7 @@ def show(name: str = typer.Argument(help="An environment of `opbench env list`."
 @env.command()
 def remove(name: str = typer.Argument(help="An environment that was built.")) -> None:
     """Delete an environment. Results measured in it stay in the store."""
-    from opbench.run import environment_builds as builds
+    from opbench.envs import builds
 
     builds.remove(name)
     print(f"removed {name}")
@@ -122,7 +122,7 @@ def remove(name: str = typer.Argument(help="An environment that was built.")) ->
 def ready(names: Sequence[str], console: Console) -> None:
     """See that all of them are there; one that is built on first use is built, before anybody's
     eyes."""
-    from opbench.run.environments import find
+    from opbench.envs.environments import find
 
     for name in names:
         with building(console, name) as on_line:

@@ -25,18 +25,18 @@ def export(
     ),
 ) -> None:
     """Write stored results to a file or the terminal."""
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
     from opbench.report import export as exporters
     from opbench.store import Store
 
     if schema:
-        from opbench.report.export_json import schema_text
+        from opbench.report.export.json import schema_text
 
         print(schema_text(), end="")
         return
     samples, binary = exporters.needs_samples(format), exporters.is_binary(format)
     if binary and output is None and sys.stdout.isatty():
-        raise DefineError(f"{format} is not for reading in a terminal; name a file with -o")
+        raise UserError(f"{format} is not for reading in a terminal; name a file with -o")
     with Store.open(store, create=False) as opened:
         records = opened.runs() if run == "all" else [opened.find_run(run)]
         results = [
@@ -56,5 +56,5 @@ def export(
         ) as file:
             exporters.export(format, results, records, file)
     except OSError as error:
-        raise DefineError(f"cannot write {output}: {error.strerror}") from None
+        raise UserError(f"cannot write {output}: {error.strerror}") from None
     typer.echo(f"{len(results)} results in {output}", err=True)

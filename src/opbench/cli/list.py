@@ -29,8 +29,8 @@ def list_(
         _suites()
         return
 
+    from opbench.define.expand import expand
     from opbench.define.targets import resolve
-    from opbench.expand import expand
 
     asked = parse_axes(axis)
     stages = (*names(stage), *asked.pop("stage", ()))

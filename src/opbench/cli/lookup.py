@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.case import Case
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.store.records import StoredResult
@@ -38,8 +38,8 @@ def stored(text: str, store: str | None) -> tuple[Case, list[StoredResult]] | No
 def defined(targets: Sequence[str]) -> list[Case]:
     """Every case of the given suites and files, or of all built-in suites."""
     from opbench.define import suites
+    from opbench.define.expand import expand
     from opbench.define.targets import resolve
-    from opbench.expand import expand
 
     return expand(resolve(targets or list(suites.SUITES)).definitions)
 
@@ -54,7 +54,7 @@ def among(text: str, cases: Sequence[Case]) -> Case:
 
         near = difflib.get_close_matches(text, [case.id for case in cases], n=3, cutoff=0.3)
         hint = f"; the nearest are {', '.join(near)}" if near else ""
-        raise DefineError(f"no case is called '{text}'{hint}")
+        raise UserError(f"no case is called '{text}'{hint}")
     names = ", ".join(case.id for case in found[:NAMED])
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    raise DefineError(f"'{text}' is part of {len(found)} ids: {names}{more}")
+    raise UserError(f"'{text}' is part of {len(found)} ids: {names}{more}")

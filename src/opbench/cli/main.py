@@ -21,10 +21,7 @@ from opbench.cli.export import export
 from opbench.cli.history import history
 from opbench.cli.import_ import import_
 from opbench.cli.init import init
-from opbench.cli.layers import layers
 from opbench.cli.list import list_
-from opbench.cli.ops import ops
-from opbench.cli.peaks import peaks
 from opbench.cli.report import report
 from opbench.cli.run import run
 from opbench.cli.runs import runs
@@ -32,6 +29,10 @@ from opbench.cli.selftest import selftest
 from opbench.cli.show import show
 from opbench.cli.spaced import SpacedCommand
 from opbench.cli.store import store
+from opbench.errors import UserError
+from opbench.suites.layers.command import layers
+from opbench.suites.ops.command import ops
+from opbench.suites.peaks.command import peaks
 
 app = typer.Typer(
     name="opbench",
@@ -99,28 +100,10 @@ def explain(error: Exception) -> int:
     if hasattr(error, "format_message"):  # a wrong option or argument, in the parser's words
         print(f"opbench: {error.format_message()}", file=sys.stderr)
         return 2
-    if not is_users(error):
+    if not isinstance(error, UserError):
         raise error
     print(f"opbench: {error}", file=sys.stderr)
     return 2
-
-
-def is_users(error: Exception) -> bool:
-    """Whether the error was raised to be read by the person, not by us."""
-    from opbench.define.definition import DefineError
-
-    # Imported only if something went wrong, and only what is already loaded can have raised.
-    stored = sys.modules.get("opbench.store.errors")
-    export_ = sys.modules.get("opbench.report.export")
-    worker = sys.modules.get("opbench.run.worker_process")
-    kinds = [DefineError]
-    if stored is not None:
-        kinds.append(stored.StoreError)
-    if export_ is not None:
-        kinds.append(export_.UnknownFormat)
-    if worker is not None:
-        kinds.append(worker.WorkerError)
-    return isinstance(error, tuple(kinds))
 
 
 if __name__ == "__main__":

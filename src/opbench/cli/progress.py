@@ -15,7 +15,7 @@ from rich.text import Text
 from opbench.case import Case
 from opbench.report.units import format_interval
 from opbench.result import Result
-from opbench.run.listener import FleetState, Listener
+from opbench.running.listener import FleetState, Listener
 from opbench.stats.estimate import Estimate
 
 #: Drawing costs CPU on the machine that is being measured: a few frames a second, no thread.
@@ -109,7 +109,6 @@ class Display(Listener):
             f"{elapsed:.0f} s" + (f", about {left:.0f} s left" if left is not None else ""),
         )
         return Group(bar, Text(f"{self._now}  {self._estimate}", overflow="ellipsis", no_wrap=True))
-
 
     def _fleet_picture(self, state: FleetState, elapsed: float) -> Group:
         bar = Table.grid(padding=(0, 1))

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from opbench.cli.report_group import PAGE, ReportGroup
-from opbench.cli.report_ops import ops
 from opbench.cli.report_page import page
-from opbench.cli.roofline import roofline
-from opbench.cli.sweep import sweep
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
+from opbench.suites.ops.report_command import ops
+from opbench.suites.peaks.roofline_command import roofline
+from opbench.suites.sweeps.command import sweep
 
 if TYPE_CHECKING:
-    from opbench.analyse.factors import Row
-    from opbench.analyse.factors_published import Published
+    from opbench.suites.layers.factors import Row
+    from opbench.suites.layers.factors_published import Published
 
 report = typer.Typer(
     name="report",
@@ -60,32 +60,32 @@ def layers(
     ),
 ) -> None:
     """Factors of each mode over the layer as it is, for time and memory, with intervals."""
-    from opbench.analyse.factors_published import published
+    from opbench.suites.layers.factors_published import published
 
     if format not in FORMATS:
-        raise DefineError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
+        raise UserError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
     theirs = published(against) if against else None
     rows, environment = _read(runs or [], store)
     _write(rows, environment, format, output, theirs)
     if charts is not None:
-        from opbench.report.layers_charts import save
+        from opbench.suites.layers.charts import save
 
         try:
             written = save(rows, charts)
         except OSError as error:
-            raise DefineError(f"cannot write charts to {charts}: {error.strerror}") from None
+            raise UserError(f"cannot write charts to {charts}: {error.strerror}") from None
         typer.echo(f"{len(written)} charts in {charts}", err=True)
 
 
 def _read(runs: Sequence[str], store: str | None) -> tuple[list[Row], list[str]]:
-    from opbench.analyse.factors import rows as rows_of
-    from opbench.analyse.factors_file import read
-    from opbench.report.layers_csv import environment_lines
     from opbench.store import Store
+    from opbench.suites.layers.csv_file import environment_lines
+    from opbench.suites.layers.factors import rows as rows_of
+    from opbench.suites.layers.factors_file import read
 
     if any(run.endswith(".csv") for run in runs):
         if len(runs) > 1:
-            raise DefineError("a report reads one file, or several runs")
+            raise UserError("a report reads one file, or several runs")
         return read(Path(runs[0]))
     found: list[Row] = []
     environment: dict[str, None] = {}
@@ -100,7 +100,7 @@ def _read(runs: Sequence[str], store: str | None) -> tuple[list[Row], list[str]]
     if found:
         return found, list(environment)
     where = f"run {', '.join(runs)}" if runs else "this store"
-    raise DefineError(f"{where} has no results of layers; measure some: opbench run layers")
+    raise UserError(f"{where} has no results of layers; measure some: opbench run layers")
 
 
 def _write(
@@ -117,7 +117,7 @@ def _write(
         with output.open("w", encoding="utf-8", newline="") as stream:
             _print(rows, environment, format, stream, against)
     except OSError as error:
-        raise DefineError(f"cannot write {output}: {error.strerror}") from None
+        raise UserError(f"cannot write {output}: {error.strerror}") from None
 
 
 def _print(
@@ -129,8 +129,8 @@ def _print(
 ) -> None:
     from rich.console import Console
 
-    from opbench.report import layers as text
-    from opbench.report import layers_csv
+    from opbench.suites.layers import csv_file as layers_csv
+    from opbench.suites.layers import report as text
 
     if format == "csv":
         layers_csv.write(rows, stream, environment)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.define.definition import DefineError
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.report.page.contents import Contents
@@ -53,7 +53,7 @@ def page(
             contents = gather(opened, run, against=against, history=history, metric=metric)
         if not contents.results:
             name = contents.run.name or contents.run.id
-            raise DefineError(f"run {name} has no results to report")
+            raise UserError(f"run {name} has no results to report")
         if charts is not None:
             _write_charts(contents, charts)
         if output is None:
@@ -85,7 +85,7 @@ def write_page(contents: Contents, output: Path) -> None:
     try:
         save(contents, output)
     except OSError as error:
-        raise DefineError(f"cannot write {output}: {error.strerror}") from None
+        raise UserError(f"cannot write {output}: {error.strerror}") from None
 
 
 def _write_charts(contents: Contents, folder: Path) -> None:
@@ -94,7 +94,7 @@ def _write_charts(contents: Contents, folder: Path) -> None:
     try:
         written = save(contents, folder)
     except OSError as error:
-        raise DefineError(f"cannot write charts to {folder}: {error.strerror}") from None
+        raise UserError(f"cannot write charts to {folder}: {error.strerror}") from None
     if not written:
-        raise DefineError("there is nothing to draw: no case has a value")
+        raise UserError("there is nothing to draw: no case has a value")
     typer.echo(f"{len(written)} files in {folder}", err=True)

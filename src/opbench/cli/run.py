@@ -9,8 +9,8 @@ import typer
 
 from opbench.cli.quantities import axes as parse_axes
 from opbench.cli.quantities import checked, cpu_list, duration, names, share
-from opbench.cli.sweep import after_run
 from opbench.store.masking import without_password
+from opbench.suites.sweeps.command import after_run
 
 PLAN = "What to run"
 SAMPLING = "How to sample"
@@ -167,7 +167,7 @@ def run(
     if dry_run:
         return _dry_run(targets or [], options)
 
-    from opbench.api import execute
+    from opbench.api.run import execute
     from opbench.cli.progress import progress
     from opbench.report.terminal import show
 
@@ -180,7 +180,7 @@ def run(
             cont=cont,
             listener=listener,
         )
-    from opbench.cli.captured import show_replay
+    from opbench.suites.captured.show import show_replay
 
     if not show_replay(targets or [], finished):
         show(finished)
@@ -191,7 +191,7 @@ def run(
         console.print(_how_to_continue(finished.store, store, name), soft_wrap=True, markup=False)
         return 130
     if not targets and not cont and finished.store:
-        from opbench.cli.tour_page import write_tour_page
+        from opbench.suites.tour.page import write_tour_page
 
         print(write_tour_page(finished.id, store, finished.store))
     return 1 if finished.failures else 0
@@ -209,7 +209,7 @@ def _how_to_continue(saved: str, store: str | None, name: str | None) -> str:
 
 
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
-    from opbench.api import prepare
+    from opbench.api.run import prepare
 
     request, settled = prepare({**options, "targets": tuple(targets)})
     for group in request.groups:

@@ -9,7 +9,7 @@ import typer
 from opbench.cli.quantities import checked, duration, share
 
 if TYPE_CHECKING:
-    from opbench.selftest import Report
+    from opbench.api.selftest import Report
 
 
 def selftest(
@@ -28,8 +28,8 @@ def selftest(
     """Measure identical pairs and pairs with injected work; report alarms and what is caught."""
     from rich.console import Console
 
+    from opbench.api.selftest import selftest as run_selftest
     from opbench.cli.progress import progress
-    from opbench.selftest import selftest as run_selftest
 
     try:
         effects = [float(share(text)) for text in effect]

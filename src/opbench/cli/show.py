@@ -48,11 +48,11 @@ def show(
     if case.endswith(".jsonl") and _show_api(Path(case)):
         return
     if case.endswith(".jsonl") and Path(case).is_file():
-        from opbench.cli.captured import show_capture
+        from opbench.suites.captured.show import show_capture
 
         show_capture(case)
         return
-    from opbench.script import script as script_of
+    from opbench.report.script import script as script_of
 
     found, results = _find(case, targets, store)
     if functions or callgrind:
@@ -66,14 +66,14 @@ def show(
 
 def _show_api(path: Path) -> bool:
     """The table of an API-level capture; False for any other file."""
-    from opbench.define.captured.api_file import level_of, read
+    from opbench.capture.api_file import level_of, read
 
     if level_of(path) != "api":
         return False
     from rich.console import Console
 
-    from opbench.report.captured_api import summary, table
     from opbench.report.terminal import width_for
+    from opbench.suites.captured.api_report import summary, table
 
     calls = read(path)
     console = Console(highlight=False, width=width_for(sys.stdout))
@@ -106,12 +106,12 @@ def _functions(
     from rich.text import Text
 
     from opbench.analyse.functions import by_function, stats_of
-    from opbench.define.definition import DefineError
+    from opbench.errors import UserError
     from opbench.report.functions import breakdown
 
     counted = [s for s in results if s.result.ok and s.result.metric == "instructions"]
     if not counted:
-        raise DefineError(
+        raise UserError(
             f"no instructions of {case.id} are stored; run it with --metric instructions"
         )
     latest = counted[-1]

@@ -21,10 +21,6 @@ Point = Mapping[str, Label]
 IMPLEMENTATION = ("framework", "runtime")
 
 
-class DefineError(Exception):
-    """A mistake in what was asked for. Its text is one line, for the person who asked."""
-
-
 @dataclass(frozen=True)
 class Axis:
     """The values one axis takes by default, and those it would take when asked."""

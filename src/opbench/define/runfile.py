@@ -18,7 +18,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from opbench.define.definition import Axis, Context, DefineError, Definition, Point
+from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
 from opbench.define.reading import (
     axis_name,
@@ -31,6 +31,7 @@ from opbench.define.reading import (
     seconds,
     stage_list,
 )
+from opbench.errors import UserError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -47,7 +48,7 @@ Names = Annotated[list[str], BeforeValidator(name_list)]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
 
-class RunFileError(DefineError):
+class RunFileError(UserError):
     pass
 
 

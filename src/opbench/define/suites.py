@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from opbench.define.definition import DefineError, Definition
+from opbench.define.definition import Definition
+from opbench.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -25,26 +26,28 @@ class Suite:
 
 
 SUITES: dict[str, Suite] = {
-    "tour": Suite("opbench.define.tour", "a two-minute tour: torch on the CPU, small and mixed"),
+    "tour": Suite(
+        "opbench.suites.tour.definitions", "a two-minute tour: torch on the CPU, small and mixed"
+    ),
     "layers": Suite(
-        "opbench.define.layers",
+        "opbench.suites.layers",
         "what per-sample gradients cost: torch.nn layers against Opacus, time and memory",
         # One step of a large convolution takes minutes on a CPU, and is no hang.
         options={"baseline": "mode=baseline", "metrics": ("time", "memory"), "timeout": 900.0},
     ),
     "peaks": Suite(
-        "opbench.define.peaks",
+        "opbench.suites.peaks.definitions",
         "what this machine can do at most: matrix products by dtype, and a copy (opbench peaks)",
         options={"max_time_per_case": 3.0},
     ),
     "snippets": Suite(
-        "opbench.define.snippets",
+        "opbench.suites.snippets",
         "small statements in Python and C++, eager and TorchScript: what torch's overhead costs",
         # There are many, and none takes long.
         options={"max_time_per_case": 2.5},
     ),
     "ops": Suite(
-        "opbench.define.operators.definition",
+        "opbench.suites.ops.definition",
         "every operator, forward and backward: torch, JAX, ONNX Runtime, MXNet, NumPy",
         # There are hundreds: enough to see a regression, not to dissect one.
         options={"precision": 0.05, "max_time_per_case": 4.0},
@@ -52,7 +55,7 @@ SUITES: dict[str, Suite] = {
 }
 
 
-class UnknownSuite(DefineError):
+class UnknownSuite(UserError):
     pass
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbench.define import suites
-from opbench.define.definition import DefineError, Definition
+from opbench.define.definition import Definition
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.define import runfile
@@ -64,7 +65,7 @@ def resolve(
         elif path.suffix not in (".py", ".toml") and _is_layer_config(path):
             _add_layer_config(path, found)
         elif path.suffix == ".jsonl" and _level_of(path) == "api":
-            from opbench.define.captured.api_definition import definitions_of
+            from opbench.suites.captured.api_definition import definitions_of
 
             found.definitions += definitions_of(path)
         elif path.suffix == ".jsonl":
@@ -72,21 +73,21 @@ def resolve(
         elif path.suffix in RUN_FILES:
             _add_run_file(path, found, python, env)
         elif path.exists():
-            raise DefineError(f"{target} is no Python, TOML or JSON file")
+            raise UserError(f"{target} is no Python, TOML or JSON file")
         else:
             found.add_suite(target)  # raises, with the nearest names
     return found
 
 
 def _level_of(path: Path) -> str:
-    from opbench.define.captured.api_file import level_of
+    from opbench.capture.api_file import level_of
 
     return level_of(path)
 
 
 def _add_capture(path: Path, found: Targets) -> None:
-    from opbench.define.captured.definition import IN_ORDER, definitions
-    from opbench.define.captured.reading import read
+    from opbench.capture.reading import read
+    from opbench.suites.captured.definition import IN_ORDER, definitions
 
     capture = read(path)
     found.definitions += definitions(capture)
@@ -98,7 +99,7 @@ def _is_layer_config(path: Path) -> bool:
     """By its keys; a file that cannot be read is left to the reader with the better words."""
     import json
 
-    from opbench.define.layers.names import SECTIONS
+    from opbench.suites.layers.names import SECTIONS
 
     try:
         content = json.loads(path.read_bytes())
@@ -108,8 +109,8 @@ def _is_layer_config(path: Path) -> bool:
 
 
 def _add_layer_config(path: Path, found: Targets) -> None:
-    from opbench.define import layers
-    from opbench.define.layers.config import load
+    from opbench.suites import layers
+    from opbench.suites.layers.config import load
 
     config = load(path)
     found.definitions += layers.configured(config, str(path))
@@ -118,14 +119,12 @@ def _add_layer_config(path: Path, found: Targets) -> None:
         found.suggested["clock"] = config.benchmark
 
 
-def _add_run_file(
-    path: Path, found: Targets, python: str, env: Mapping[str, str] | None
-) -> None:
+def _add_run_file(path: Path, found: Targets, python: str, env: Mapping[str, str] | None) -> None:
     from opbench.define import runfile
 
     data = runfile.read(path)
     if isinstance(data, dict) and set(SWEEP_KEYS) & set(data):
-        from opbench.define.sweeps.reading import from_table
+        from opbench.suites.sweeps.reading import from_table
 
         definition, sweep = from_table(data, path, python, env)
         found.definitions.append(definition)

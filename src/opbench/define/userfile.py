@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from opbench.case import Label, UserModule
-from opbench.define.definition import Axis, Context, DefineError, Definition, Point
+from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
+from opbench.errors import UserError
 
 COLLECT = Path(__file__).parent.parent / "worker" / "collect.py"
 BACKWARD = {"backward", "forward_backward"}
@@ -30,7 +31,7 @@ TAKEN = {"args", "kwargs", "net", "leaves", "leaf", "call", "y", "grad", "opt", 
 TAKEN |= {"importlib", "torch", "np", "random", "rng"}
 
 
-class UserFileError(DefineError):
+class UserFileError(UserError):
     """A user's file that could not be read. `traceback` is the file's own, for those who ask."""
 
     def __init__(self, message: str, traceback: str = "") -> None:
@@ -63,7 +64,7 @@ def definitions_from(
     made = [definition_of(entry, path, user, modules) for entry in found["benchmarks"]]
     made += snippets_of(found["snippets"], path, user) if found["snippets"] else []
     if found["sweep"]:
-        from opbench.define.sweeps.reading import from_module
+        from opbench.suites.sweeps.reading import from_module
 
         made.append(from_module(found["sweep"], path, user, modules, python, env))
     return made
@@ -82,7 +83,7 @@ def raise_error(found: Mapping[str, Any], path: Path) -> None:
 
 
 def snippets_of(entries: list[dict[str, Any]], path: Path, user: UserModule) -> list[Definition]:
-    from opbench.define.snippets.definition import definitions_of
+    from opbench.suites.snippets.definition import definitions_of
     from opbench.worker.stub.snippets.found import from_data
 
     flat = [(tuple(entry["label"]), from_data(entry)) for entry in entries]

@@ -15,7 +15,7 @@ from opbench.result import OUTCOMES, Result
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from opbench.run.recording import Finished
+    from opbench.running.recording import Finished
 
 PIPE_WIDTH = 160
 

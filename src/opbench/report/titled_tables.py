@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.report.export_md import cell
+from opbench.report.export.md import cell
 
 if TYPE_CHECKING:
     from rich.console import Console

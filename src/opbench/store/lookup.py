@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, func, or_, select
 
-from opbench.store.errors import NotFound, StoreError, first_of, nearest
+from opbench.errors import first_of, nearest
+from opbench.store.errors import NotFound, StoreError
 from opbench.store.tables import cases, runs
 
 #: A shorter prefix of a hash is more likely a word.

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from opbench.store.errors import StoreError, first_of
+from opbench.errors import first_of
+from opbench.store.errors import StoreError
 from opbench.store.schema import OlderSchema, check_version
 from opbench.store.tables import SCHEMA_VERSION
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbench.report import layers_charts, roofline_chart
 from opbench.report.charts.factors import factors
 from opbench.report.charts.frameworks import frameworks, pairs
 from opbench.report.charts.history import history
 from opbench.report.charts.ratios import ratios
 from opbench.report.charts.scaling import scaling
 from opbench.store.records import StoredResult
+from opbench.suites.layers import charts as layers_charts
+from opbench.suites.peaks import roofline_chart
 
 if TYPE_CHECKING:
     from opbench.report.page.contents import Contents
@@ -67,7 +68,7 @@ def _factors(contents: Contents) -> dict[str, Any]:
     for metric in dict.fromkeys(row.metric for c in along for row in c.rows):
         found[f"factors_{metric}"] = factors(along, metric)
     if any(stored.case.suite == "layers" for stored in contents.results):
-        from opbench.analyse.factors import rows
+        from opbench.suites.layers.factors import rows
 
         drawn = layers_charts.charts(rows(contents.results))
         found |= {f"layers_{name}": chart for name, chart in drawn.items()}

@@ -10,15 +10,15 @@ from typing import Any
 
 from opbench.analyse.compare import Comparison
 from opbench.analyse.histories import MANY, Histories, Step, Track, is_ok
-from opbench.analyse.peaks import Peaks
-from opbench.analyse.peaks import Place as Limits
-from opbench.analyse.roofline import Point
 from opbench.analyse.side_by_side import side_by_side
 from opbench.report.history import told
 from opbench.report.page.packing import Words, number, packed
 from opbench.report.page.table import Place, place_of
-from opbench.report.roofline import place_name
 from opbench.stats.verdict import VERDICTS
+from opbench.suites.peaks.limits import Peaks
+from opbench.suites.peaks.limits import Place as Limits
+from opbench.suites.peaks.roofline import Point
+from opbench.suites.peaks.roofline_table import place_name
 
 #: Tracks whose points are unpacked together.
 TRACKS = 50

@@ -8,13 +8,13 @@ from typing import Any
 
 from opbench.analyse.compare import Comparison, compare
 from opbench.analyse.histories import Histories, histories
-from opbench.analyse.peaks import Peaks, Place, peaks_of, results_of
-from opbench.analyse.roofline import Point, roofline
 from opbench.analyse.sides import find_side, machine_of
 from opbench.analyse.within import comparisons_within
 from opbench.report.page.uncollected import nothing_collected
 from opbench.store import Store
 from opbench.store.records import RunRecord, StoredResult
+from opbench.suites.peaks.limits import Peaks, Place, peaks_of, results_of
+from opbench.suites.peaks.roofline import Point, roofline
 
 #: A page of more results than this compares with an earlier run only when it is asked to: a
 #: comparison reads all samples of both, and takes about as long as everything else.

@@ -18,8 +18,8 @@ from opbench.analyse.side_by_side import side_by_side
 from opbench.case import Case
 from opbench.report.page.packing import Words, number, packed, plain
 from opbench.report.page.table import Row
+from opbench.report.script import pieces as script_pieces
 from opbench.result import Result
-from opbench.script import pieces as script_pieces
 from opbench.store import payload
 from opbench.store.payload import sample_columns
 

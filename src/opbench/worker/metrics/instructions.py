@@ -1,7 +1,7 @@
 """Instructions of one call, counted by Callgrind, the empty loop taken off.
 
 The child only toggles, runs and dumps: reading a dump under Valgrind would take longer than
-making it, so the runner does that (`opbench.run.instructions`).
+making it, so the runner does that (`opbench.counting.instructions`).
 """
 
 import gc

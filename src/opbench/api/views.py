@@ -1,0 +1,184 @@
+"""What a notebook works with: a run as a page, a comparison, a history; each shows itself.
+
+page = ob.page("last")            # a table in the notebook
+page.frame()                      # the same as a DataFrame
+page.charts()["ratios_time_…"]    # Altair charts, by name
+page.save("report.html")
+
+ob.compare("monday", "tuesday").chart()
+ob.history("matmul").chart()
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opbench.store import Store, StoreError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from opbench.analyse.compare import Comparison
+    from opbench.analyse.history import History
+    from opbench.report.page.contents import Contents
+
+Where = str | Path | None
+
+
+@dataclass(frozen=True)
+class Page:
+    """A run with its comparisons and its history."""
+
+    contents: Contents
+
+    def frame(self) -> pandas.DataFrame:
+        from opbench.api.frames import frame
+
+        return frame(list(self.contents.results), [self.contents.run])
+
+    def charts(self) -> dict[str, Any]:
+        """Every chart of the page, as Altair objects by name."""
+        from opbench.report.charts import every
+
+        return every(self.contents)
+
+    def samples(self, case: str, metric: str = "time") -> Any:
+        """The samples of one result as a chart; `case` is a part of its id."""
+        from opbench.report.charts.samples import samples
+
+        found = [
+            stored
+            for stored in self.contents.results
+            if case in stored.case.id and stored.result.metric == metric
+        ]
+        exact = [stored for stored in found if stored.case.id == case]
+        if len(exact or found) != 1:
+            raise StoreError(f"'{case}' is part of {len(found)} ids with a {metric}; name one")
+        stored = (exact or found)[0]
+        return samples(stored.result, stored.case.id)
+
+    def save(self, path: str | Path) -> Path:
+        """The self-contained HTML page."""
+        from opbench.report.page.page import save
+
+        save(self.contents, Path(path))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        run = self.contents.run
+        return f"Page({run.name or run.id}: {len(self.contents.results):,} results)"
+
+    def _repr_html_(self) -> str:
+        from opbench.report.notebook import contents_html
+
+        return contents_html(self.contents)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two sides against each other."""
+
+    comparison: Comparison
+
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        return self.comparison.rows
+
+    def frame(self) -> pandas.DataFrame:
+        import pandas
+
+        names = ("case_id", "metric", "unit", "value", "low", "high", "verdict", "reason")
+        return pandas.DataFrame(
+            [{name: getattr(row, name) for name in names} for row in self.rows], columns=names
+        ).rename(columns={"case_id": "case", "value": "ratio"})
+
+    def chart(self, metric: str | None = None) -> Any:
+        from opbench.report.charts.ratios import ratios
+
+        return ratios(self.comparison, metric)
+
+    def __repr__(self) -> str:
+        from opbench.report.comparison import as_text
+
+        return as_text(self.comparison)
+
+    def _repr_html_(self) -> str:
+        from opbench.report.notebook import comparison_html
+
+        return comparison_html(self.comparison)
+
+
+@dataclass(frozen=True)
+class Past:
+    """One case over all runs."""
+
+    history: History
+    _charted: Any = None
+
+    def chart(self) -> Any:
+        """Of the series with the latest point."""
+        from opbench.report.charts.history import history
+
+        track, runs = self._charted
+        return history(track, runs, self.history.unit)
+
+    def frame(self) -> pandas.DataFrame:
+        import pandas
+
+        names = ("run_id", "created", "commit", "environment", "outcome", "estimate", "low", "high")
+        points = [point for series in self.history.series for point in series.points]
+        table = pandas.DataFrame(
+            [{name: getattr(point, name) for name in names} for point in points], columns=names
+        )
+        table["created"] = pandas.to_datetime(table["created"], unit="s", utc=True)
+        return table
+
+    def __repr__(self) -> str:
+        from opbench.report.history import as_text
+
+        return as_text(self.history)
+
+    def _repr_html_(self) -> str:
+        from opbench.report.notebook import history_html
+
+        return history_html(self.history)
+
+
+def page(run: str = "last", *, against: str | None = None, store: Where = None) -> Page:
+    """A run as `opbench report` shows it; `against` is what `opbench compare` takes."""
+    from opbench.report.page.contents import gather
+
+    with Store.open(store, create=False) as opened:
+        return Page(gather(opened, run, against=against))
+
+
+def compare(base: str, new: str, *, store: Where = None) -> Compared:
+    """Two sides, named as for `opbench compare`."""
+    from opbench.analyse.compare import compare as compared
+    from opbench.analyse.sides import find_side, same_machine
+
+    with Store.open(store, create=False) as opened:
+        sides = [find_side(opened, text) for text in (base, new)]
+    same_machine(*sides)
+    names = (sides[0].name, sides[1].name)
+    if names[0] == names[1]:
+        names = (sides[0].run.id, sides[1].run.id)
+    return Compared(compared(sides[0].results, sides[1].results, names=names))
+
+
+def history(case: str, metric: str = "time", *, store: Where = None) -> Past:
+    """One case (an id, a hash, or a part of one) over all runs."""
+    from opbench.analyse.histories import tracks_of
+    from opbench.analyse.history import history as over_time
+
+    with Store.open(store, create=False) as opened:
+        found = opened.find_cases(case)[0].id
+        past = over_time(opened, found, metric)
+        last = past.series[0].points[-1].run_id
+        found_tracks = tracks_of(opened, last, found, metric)
+    if not found_tracks.tracks:
+        raise StoreError(f"one run of {found} is no history yet")
+    latest = max(found_tracks.tracks, key=lambda track: track.points[-1].run)
+    return Past(past, (latest, found_tracks.runs))

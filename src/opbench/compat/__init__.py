@@ -1,0 +1,1 @@
+"""Older interfaces kept alive, each thin over the same run."""

@@ -1,0 +1,101 @@
+"""Operators from Python, the classic way: one class per operator, one function per category.
+
+    from opbench.ops import Add, run_all_arithmetic_operations_benchmarks
+    run_all_arithmetic_operations_benchmarks()              # prints a line per operator
+    add = Add(framework="mxnet", inputs={"dtype": "float64"})
+    add.run_benchmark()
+    add.print_benchmark_results()                           # MX_Add_Forward_Backward_Time - …
+
+The classes are those of the catalogue (`suites/ops/catalogue`), made when they are asked for.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from opbench.compat.operator_benchmark import OperatorBenchmark, measure
+
+BEGIN, END = "run_all_", "_operations_benchmarks"
+#: As the classic suite called it.
+CUSTOM = "run_customop_operations_benchmarks"
+
+
+@cache
+def names(framework: str = "torch") -> dict[str, Any]:
+    """Every class and function there is, by name."""
+    from opbench.suites.ops.catalogue import CATEGORIES, catalogue
+    from opbench.suites.ops.groups import GROUPS
+
+    found: dict[str, Any] = {}
+    classes: dict[str, type[OperatorBenchmark]] = {}
+    for operator in catalogue().values():
+        made = _class(operator, framework)
+        classes[operator.name] = made
+        for name in (made.__name__, *map(camel, operator.aliases)):
+            found.setdefault(name, made)
+    members: dict[str, list[str]] = {category: [] for category in CATEGORIES}
+    for operator in catalogue().values():
+        members[operator.category].append(operator.name)
+    for group, listed in {**members, **GROUPS}.items():
+        found[f"{BEGIN}{group}{END}"] = _runner(group, [classes[name] for name in listed])
+    found[CUSTOM] = found[f"{BEGIN}custom{END}"]
+    found[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes.values()))
+    return found
+
+
+def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:
+    name = operator.classic or camel(operator.name)
+    attributes = {
+        "operator": operator,
+        "default_framework": framework,
+        "__doc__": f"The operator `{operator.name}` ({operator.category}).",
+        "__module__": __name__,
+    }
+    return type(name, (OperatorBenchmark,), attributes)
+
+
+def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[..., Any]:
+    def run(
+        framework: str | None = None, inputs: dict[str, Any] | None = None, **options: Any
+    ) -> list[dict[str, float]]:
+        made = [each(framework=framework, inputs=inputs, **options) for each in classes]
+        measure(made, on_result=OperatorBenchmark.print_benchmark_results)
+        return [each.get_benchmark_results() for each in made]
+
+    run.__name__ = f"{BEGIN}{group}{END}"
+    run.__doc__ = (
+        f"Measure the operators of `{group}`; a line for each, and their results as dicts."
+    )
+    return run
+
+
+def camel(name: str) -> str:
+    """`log_softmax` → `LogSoftmax`; names with capitals keep them."""
+    if name != name.lower():
+        return name
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def lookup(name: str, framework: str, module: str) -> Any:
+    """What a module of operators answers for a name it is asked for."""
+    if name == "__all__":
+        return sorted(names(framework))
+    if name.startswith("__"):
+        raise AttributeError(name)
+    known = names(framework)
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise AttributeError(f"{module} has no operator or function '{name}'{hint}")
+    return known[name]
+
+
+def __getattr__(name: str) -> Any:
+    return lookup(name, "torch", __name__)
+
+
+def __dir__() -> list[str]:
+    return sorted(names())

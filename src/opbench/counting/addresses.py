@@ -1,0 +1,215 @@
+"""Whose instructions they were, by where they lie.
+
+Callgrind books an instruction to the function it believes to be in, and it believes so from calls
+and returns. On Arm its Valgrind takes every plain branch (`b`) for a call: it then misses the
+return, and the caller's code after it stands in the name of what was called, an allocator say. So
+the names of a dump are only hints here; addresses are right, and symbols tell whose they are.
+
+One thing an address does not say is the library it lies in: a dump tells that of the function it
+books to. Where that does not fit, it is looked for among the functions that were entered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from opbench.counting.dump import Block, Dump, Place
+from opbench.counting.names import standard
+from opbench.counting.profile import Function, Profile
+from opbench.counting.symbols import LINKAGE, STUB, symbols
+
+#: Callgrind's word for code of no library; on Arm it takes the stubs that lead from one library to
+#: another for such code.
+NOWHERE = "???"
+#: What it calls such a stub.
+STUB_NAME = re.compile(r"(0x[0-9a-f]+) \[PLT\]")
+
+
+def by_address(dump: Dump) -> Profile:
+    attribution = _Attribution(dump)
+    own: Counter[Function] = Counter()
+    for function, cost in attribution.costs():
+        own[function] += cost
+    return Profile({f: cost for f, cost in own.items() if cost}, attribution.arcs())
+
+
+class _Attribution:
+    """The library and function of each instruction of a dump."""
+
+    def __init__(self, dump: Dump) -> None:
+        import numpy as np
+
+        self.dump = dump
+        self.addresses = np.array(dump.positions, np.int64)
+        self.cost = np.array(dump.costs, np.int64)
+        begins = [block.begin for block in dump.blocks]
+        self.block = np.repeat(np.arange(len(begins)), np.diff([*begins, len(dump.costs)]))
+        #: Libraries by number; of each instruction the library, and where its function begins.
+        self.libraries: list[str] = []
+        self.library: Any = None
+        self.start = np.full(len(self.cost), -1, np.int64)
+        #: Where the functions begin that were entered, by library; and stubs of no library.
+        self.entered: dict[str, set[int]] = {}
+        self.stubs: set[int] = set()
+        self._as_booked()
+        self._enter()
+        self._elsewhere()
+
+    def _number(self, library: str) -> int:
+        if library not in self.libraries:
+            self.libraries.append(library)
+        return self.libraries.index(library)
+
+    def owner(self, file: str) -> str:
+        """The library that a source file belongs to."""
+        library = self.dump.owners.get(file)
+        if library is None:
+            guesses = {of: n for (name, of), n in self.dump.guesses.items() if name == file}
+            library = max(sorted(guesses), key=guesses.__getitem__, default="")
+            self.dump.owners[file] = library
+        return library
+
+    def _as_booked(self) -> None:
+        """Each in the library of the function it is booked to, or in that of its source file."""
+        import numpy as np
+
+        blocks = self.dump.blocks
+        owners = [self.owner(block.file) if block.file else block.library for block in blocks]
+        numbers = np.array([self._number(library) for library in owners], np.int64)
+        self.library = numbers[self.block]
+        for number, library in enumerate(list(self.libraries)):
+            known = symbols(library)
+            if known is not None:
+                inside = self.library == number
+                self.start[inside] = known.starts(self.addresses[inside])
+
+    def _enter(self) -> None:
+        for call in self.dump.calls:
+            library, address = call.target
+            known = symbols(library)
+            if known is None:
+                self.stubs.add(address)
+            elif known.start(address) == address:
+                self.entered.setdefault(library, set()).add(address)
+        # Those that are booked under their own name.
+        pairs = set(zip(self.block.tolist(), self.start.tolist()))
+        for number, start in pairs:
+            block = self.dump.blocks[number]
+            known = symbols(block.library)
+            if stub := STUB_NAME.match(block.name):
+                self.stubs.add(int(stub[1], 16))
+            if start < 0 or block.file or known is None:
+                continue
+            booked = standard(block.name, block.library)
+            if any(standard(name, block.library) == booked for name in known.names(start)):
+                self.entered.setdefault(block.library, set()).add(start)
+
+    def _elsewhere(self) -> None:
+        """Instructions of functions that nobody entered: booked to one of another library."""
+        import numpy as np
+
+        sets = {library: np.array(sorted(starts)) for library, starts in self.entered.items()}
+        stubs = np.array(sorted(self.stubs), np.int64)
+        # A source file says where it is.
+        marked = np.array([bool(block.file) for block in self.dump.blocks], bool)
+        lost = ~(marked[self.block] & (self.start >= 0))
+        for number, library in enumerate(self.libraries):
+            here = self.library == number
+            if library in sets:
+                lost &= ~(here & np.isin(self.start, sets[library]))
+            elif library == NOWHERE:
+                lost &= ~(here & np.isin(self.addresses & -STUB, stubs))
+        for library in (*sorted(sets), NOWHERE):
+            left = np.flatnonzero(lost)
+            if not len(left):
+                return
+            known = symbols(library)
+            if known is None:
+                starts = self.addresses[left] & -STUB
+                fits = np.isin(starts, stubs)
+            else:
+                starts = known.starts(self.addresses[left])
+                fits = np.isin(starts, sets[library])
+            found = left[fits]
+            self.library[found] = self._number(library)
+            self.start[found] = starts[fits]
+            lost[found] = False
+
+    def costs(self) -> Iterator[tuple[Function, int]]:
+        sums: dict[tuple[int, int, int], int] = {}
+        places = zip(self.library.tolist(), self.start.tolist(), self.block.tolist())
+        for place, cost in zip(places, self.dump.costs):
+            sums[place] = sums.get(place, 0) + cost
+        for (number, start, block), cost in sums.items():
+            yield self._function(self.libraries[number], start, self.dump.blocks[block]), cost
+
+    def _function(self, library: str, start: int, block: Block) -> Function:
+        known = symbols(library)
+        if known is not None:
+            return standard(known.name(start), library)
+        stub = library == NOWHERE != block.library
+        return standard(LINKAGE if stub else block.name, library)
+
+    def arcs(self) -> dict[tuple[Function, Function], int]:
+        """Who called whom how often, by how often the calling instruction was executed.
+
+        Callgrind counts a call when it sees it return, and it does not see all.
+        """
+        sites: dict[Place, Counter[Place]] = {}
+        names: dict[Place, str] = {}
+        for call, count in self.dump.calls.items():
+            library, address = call.target
+            known = symbols(library)
+            if known is not None and known.start(address) != address:
+                continue  # a branch within a function, or a return that looked like a call
+            site = (self.owner(call.site.file), call.site.position)
+            sites.setdefault(site, Counter())[call.target] += count
+            names[call.target], names[site] = call.name, call.site.name
+        executed = self._executed(sites)
+
+        def function(place: Place) -> Function:
+            library, address = place
+            known = symbols(library)
+            if known is None:
+                return standard(names[place], library)
+            return standard(known.name(known.start(address)), library)
+
+        def behind(place: Place) -> Function:
+            """What is called through a stub, or at the place itself."""
+            library, begin = place
+            if _linkage(place):
+                for address in range(begin, begin + STUB):
+                    for to in sites.get((library, address), ()):
+                        return function(to)
+            return function(place)
+
+        found: Counter[tuple[Function, Function]] = Counter()
+        for site, targets in sites.items():
+            if _linkage(site):
+                continue
+            for to, count in targets.items():
+                times = executed.get(site, 0) if len(targets) == 1 else count
+                found[(function(site), behind(to))] += times
+        return dict(found)
+
+    def _executed(self, sites: dict[Place, Counter[Place]]) -> Counter[Place]:
+        import numpy as np
+
+        wanted = np.isin(self.addresses, np.array([address for _, address in sites], np.int64))
+        counted: Counter[Place] = Counter()
+        for number, address, cost in zip(
+            self.library[wanted].tolist(),
+            self.addresses[wanted].tolist(),
+            self.cost[wanted].tolist(),
+        ):
+            counted[(self.libraries[number], address)] += cost
+        return counted
+
+
+def _linkage(place: Place) -> bool:
+    library, address = place
+    known = symbols(library)
+    return library == NOWHERE if known is None else known.in_linkage(address)

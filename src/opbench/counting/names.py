@@ -1,0 +1,53 @@
+"""Functions under the names they have in every build.
+
+Without paths, versions of symbols, addresses and marks of one build, so that profiles of two builds
+can be laid side by side.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from opbench.counting.profile import Function
+from opbench.counting.symbols import LINKAGE
+
+#: Marks of one build or one run: recursion levels, clones, versions of symbols, our own hashes.
+MARKS = (
+    (re.compile(r"'\d+$"), ""),
+    # After the recursion level: a function without a name may recurse like any other.
+    (re.compile(r"^0x[0-9a-fA-F]+$"), "???"),
+    # Stubs through which one library calls another.
+    (re.compile(r"^0x[0-9a-fA-F]+ \[PLT\]$"), LINKAGE),
+    (re.compile(r" \[clone [^\]]*\]"), ""),
+    (re.compile(r"\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*"), ""),
+    (re.compile(r"@@?[A-Z][\w.]*"), ""),
+    (re.compile(r"opbench_[0-9a-f]{20}"), "opbench_statement"),
+)
+OBJECT_MARKS = (
+    (re.compile(r"^.*/"), ""),
+    (re.compile(r"^opbench-[0-9a-f]+\.so$"), "statements.so"),
+    (re.compile(r"-[0-9a-f]{8}(?=[.-])"), ""),
+    (re.compile(r"\.(cpython|pypy)[\w-]*(?=\.so)"), ""),
+    (re.compile(r"\.abi3(?=\.so)"), ""),
+    (re.compile(r"(?<=\.so)[.\d]+$"), ""),
+)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def standard(name: str, library: str) -> Function:
+    """A function under the name it has in every build."""
+    name = standard_name(name)
+    return Function(name, "" if name == LINKAGE else standard_object(library))
+
+
+def standard_name(name: str) -> str:
+    for pattern, replacement in MARKS:
+        name = pattern.sub(replacement, name)
+    return name
+
+
+def standard_object(path: str) -> str:
+    for pattern, replacement in OBJECT_MARKS:
+        path = pattern.sub(replacement, path)
+    return path

@@ -1,0 +1,61 @@
+"""Starting workers under Callgrind: the command, its environment, and what to say without it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from pathlib import Path
+
+from opbench.worker import callgrind
+
+#: The framework is imported uninstrumented; the worker switches instrumentation on once. Functions
+#: are what people read, and they are told by addresses (`opbench.counting.addresses`); what runs
+#: between two libraries is to stand for itself, or it takes others along.
+OPTIONS = (
+    "--tool=callgrind",
+    "--instr-atstart=no",
+    "--collect-atstart=no",
+    "--dump-instr=yes",
+    "--dump-line=no",
+    "--skip-plt=no",
+    "--quiet",
+)
+#: On Arm an atomic operation that is interrupted between its two halves tries again, and would be
+#: counted again. A precaution: no count was seen to depend on it.
+ATOMIC = {"aarch64": ("--sim-hints=fallback-llsc",)}
+
+#: One thread, because counts of several depend on how long they wait for each other. Strings hash
+#: alike in every process, because the length of a probe in a dict is an instruction count too. And
+#: mimalloc, torch's allocator on Arm, is not to give memory back by the clock; a precaution too.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "MIMALLOC_PURGE_DELAY": "-1",
+}
+
+#: An answer may take this much longer: code runs some fifty times slower under Callgrind, but
+#: only a hundred calls of it, where a timed case runs for seconds.
+SLOWDOWN = 5.0
+
+SOURCE = "Callgrind (Valgrind runs its own selection of SIMD kernels, maybe not this machine's)"
+
+
+def why_not() -> str:
+    """Why instructions cannot be counted here, in one line; empty when they can."""
+    if shutil.which("valgrind") is None:
+        return "counting instructions needs Valgrind: apt install valgrind libc6-dbg"
+    machine = platform.machine().lower()
+    if callgrind.ALIASES.get(machine, machine) not in callgrind.MACHINE_CODE:
+        known = " and ".join(callgrind.MACHINE_CODE)
+        return f"instructions can be counted on {known} only, not on {machine}"
+    return ""
+
+
+def command(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The words before the interpreter's, and variables that tell the worker where dumps go."""
+    out = str(Path(folder) / "dump")
+    program = os.environ.get("OPBENCH_VALGRIND") or "valgrind"
+    options = (*OPTIONS, *ATOMIC.get(platform.machine(), ()))
+    return (program, *options, f"--callgrind-out-file={out}.%p"), {callgrind.OUT_VARIABLE: out}

@@ -1,0 +1,227 @@
+"""Definitions × axes → cases.
+
+What `-a AXIS=V1,V2` means, on a mixture of definitions:
+
+- a definition that has the axis takes the given values in place of its own;
+- a closed axis (a dtype, a mode) takes only values it lists, so it also filters: a definition
+  that knows none of the given values is left out;
+- a definition without the axis keeps its own points (use `-k` to leave it out);
+- `threads` and `device` exist on every definition, and set the case's fields as well;
+  `stage` chooses stages;
+- an axis that no definition has, or a value that none accepts, is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+from opbench import frameworks
+from opbench.case import STAGES, Case, Label, label_text
+from opbench.define.definition import Axis, Context, Definition
+from opbench.errors import UserError
+
+#: Axes that every definition has without saying so.
+RESERVED = {"threads": Axis((1,), open=True), "device": Axis(("cpu",), open=True)}
+
+
+class ExpandError(UserError):
+    """Something was asked for that no definition has. One line, with the nearest valid names."""
+
+
+def expand(
+    definitions: Iterable[Definition],
+    *,
+    axes: Mapping[str, Sequence[Label]] | None = None,
+    keep: Iterable[str] = (),
+    stages: Iterable[str] = (),
+    device: str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> list[Case]:
+    """Every case of the definitions, in their order, with the given values on the given axes.
+
+    Values may be text, as a command line has them. `keep` are substrings of which a case's id
+    must contain one, capitals or not. `device` and `threads` set the case's fields, and its
+    label only where the definition has such an axis.
+    """
+    definitions = list(definitions)
+    wanted = {axis: list(values) for axis, values in (axes or {}).items()}
+    wanted_stages = check_stages([*stages, *map(str, wanted.pop("stage", []))], definitions)
+    given = {"device": device, "threads": threads}
+    fixed: dict[str, list[Label]] = {k: [v] for k, v in given.items() if v is not None}
+    check_axes(wanted, definitions)
+    for asked in (wanted, fixed):
+        check_reserved(asked)
+
+    cases: list[Case] = []
+    rejected: dict[str, list[Axis]] = {}
+    taken: set[str] = set()
+    for definition in definitions:
+        if wanted_stages and not set(wanted_stages) & set(definition.stages):
+            continue
+        grid = points_of(definition, wanted, fixed, rejected, taken)
+        if grid is not None:
+            cases.extend(cases_of(definition, grid, fixed, wanted_stages, seed))
+    for axis, axes_of_it in rejected.items():
+        for value in wanted[axis]:
+            if f"{axis}={value}" not in taken:
+                raise ExpandError(value_message(axis, value, axes_of_it))
+    if definitions and not cases:
+        raise ExpandError("no benchmark has all that was asked for: these axis values and stages")
+    check_unique(cases)
+    return matching(cases, [text.lower() for text in keep if text])
+
+
+def points_of(
+    definition: Definition,
+    wanted: Mapping[str, Sequence[Label]],
+    fixed: Mapping[str, Sequence[Label]],
+    rejected: dict[str, list[Axis]],
+    taken: set[str],
+) -> dict[str, list[Label]] | None:
+    """The values of each axis of a definition; None when one of them is left with none.
+
+    Notes in `taken` which of the wanted values found a place anywhere, and in `rejected` the
+    axes that refused one.
+    """
+    axes = dict(definition.axes)
+    for name in wanted:
+        if name not in axes and name in RESERVED:
+            axes[name] = RESERVED[name]
+    grid: dict[str, list[Label]] = {}
+    for name, axis in axes.items():
+        given = wanted.get(name, fixed.get(name))
+        if given is None:
+            grid[name] = list(axis.values)
+            continue
+        grid[name] = []
+        for value in given:
+            found, parsed = parse(value, axis)
+            if found:
+                grid[name].append(parsed)
+                taken.add(f"{name}={value}")
+            elif name in wanted:
+                rejected.setdefault(name, []).append(axis)
+    return grid if all(grid.values()) else None
+
+
+def cases_of(
+    definition: Definition,
+    grid: Mapping[str, list[Label]],
+    fixed: Mapping[str, Sequence[Label]],
+    stages: tuple[str, ...],
+    seed: int,
+) -> Iterable[Case]:
+    for point in definition.points(grid):
+        context = Context(
+            framework=framework_of(definition, definition.framework_at(point)),
+            device=str(point.get("device") or fixed.get("device", ["cpu"])[0]),
+            threads=int(point.get("threads") or fixed.get("threads", [1])[0] or 1),
+            seed=seed,
+            stages=stages,
+        )
+        yield from definition.cases(point, context)
+
+
+def framework_of(definition: Definition, name: Label) -> frameworks.Framework:
+    name = name or definition.framework
+    if not name:
+        return frameworks.of(definition.modules)
+    try:
+        return frameworks.get(str(name))
+    except LookupError as error:
+        raise ExpandError(f"{definition.origin or definition.name}: {error}") from None
+
+
+def parse(value: Label, axis: Axis) -> tuple[bool, Label]:
+    """Whether the axis accepts the value, and the value in the type of the axis."""
+    known = (*axis.valid, *axis.also)
+    for valid in known:
+        if value == valid and type(value) is type(valid):
+            return True, valid
+    text = value if isinstance(value, str) else label_text(value)
+    for valid in known:
+        if text == label_text(valid):
+            return True, valid
+    if not axis.open:
+        return False, None
+    types = {type(valid) for valid in axis.values}
+    # An axis of whole numbers stays one; a mixed axis takes the narrowest type that fits.
+    for kind in (int, float):
+        if kind in types:
+            try:
+                return True, kind(text)
+            except ValueError:
+                continue
+    return (True, text) if str in types else (False, None)
+
+
+def check_axes(wanted: Mapping[str, Sequence[Label]], definitions: Sequence[Definition]) -> None:
+    known = {name: None for definition in definitions for name in definition.axes}
+    for axis, values in wanted.items():
+        if axis not in known and axis not in RESERVED:
+            hint = nearest(axis, [*known, *RESERVED, "stage"], among(known))
+            raise ExpandError(f"no benchmark here has an axis '{axis}'; {hint}")
+        if not values:
+            raise ExpandError(f"axis '{axis}' was given no value; write {axis}=V1,V2")
+
+
+def check_reserved(asked: Mapping[str, Sequence[Label]]) -> None:
+    devices = dict.fromkeys(d for name in frameworks.names() for d in frameworks.get(name).devices)
+    for value in asked.get("device", ()):
+        if str(value).split(":")[0] not in devices:
+            hint = nearest(str(value), devices, among(devices))
+            raise ExpandError(f"there is no device '{value}'; {hint}")
+    for value in asked.get("threads", ()):
+        if not str(value).isdecimal() or int(str(value)) < 1:
+            raise ExpandError(f"threads must be a whole number from 1 up, not '{value}'")
+
+
+def check_stages(stages: Sequence[str], definitions: Sequence[Definition]) -> tuple[str, ...]:
+    here = dict.fromkeys(stage for definition in definitions for stage in definition.stages)
+    for stage in stages:
+        if stage in here:
+            continue
+        problem = "no benchmark here has the stage" if stage in STAGES else "there is no stage"
+        raise ExpandError(f"{problem} '{stage}'; {nearest(stage, here, among(here))}")
+    return tuple(stages)
+
+
+def check_unique(cases: Sequence[Case]) -> None:
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise ExpandError(
+                f"two cases are both called {case.id}; rename one benchmark, or give a value once"
+            )
+        seen.add(case.id)
+
+
+def matching(cases: list[Case], keep: Sequence[str]) -> list[Case]:
+    if not keep:
+        return cases
+    kept = [case for case in cases if any(text in case.id.lower() for text in keep)]
+    if not kept and cases:
+        names = dict.fromkeys(part for case in cases for part in (case.name, case.stage))
+        asked = " or ".join(f"'{text}'" for text in keep)
+        hint = nearest(keep[0], names, f"an id looks like {cases[0].id}")
+        raise ExpandError(f"no case id contains {asked}; {hint}")
+    return kept
+
+
+def value_message(axis: str, value: Label, refusing: Sequence[Axis]) -> str:
+    if any(a.open for a in refusing):
+        kind = "whole number" if all(isinstance(v, int) for v in refusing[0].values) else "number"
+        return f"axis '{axis}' takes a {kind}, not '{value}'"
+    valid = dict.fromkeys(label_text(v) for a in refusing for v in a.valid)
+    return f"axis '{axis}' has no value '{value}'; {nearest(str(value), valid, among(valid))}"
+
+
+def nearest(name: str, valid: Iterable[str], otherwise: str) -> str:
+    near = difflib.get_close_matches(name, list(valid), n=3)
+    return f"did you mean {' or '.join(near)}?" if near else otherwise
+
+
+def among(names: Iterable[str]) -> str:
+    return f"there is {', '.join(names) or 'none at all'}"

@@ -1,0 +1,1 @@
+"""Environments: interpreters with pinned packages, built ones, and commits of a project."""

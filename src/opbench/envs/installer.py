@@ -1,0 +1,179 @@
+"""Python's own tools as processes: which interpreter, a virtual environment of it, its packages.
+
+Interpreters are started isolated (`-I`): a module in the current folder, or PYTHONPATH, must
+neither break the installer nor count as installed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbench.envs.requirements import Requirement
+from opbench.errors import UserError
+
+Line = Callable[[str], None]
+
+#: What a worker runs on.
+OLDEST = (3, 9)
+#: Where pip would install to, were it not told by its interpreter.
+ELSEWHERE = (
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PIP_ROOT",
+    "PIP_USER",
+    "PYTHONHOME",
+    "__PYVENV_LAUNCHER__",
+)
+#: Ends with the process that started it, even one that was killed, then becomes what it is to run.
+WITH_US = (
+    "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
+    "os.getppid() == int(sys.argv[1]) and os.execv(sys.argv[2], sys.argv[2:])"
+)
+QUESTION = (
+    "import json, sys, venv, ensurepip; "
+    "print(json.dumps([list(sys.version_info[:3]), sys.executable]))"
+)
+#: One line for a person; the installer can list every version ever released.
+LONGEST = 400
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    path: str
+    version: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        return ".".join(map(str, self.version))
+
+
+def interpreter(python: str) -> Interpreter:
+    """The interpreter at a path, or of that name on PATH, if environments can be made from it."""
+    path = shutil.which(os.path.expanduser(python))
+    if path is None:
+        raise UserError(f"there is no interpreter {python}; give its path with --python")
+    said = ""
+    try:
+        answer = subprocess.run(
+            [path, "-I", "-c", QUESTION],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            stdin=subprocess.DEVNULL,
+        )
+        said = answer.stderr.strip()
+        version, executable = json.loads(answer.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        # A traceback ends with its reason; what wrappers of Python say begins with it.
+        why = said.splitlines()[-1 if "Traceback" in said else 0] if said else "it does not answer"
+        raise UserError(f"{python} makes no virtual environments: {why}") from None
+    if tuple(version) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise UserError(f"{python} is Python {version[0]}.{version[1]}; opbench needs {oldest}")
+    return Interpreter(executable, tuple(version))
+
+
+def newest_up_to(limit: tuple[int, int]) -> Interpreter:
+    """The newest interpreter on this machine that is no newer than `limit`."""
+    names = [f"python{limit[0]}.{minor}" for minor in range(limit[1], OLDEST[1] - 1, -1)]
+    ours = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for name in names:
+        # Our own first: it is known to work, which a command of that name on PATH may not.
+        for candidate in [sys.executable] * (name == ours) + [name]:
+            try:
+                return interpreter(candidate)
+            except UserError:
+                continue
+    raise UserError(f"no {', '.join(names[:-1])} or {names[-1]} was found on PATH; install one")
+
+
+def build(
+    folder: Path, base: Interpreter, requirements: Iterable[Requirement], on_line: Line
+) -> tuple[str, ...]:
+    """Make a virtual environment and install into it; answers with what it then consists of."""
+    on_line(f"making a virtual environment of Python {base.text}")
+    _run([base.path, "-I", "-m", "venv", str(folder)], on_line)
+    pip = [str(folder / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check"]
+    words = [word for requirement in requirements for word in requirement.arguments]
+    on_line(f"installing {', '.join(map(str, requirements))}")
+    _run([*pip, "install", "--no-input", "--progress-bar", "off", *words], on_line)
+    frozen: list[str] = []
+    _run([*pip, "freeze"], frozen.append)
+    return tuple(line for line in frozen if line and not line.startswith(("#", "WARNING")))
+
+
+def check_import(folder: Path, module: str) -> None:
+    """Raises InstallError, in the importing interpreter's words, where the module does not load."""
+    said: list[str] = []
+    _run([str(folder / "bin" / "python"), "-I", "-c", f"import {module}"], said.append)
+
+
+def site_packages(folder: Path) -> Path:
+    """Where the packages of a virtual environment are."""
+    said: list[str] = []
+    code = "import sysconfig; print(sysconfig.get_path('platlib'))"
+    _run([str(folder / "bin" / "python"), "-I", "-c", code], said.append)
+    return Path(said[-1])
+
+
+def _run(command: Sequence[str], on_line: Line) -> None:
+    """Run to the end, telling each line. Nothing of it outlives an interrupt, or us."""
+    env = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", WITH_US, str(os.getpid()), *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=env,
+        start_new_session=True,  # Ctrl-C is ours to handle
+    )
+    said: list[str] = []
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said.append(line.rstrip())
+            on_line(line.rstrip())
+        process.wait()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+    if process.returncode:
+        raise InstallError(reason(said) or f"it ended with status {process.returncode}")
+
+
+class InstallError(Exception):
+    """The installer's own reason, as one line."""
+
+
+def reason(said: Sequence[str]) -> str:
+    """Why an installer gave up: its lines marked ERROR, else the last thing it said."""
+    errors = [line[len("ERROR:") :].strip() for line in said if line.startswith("ERROR:")]
+    # Which versions need another Python matters only when nothing else is said.
+    telling = [line for line in errors if not line.startswith("Ignored the following")]
+    chosen = telling or errors or [line.strip() for line in said if line.strip()][-1:]
+    text = "; ".join(dict.fromkeys(_short(line) for line in chosen))
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _short(line: str) -> str:
+    """Of all the versions there are, the latest few."""
+
+    def last(found: re.Match[str]) -> str:
+        versions = found[1].split(", ")
+        return f"(from versions: {'…, ' if len(versions) > 4 else ''}{', '.join(versions[-4:])})"
+
+    return re.sub(r"\(from versions: ([^)]*)\)", last, line)

@@ -1,0 +1,98 @@
+"""What a person may ask to have installed: checked before anything is built.
+
+`numpy==2.2.6` (PEP 508), a folder or archive of a project, or `-r FILE`. Everything becomes
+arguments of the installer, one by one, never text for a shell; other options are refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement as Pep508
+
+from opbench.errors import UserError
+
+ARCHIVES = (".whl", ".tar.gz", ".zip")
+FILE_OPTIONS = ("-r", "--requirement")
+
+
+@dataclass(frozen=True, order=True)
+class Requirement:
+    """One requirement in its normal form."""
+
+    #: As the installer takes it; paths are absolute.
+    text: str
+    #: For a requirements file: hash of its content, so that an edited file is another requirement.
+    digest: str = ""
+
+    @property
+    def arguments(self) -> list[str]:
+        return ["-r", self.text[3:]] if self.text.startswith("-r ") else [self.text]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse(texts: Iterable[str]) -> tuple[Requirement, ...]:
+    """Requirements in normal form and order, each once."""
+    found = sorted({_parse(text) for text in _joined(texts)})
+    if not found:
+        raise UserError("an environment needs something to install, such as numpy==2.2.6")
+    return tuple(found)
+
+
+def _joined(texts: Iterable[str]) -> Iterator[str]:
+    """`-r` and the file after it may come as two words, as a command line has them."""
+    words = iter(texts)
+    for word in words:
+        yield f"-r {next(words, '')}" if word.strip() in FILE_OPTIONS else word.strip()
+
+
+def _parse(text: str) -> Requirement:
+    option, _, rest = text.partition(" ")
+    if option in FILE_OPTIONS:
+        return _requirements_file(rest.strip())
+    if text.startswith("-"):
+        raise UserError(
+            f"'{text}' is no requirement: give names and versions (numpy==2.2.6), paths of "
+            "projects, or -r FILE; indexes and other options belong in pip's own configuration"
+        )
+    if _is_path(text):
+        return _project(text)
+    try:
+        return Requirement(str(Pep508(text)))
+    except InvalidRequirement as error:
+        what = str(error).splitlines()[0]
+        vcs = "; for a repository write NAME @ git+https://…" if "://" in text else ""
+        raise UserError(f"'{text}' is no requirement ({what}){vcs}") from None
+
+
+def _is_path(text: str) -> bool:
+    return "://" not in text and (
+        text.startswith((".", "/", "~")) or "/" in text.split("@")[0] or text.endswith(ARCHIVES)
+    )
+
+
+def _project(text: str) -> Requirement:
+    """A folder or an archive, maybe with extras behind it: `./mine[fast]`."""
+    place, bracket, extras = text.partition("[") if text.endswith("]") else (text, "", "")
+    path = Path(place).expanduser().absolute()
+    if not path.exists():
+        raise UserError(f"there is no project {place}")
+    if path.is_dir() and not any((path / f).is_file() for f in ("pyproject.toml", "setup.py")):
+        raise UserError(f"{place} has neither pyproject.toml nor setup.py: it is no project")
+    if path.is_file() and not path.name.endswith(ARCHIVES):
+        raise UserError(f"{place} is no project: give its folder, or a {', '.join(ARCHIVES)}")
+    return Requirement(f"{path.resolve()}{bracket}{extras}")
+
+
+def _requirements_file(place: str) -> Requirement:
+    path = Path(place).expanduser().absolute()
+    if not place or not path.is_file():
+        raise UserError(f"there is no requirements file {place or '(-r needs a file)'}")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return Requirement(f"-r {path.resolve()}", digest)

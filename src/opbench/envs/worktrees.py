@@ -1,0 +1,194 @@
+"""Commits of the user's project as environments: a work tree each, made once and kept.
+
+A commit is checked out, detached, under `.opbench/worktrees` of the project; its folder (and its
+`src`) stand first on the path of the workers, before whatever is installed. Compiled parts of a
+project are not built: a commit differs by its Python files.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbench.envs.environments import Environment, current
+from opbench.errors import UserError
+
+#: Names of the work tree a person is in. What is measured is its commit, so it must be clean.
+WORK_TREE = (".", "HEAD", "@")
+SHORT = 12
+#: Set inside hooks and aliases, where they would point git at another repository than the folder.
+INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
+#: Targets that are files; any other is the name of a suite.
+FILES = (".py", ".toml", ".json")
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit of a project, by its full name."""
+
+    sha: str
+    #: As the person wrote it.
+    rev: str
+    #: Top folder of the project.
+    project: Path
+
+    @property
+    def short(self) -> str:
+        return self.sha[:SHORT]
+
+    @property
+    def folder(self) -> Path:
+        return self.project / ".opbench" / "worktrees" / self.short
+
+
+def environment_for(
+    rev: str, base: Environment | None = None, project: Path | None = None
+) -> Environment:
+    """The commit as an environment, on the interpreter of `base`; its work tree is made if need be.
+
+    `project` is any folder of the project; the current one by default.
+    """
+    base = base or current()
+    commit = resolve(rev, project)
+    tree = work_tree(commit)
+    source = tree / "src"
+    path = (str(tree), *([str(source)] if source.is_dir() else []))
+    name = commit.short if base.name == "current" else f"{base.name}@{commit.short}"
+    return Environment(name, base.python, commit.sha, (*path, *base.path), base.installed)
+
+
+def resolve(rev: str, project: Path | None = None) -> Commit:
+    """The commit that `rev` names; a line that says what is wrong when there is none."""
+    top = project_of(project or Path.cwd())
+    wanted = "HEAD" if rev == "." else rev
+    found = None
+    if wanted and not wanted.startswith("-"):
+        found = _git(top, "rev-parse", "--verify", "--quiet", f"{wanted}^{{commit}}")
+    if not found:
+        raise UserError(
+            f"there is no commit '{rev}' in {top}; give a branch, a tag or a hash (see git log)"
+        )
+    if rev in WORK_TREE:
+        changed = changes(top)
+        if changed:
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            raise UserError(
+                f"the work tree has changes that are in no commit ({changed[0]}{more}), so "
+                f"'{rev}' would not measure them: commit them, or name the commit {found[:SHORT]}"
+            )
+    return Commit(found, rev, top)
+
+
+def project_of(folder: Path) -> Path:
+    """Top folder of the git project around a folder."""
+    if shutil.which("git") is None:
+        raise UserError("measuring commits needs git: apt install git")
+    answer = _call(folder, "rev-parse", "--show-toplevel")
+    if answer.returncode:
+        said = answer.stderr.strip().splitlines()
+        # Not the only reason: a folder of somebody else's is refused with advice.
+        why = "" if not said or "not a git repository" in said[0] else f" ({said[0]})"
+        raise UserError(f"{folder} is in no git project, so it has no commits to measure{why}")
+    return Path(answer.stdout.strip())
+
+
+def changes(tree: Path) -> list[str]:
+    """Files that differ from the commit. Files git was never told of do not count."""
+    told = _git(tree, "diff", "--name-only", "-z", "HEAD")
+    return [name for name in (told or "").split("\0") if name]
+
+
+def work_tree(commit: Commit) -> Path:
+    """The folder in which the commit is checked out; made, or mended, when it is not there."""
+    with _locked(commit.project):
+        if not _is_whole(commit):
+            shutil.rmtree(commit.folder, ignore_errors=True)
+            _git(commit.project, "worktree", "prune")
+            _add(commit)
+    return commit.folder
+
+
+def target_in(tree: Path | str, target: str, project: Path | None = None) -> str:
+    """A target as it is at the commit checked out in `tree`.
+
+    A file of the project becomes the same file there. The name of a suite, and a file outside the
+    project, are the same for every commit.
+    """
+    if Path(target).suffix not in FILES:
+        return target
+    top = project_of(project or Path.cwd()).resolve()
+    file = Path(target).absolute()
+    # The folder is resolved, the file is not: a link in the project is a file of the project.
+    file = file.parent.resolve() / file.name
+    if not file.is_relative_to(top):
+        return str(file)
+    there = Path(tree) / file.relative_to(top)
+    if not there.is_file():
+        raise UserError(
+            f"{target} does not exist at commit {Path(tree).name}; commit it there, or copy it out "
+            "of the project to run the same file on every commit"
+        )
+    return str(there)
+
+
+def _is_whole(commit: Commit) -> bool:
+    """Whether the work tree is one, of that commit, and nobody changed it."""
+    if not (commit.folder / ".git").is_file():
+        return False  # git would answer for the project around it
+    head = _git(commit.folder, "rev-parse", "HEAD")
+    return head == commit.sha and _git(commit.folder, "diff", "--name-only", "HEAD") == ""
+
+
+def _add(commit: Commit) -> None:
+    # Twice forced: a checkout that was killed half-way leaves its entry locked. The hooks of the
+    # project were written for a person's checkout, not for ours.
+    quiet = ["-c", "core.hooksPath=/dev/null"]
+    add = ["worktree", "add", "--force", "--force", "--detach", str(commit.folder), commit.sha]
+    answer = _call(commit.project, *quiet, *add)
+    if answer.returncode or not _is_whole(commit):
+        said = answer.stderr.strip().splitlines()
+        shutil.rmtree(commit.folder, ignore_errors=True)
+        _git(commit.project, "worktree", "prune")
+        reason = said[-1] if said else "files differ from the commit right after the checkout"
+        raise UserError(f"git could not check out {commit.rev} ({commit.short}): {reason}")
+
+
+@contextmanager
+def _locked(project: Path) -> Iterator[None]:
+    """One process at a time makes work trees; the lock ends with the process that holds it."""
+    folder = project / ".opbench"
+    try:
+        (folder / "worktrees").mkdir(parents=True, exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+        lock = open(folder / "worktrees" / ".lock", "a")  # noqa: SIM115
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror}") from None
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """What git printed, or None when it refused."""
+    answer = _call(folder, *words)
+    return None if answer.returncode else answer.stdout.strip()
+
+
+def _call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if name not in INHERITED}
+    return subprocess.run(
+        ["git", "-C", str(folder), "--no-optional-locks", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**env, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
+    )

@@ -1,0 +1,1 @@
+"""Carrying out a plan: every group measured, every result stored the moment it is known."""

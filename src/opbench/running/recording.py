@@ -1,0 +1,189 @@
+"""A run and its place in a store: begun or resumed, fed result by result, brought to an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opbench.case import Case
+from opbench.envs import framework_envs as homes
+from opbench.machine import machine_facts
+from opbench.plan.groups import Baseline, work
+from opbench.result import Key, Result
+from opbench.running.executor import executor_for
+from opbench.running.listener import Listener
+from opbench.running.runner import Request
+
+if TYPE_CHECKING:
+    from opbench.store import Store
+    from opbench.store.records import RunRecord
+
+
+#: Outcomes that make a run end with exit code 1. What a framework cannot do is no failure.
+FAILURES = ("failed", "crashed", "timeout", "out_of_memory", "mismatch")
+
+
+@dataclass
+class Finished:
+    """What a run gave. Iterating yields (case, result) pairs."""
+
+    id: str
+    results: list[tuple[Case, Result]] = field(default_factory=list)
+    #: Where the results are stored; empty when nothing was saved.
+    store: str = ""
+    baseline: Baseline | None = None
+    #: `finished`, or `interrupted` by the person.
+    status: str = "finished"
+
+    def __iter__(self) -> Iterator[tuple[Case, Result]]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def failures(self) -> list[tuple[Case, Result]]:
+        return [(case, result) for case, result in self.results if result.outcome in FAILURES]
+
+
+@dataclass
+class Recording:
+    record: RunRecord
+    #: None when nothing is to be saved.
+    store: Store | None
+    resumed_run: bool = False
+    _known_environments: set[str] = field(default_factory=set)
+
+    @classmethod
+    def begun(
+        cls, where: str | Path | None, save: bool, request: dict[str, Any], command: str
+    ) -> Recording:
+        """A new run. The store is opened now, so that a bad one is refused before measuring."""
+        from opbench import __version__
+        from opbench.store.records import RunRecord
+
+        store = None
+        if save:
+            from opbench.store import Store
+
+            store = Store.open(where)
+        facts = machine_facts()
+        record = RunRecord.new(
+            request.get("name") or "",
+            command=command,
+            version=__version__,
+            commit=str((facts.get("git") or {}).get("commit") or ""),
+            machine=facts,
+            request=request,
+        )
+        return cls(record, store)
+
+    @classmethod
+    def resumed(cls, where: str | Path | None, name: str) -> Recording:
+        """The latest run, or the latest of that name."""
+        from opbench.store import Store, StoreError
+
+        store = Store.open(where, create=False)
+        try:
+            return cls(store.find_run(name or "last"), store, resumed_run=True)
+        except StoreError:
+            store.close()
+            raise
+
+    def measure(
+        self, request: Request, listener: Listener, baseline: Baseline | None = None
+    ) -> Finished:
+        """Measure what is missing. An interrupt ends the children, keeps what is finished."""
+        if request.fleet is None:  # nodes build what they need themselves
+            request = replace(request, homes=homes.of(request, listener.building))
+        else:
+            request = replace(request, homes=homes.named(request))
+        earlier, done = self._earlier(request)
+        facts = machine_facts() if self.resumed_run else self.record.machine
+        runner = executor_for(request, self, listener, done, earlier, facts)
+        self._runner = runner
+        try:
+            runner.prepare()
+        except BaseException:
+            if self.store is not None:
+                self.store.close()
+            raise
+        self._begin(request)
+        todo = work(request.groups, request.environments, request.homes)
+        slots = sum(len(group.slots) for group in todo)
+        listener.started(self.record.id, slots, len(earlier))
+        where = str(self.store.path or self.store.url) if self.store else ""
+        run = Finished(self.record.id, store=where, baseline=baseline)
+        status = "failed"
+        try:
+            runner.run()
+            status = "finished"
+        except KeyboardInterrupt:
+            status = "interrupted"
+        finally:
+            run.status = status
+            run.results = [*_still_true(earlier, runner.results), *runner.results]
+            if self.store is not None:
+                self.store.finish_run(self.record.id, status)
+                self.store.close()
+            listener.finished(status)
+        return run
+
+    def _earlier(self, request: Request) -> tuple[list[tuple[Case, Result]], frozenset[Key]]:
+        """What a resumed run has of this request, and the keys of all it has."""
+        if self.store is None or not self.resumed_run:
+            return [], frozenset()
+        wanted = {case.hash for case in request.cases}
+        stored = self.store.results(run=self.record, samples=True)
+        earlier = [(s.case, s.result) for s in stored if s.case.hash in wanted]
+        return earlier, frozenset(self.store.done_keys(self.record.id))
+
+    def _begin(self, request: Request) -> None:
+        if self.store is None:
+            return
+        if self.resumed_run:
+            self.store.resume_run(self.record.id)
+            return
+        machine = {**self.record.machine, **self._runner.facts_of_run()}
+        self.record = replace(self.record, policy=asdict(request.policy), machine=machine)
+        self.store.begin_run(self.record)
+
+    def keep(self, case: Case, result: Result, replacing: bool) -> None:
+        if self.store is None:
+            return
+        self._know(result.fingerprint, self._runner.environments)
+        self.store.add_result(self.record.id, case, result, replace=replacing)
+
+    def keep_group(
+        self,
+        pairs: Sequence[tuple[Case, Result]],
+        environments: Mapping[str, dict[str, Any]],
+        most: int,
+    ) -> bool:
+        """Whole or not at all; not when `most` nodes have brought it already."""
+        if self.store is None:
+            return True
+        for mark in environments:
+            self._know(mark, environments)
+        return self.store.add_group(self.record.id, pairs, most)
+
+    def _know(self, mark: str, environments: Mapping[str, dict[str, Any]]) -> None:
+        if self.store is not None and mark in environments and mark not in self._known_environments:
+            self.store.add_environment(mark, environments[mark])
+            self._known_environments.add(mark)
+
+
+def _still_true(
+    earlier: Sequence[tuple[Case, Result]], new: Sequence[tuple[Case, Result]]
+) -> Iterator[tuple[Case, Result]]:
+    """Earlier results that no new one replaces. What a fleet gave up was measured nowhere: any
+    node's result replaces it."""
+    keys = {result.key() for _, result in new}
+    measured = {(result.case_hash, result.metric, result.environment) for _, result in new}
+    for case, result in earlier:
+        nowhere = not result.node and not result.fingerprint
+        thing = (result.case_hash, result.metric, result.environment)
+        if result.key() not in keys and not (nowhere and thing in measured):
+            yield case, result

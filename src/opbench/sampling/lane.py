@@ -1,0 +1,130 @@
+"""A lane: one case in one child of one worker start, and the samples it has given so far."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opbench.case import Case
+from opbench.plan.policy import Policy
+from opbench.result import Sample
+from opbench.stats.contention import contended
+from opbench.workers.process import Worker
+from opbench.workers.session import Session, SessionEnded
+
+#: A block may take this many times longer than foreseen before the child counts as hung.
+SLOWEST_BLOCK = 50.0
+
+
+@dataclass
+class Lane:
+    case: Case
+    session: Session
+    policy: Policy
+    start: int
+    n: int = 1
+    per_call: float = 0.0
+    #: Memory this child holds beyond what it shares with its worker.
+    own_bytes: int = 0
+    #: The same on the GPU, and all that the GPU has; zeros where there is none.
+    device_bytes: int = 0
+    device_total: int = 0
+    #: Seconds the runner has spent on this lane, set-up included.
+    spent: float = 0.0
+    warmup: dict[str, Any] = field(default_factory=dict)
+    samples: list[Sample] = field(default_factory=list)
+    #: What the metric saw beside each block: clocks of the GPU, where its number is from.
+    seen: list[dict[str, Any]] = field(default_factory=list)
+    #: Samples of other metrics taken beside, by metric; or what the child said against it.
+    beside: dict[str, list[Sample]] = field(default_factory=dict)
+    refused: dict[str, SessionEnded] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int) -> Lane:
+        """Fork, set up. The lane is paused until its turn comes."""
+        began = time.monotonic()
+        session = worker.open(memory_limit=memory_limit)
+        lane = cls(case, session, policy, worker.start)
+        try:
+            session.prepare(case, seed, policy.timeout)
+        except SessionEnded as ended:
+            ended.in_setup = True
+            session.close()
+            raise
+        session.pause()
+        lane.spent = time.monotonic() - began
+        return lane
+
+    def warm_up(self, seconds: float) -> None:
+        began = time.monotonic()
+        answer = self.session.warm_up(seconds, self.policy.block_seconds, self.policy.timeout)
+        self.session.pause()
+        self.warmup = {key: answer[key] for key in ("first", "calls", "settled")}
+        self.n = answer["n"]
+        self.per_call = answer["per_call"] or 0.0
+        self._note_memory(answer)
+        self.spent += time.monotonic() - began
+
+    def _note_memory(self, answer: dict[str, Any]) -> None:
+        self.own_bytes = max(self.own_bytes, answer["peak_bytes"])
+        self.device_bytes, self.device_total = answer.get("device_bytes") or (0, 0)
+
+    def prepare_again(self, seed: int) -> None:
+        """A fresh layer, fresh inputs: the next run of a fixed design."""
+        began = time.monotonic()
+        self.session.prepare(self.case, seed, self.policy.timeout)
+        self.spent += time.monotonic() - began
+
+    def block(self, metric: str, order: int, n: int | None = None) -> Sample:
+        """Its turn: wake, measure one block, pause again."""
+        sample = self._block(metric, order, n)
+        self.samples.append(sample)
+        return sample
+
+    def look(self, metric: str) -> float:
+        """One more block after its samples were taken, which does not join them."""
+        return self._block(metric, 0, None).value
+
+    def block_beside(self, metric: str, order: int, n: int | None = None) -> None:
+        """A block of another metric in the same turn. What it cannot do ends only itself."""
+        if metric in self.refused:
+            return
+        try:
+            self.beside.setdefault(metric, []).append(self._block(metric, order, n))
+        except SessionEnded as ended:
+            if not self.session.forgive():
+                raise
+            self.refused[metric] = ended
+
+    def _block(self, metric: str, order: int, n: int | None) -> Sample:
+        began = time.monotonic()
+        n = n or self.n
+        # Without a warm-up nothing is known of a call: each of them may take its time.
+        unknown = n if not self.per_call else 1
+        timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
+        answer = self.session.block(metric, n, timeout)
+        self.session.pause()
+        sample = Sample(
+            value=answer["value"],
+            start=self.start,
+            session=self.session.number,
+            order=order,
+            n=answer["n"],
+            wall_ns=answer["wall_ns"],
+            cpu_ns=answer["cpu_ns"],
+            switches=answer["switches"],
+        )
+        if answer.get("seen"):
+            self.seen.append({"order": order, "metric": metric, **answer["seen"]})
+        self._note_memory(answer)
+        self.spent += time.monotonic() - began
+        return sample
+
+    def marked_samples(self) -> list[Sample]:
+        """The samples, those marked that were taken while other programs interfered."""
+        marks = contended(self.samples)
+        return [
+            replace(sample, contended=True) if mark else sample
+            for sample, mark in zip(self.samples, marks, strict=True)
+        ]

@@ -1,0 +1,1 @@
+"""The built-in suites: everything of one suite in one folder."""

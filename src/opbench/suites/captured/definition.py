@@ -1,0 +1,277 @@
+"""Captured calls as definitions: each unique call, and the step as a whole.
+
+Axes on top of what was captured: `replay` (hot, cold, or in order), `dtype`, `runtime`, `layout`,
+and every axis that the capture was probed along. An axis left at what was captured is no label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from opbench.capture.call import Call, Capture
+from opbench.case import Case, Label, Parity
+from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.define.program import Program, lines
+from opbench.errors import UserError
+from opbench.suites.captured import in_order, makers, runtimes, scale
+from opbench.suites.captured.source import cold, hot, source_of, with_dtype, with_layout
+
+#: An axis at this value is as it was captured.
+CAPTURED = "captured"
+
+#: Name of the benchmark that runs the whole step.
+IN_ORDER = "in_order"
+
+DTYPES = ("float32", "float16", "bfloat16", "float64")
+LAYOUTS = ("contiguous", "channels_last")
+
+#: The results of these are not to be compared: they are drawn at random, or not computed at all.
+UNCOMPARED = ("rand", "normal", "bernoulli", "dropout", "uniform", "multinomial", "exponential",
+              "empty", "resize", "new_empty", "_fused_sdp_choice", "random")  # fmt: skip
+
+
+def no_program(point: Point, context: Context) -> Program:
+    raise AssertionError("a captured call is source already")
+
+
+@dataclass(frozen=True)
+class CapturedDefinition(Definition):
+    """What both kinds share: axes that are labels only where somebody asked for them."""
+
+    capture: Capture = field(default_factory=lambda: Capture(()))
+
+    def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
+        silent = {
+            name
+            for name, axis in self.axes.items()
+            if tuple(grid.get(name, ())) == axis.values and len(axis.values) == 1
+        }
+        for values in product(*grid.values()):
+            point = dict(zip(grid, values))
+            yield {name: value for name, value in point.items() if name not in silent}
+
+    def framework_at(self, point: Point) -> Label:
+        return runtimes.FRAMEWORK.get(str(point.get("runtime")), "torch")
+
+    def sizes_at(self, point: Point) -> dict[str, int]:
+        """The sizes of the probed axes at this point; empty where they are the captured ones."""
+        asked = {axis: int(point.get(axis) or base) for axis, base in self.capture.sizes.items()
+                 if axis in self.capture.probes}  # fmt: skip
+        return asked if asked != {a: self.capture.sizes[a] for a in asked} else {}
+
+    def case_of(self, point: Point, context: Context, **parts: Any) -> Case:
+        if not parts.pop("own_threads", False):
+            parts["setup"] = lines(
+                f"torch.set_num_threads({context.threads})",
+                "torch.manual_seed(seed)",
+                parts["setup"],
+            )
+        parts.setdefault("way", "each" if parts.get("before") else "repeatable")
+        if context.device.startswith("cuda"):
+            parts.setdefault("sync", "torch.cuda.synchronize()")
+        parts.setdefault("framework", "torch")
+        parts.setdefault("preload", ("torch",))
+        return Case(
+            suite=self.suite,
+            name=self.name,
+            stage="call",
+            labels=tuple(point.items()),
+            device=context.device,
+            threads=context.threads,
+            seed=context.seed,
+            **parts,
+        )
+
+
+@dataclass(frozen=True)
+class CapturedCall(CapturedDefinition):
+    """One unique call of a capture."""
+
+    call: Call = field(default_factory=lambda: Call(0, "aten::empty", "default", ()))
+
+    def cases(self, point: Point, context: Context) -> Iterator[Case]:
+        if context.stages and "call" not in context.stages:
+            return
+        call, sizes, unsupported = self.call, self.sizes_at(point), self.call.obstacle
+        if sizes:
+            try:
+                call = scale.at(call, self.capture, sizes)
+            except scale.Unfit as error:
+                unsupported = str(error)
+        dtype = str(point.get("dtype") or CAPTURED)
+        layout = str(point.get("layout") or CAPTURED)
+        runtime = str(point.get("runtime") or "eager")
+        way = str(point.get("replay") or "hot")
+        if dtype != CAPTURED:
+            call = with_dtype(call, dtype)
+        if layout != CAPTURED:
+            call = with_layout(call, layout)
+        home = str(self.capture.header.get("device") or "cpu")
+        text = source_of(call, context.device, home)
+        setup, before, stmt = (cold if way == "cold" else hot)(call, text)
+        globals_ = makers.CALL
+        if way == "cold":
+            globals_ = f"import itertools\n{globals_}"
+        if sizes and call.outputs and not unsupported:
+            expected = [tuple(output.shape) for output in call.outputs]
+            globals_ = f"{globals_}\n\n{makers.ON_META}"
+            if way != "cold":
+                check = f"check_shapes(op, {text.args}, {text.kwargs}, {expected!r})"
+                setup = lines(setup, check)
+        parts: dict[str, Any] = {
+            "stmt": stmt,
+            "setup": setup,
+            "before": before,
+            "globals": globals_,
+            "runtime": runtime,
+            "dtype": float_dtype(call),
+            "unsupported": unsupported,
+            "components": tuple((name, name) for name in text.names) if way == "hot" else (),
+        }
+        if way == "hot" and not unsupported:
+            parts["parity"] = self.parity_of(point, call, text.names, text.written, text.expression)
+            parts["globals"] = f"{globals_}\n\n{RESULTS}"
+        if runtime != "eager" and not unsupported:
+            parts.update(runtimes.spelled(runtime, call, text, parts, context))
+        yield self.case_of(point, context, **parts)
+
+    def parity_of(
+        self,
+        point: Point,
+        call: Call,
+        names: Sequence[str],
+        written: Sequence[str],
+        expression: str,
+    ) -> Parity:
+        """The result after one call. Same key, same computation: whatever runs or holds it."""
+        apart = {k: v for k, v in point.items() if k not in ("runtime", "dtype", "layout")}
+        key = f"{self.suite}/{self.name}" + "".join(f",{k}={v}" for k, v in apart.items())
+        base = call.operator.partition("::")[2].lstrip("_")
+        drawn = base.startswith(UNCOMPARED) or "dropout" in base
+        outputs = tuple((name, name) for name in written)
+        runtime = str(point.get("runtime") or "eager")
+        dtype, layout = (point.get(axis, CAPTURED) != CAPTURED for axis in ("dtype", "layout"))
+        first = runtime == "eager" and not dtype and not layout
+        return Parity(
+            key=key,
+            inputs=tuple(names) if first else tuple(fillable(call, names)),
+            outputs=outputs or (("result", f"results({expression})"),),
+            compare="shape" if drawn else "values",
+            rank=100 * dtype + 10 * layout + runtimes.RANK[runtime],
+        )
+
+
+#: What is compared of a result: its tensors, without the gaps of what was not asked for.
+RESULTS = """\
+def results(found):
+    if isinstance(found, (list, tuple)):
+        return [each for each in found if each is not None]
+    return [found]
+"""
+
+
+@dataclass(frozen=True)
+class CapturedStep(CapturedDefinition):
+    """The captured calls in their order, the whole step or one phase of it."""
+
+    def cases(self, point: Point, context: Context) -> Iterator[Case]:
+        if context.stages and "call" not in context.stages:
+            return
+        phase = str(point.get("phase") or "step")
+        capture, sizes, unsupported = self.capture, self.sizes_at(point), ""
+        if sizes:
+            try:
+                capture = scale.capture_at(capture, sizes)
+            except scale.Unfit as error:
+                unsupported = str(error)
+        plan = in_order.plan(capture, "" if phase == "step" else phase)
+        yield self.case_of(
+            point,
+            context,
+            stmt="for op, args, kwargs, place in calls:\n    kept[place] = op(*args, **kwargs)",
+            setup=lines(
+                f"plan = json.loads({plan!r})",
+                f"calls, written, kept = program(plan, {context.device!r})",
+                "was = [flat.clone() for flat in written]",
+            ),
+            before=lines(
+                "kept[:] = [None] * len(kept)",
+                "for flat, value in zip(written, was):\n    flat.copy_(value)",
+            ),
+            globals=makers.STEP,
+            unsupported=unsupported,
+        )
+
+
+def definitions(capture: Capture) -> list[Definition]:
+    """Every unique call, then the step in order."""
+    scales = {
+        axis: Axis((capture.sizes[axis],), open=True)
+        for axis in capture.sizes
+        if axis in capture.probes
+    }
+    found: list[Definition] = []
+    for call in capture.calls:
+        axes = {
+            "replay": Axis(("hot",), choices=("hot", "cold")),
+            "dtype": Axis((CAPTURED,), choices=(CAPTURED, *DTYPES)),
+            "runtime": Axis(("eager",), choices=tuple(runtimes.RANK)),
+            "layout": Axis((CAPTURED,), choices=(CAPTURED, *LAYOUTS)),
+            **scales,
+        }
+        found.append(
+            CapturedCall(
+                capture.name, call.name, no_program, axes, framework="torch", stages=("call",),
+                capture=capture, call=call, origin=f"{capture.name} call {call.index}",
+            )
+        )  # fmt: skip
+    if capture.order:
+        axes = {
+            "replay": Axis(("order",)),
+            "phase": Axis(("step", *phases_in_order(capture))),
+            **scales,
+        }
+        found.append(
+            CapturedStep(
+                capture.name, IN_ORDER, no_program, axes, framework="torch", stages=("call",),
+                capture=capture, origin=f"{capture.name} in order",
+            )
+        )  # fmt: skip
+    return found
+
+
+def costliest(definitions: Sequence[Definition], share: float) -> list[Definition]:
+    """The captured calls that make up this share of the captured time; everything else stays."""
+    calls = {d.call.index: d.call for d in definitions if isinstance(d, CapturedCall)}
+    total = sum(call.time for call in calls.values())
+    if not calls:
+        raise UserError("--top chooses among captured calls: opbench run FILE.jsonl --top 95%")
+    if not total:
+        raise UserError("--top needs times, and this was captured without timing")
+    chosen, spent = set(), 0.0
+    for call in sorted(calls.values(), key=lambda call: -call.time):
+        if spent >= share * total:
+            break
+        chosen.add(call.index)
+        spent += call.time
+    return [d for d in definitions if not isinstance(d, CapturedCall) or d.call.index in chosen]
+
+
+def phases_in_order(capture: Capture) -> tuple[str, ...]:
+    seen = {step.phase for step in capture.order}
+    return tuple(phase for phase in capture.phases if phase in seen)
+
+
+def fillable(call: Call, names: Sequence[str]) -> Iterator[str]:
+    """Those whose elements each have a place of their own: the others cannot be written to, and
+    the seed gives them the same values anyway."""
+    for name, tensor in zip(names, call.tensors):
+        if all(step or size == 1 for size, step in zip(tensor.shape, tensor.steps)):
+            yield name
+
+
+def float_dtype(call: Call) -> str:
+    return next((tensor.dtype for tensor in call.tensors if tensor.floating), "")

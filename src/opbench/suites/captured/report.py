@@ -1,0 +1,235 @@
+"""Captures and their replay, for the terminal: what a step consists of, and what would help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opbench.report.units import format_percent, format_value
+from opbench.suites.captured.account import (
+    Choice,
+    Fidelity,
+    OperatorRow,
+    Replay,
+    choose,
+    fidelity,
+    operators,
+)
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from opbench.capture.call import Capture
+
+WAYS = {"hot": "hot", "cold": "cold cache", "order": "in order"}
+
+#: Operators listed before the rest is summed up.
+LISTED = 25
+#: Calls that could not be replayed, named one by one.
+NAMED = 8
+
+
+def capture_parts(capture: Capture, everything: bool = False) -> list[RenderableType]:
+    """A table of operators, by time when captured with timing, by count otherwise."""
+    from rich.text import Text
+
+    rows = operators(capture)
+    total = sum(row.seconds or 0.0 for row in rows)
+    shown = rows if everything else rows[:LISTED]
+    found: list[RenderableType] = [Text(about(capture)), operator_table(shown, total)]
+    if len(rows) > len(shown):
+        left = rows[len(shown) :]
+        share = sum(row.seconds or 0.0 for row in left) / total if total else 0.0
+        found.append(Text(f"… and {len(left)} more operators, {format_percent(share)} of the time"))
+    for name, (count, reason) in capture.skipped.items():
+        found.append(Text(f"not recorded: {name}, {count} calls: {reason}"))
+    return found
+
+
+def about(capture: Capture) -> str:
+    header = capture.header
+    per_step = sum(call.count for call in capture.calls) // capture.steps
+    words = [
+        f"{capture.name}: {len(capture.calls)} unique calls, {per_step} per step",
+        f"torch {header.get('torch', '?')}, {capture.threads} threads, {header.get('device')}",
+    ]
+    if header.get("step_seconds"):
+        words.append(f"step {format_value(float(header['step_seconds']), 's')}")
+    if header.get("captured_seconds"):
+        words.append(f"while captured {format_value(float(header['captured_seconds']), 's')}")
+    if capture.sizes:
+        words.append(", ".join(f"{axis}={size}" for axis, size in capture.sizes.items()))
+    return "; ".join(words)
+
+
+def operator_table(rows: list[OperatorRow], total: float) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("operator", overflow="fold", min_width=24)
+    for name in ("calls", "unique", *(("per step", "share") if total else ())):
+        grid.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+    grid.add_column("phases")
+    grid.add_column("behind it", overflow="fold")
+    grid.add_column("costliest call", overflow="fold")
+    for row in rows:
+        times = []
+        if total:
+            seconds = row.seconds or 0.0
+            times = [Text(format_value(seconds, "s")), Text(format_percent(seconds / total))]
+        grid.add_row(
+            Text(row.operator),
+            f"{row.count:g}",
+            str(row.unique),
+            *times,
+            Text(", ".join(row.phases)),
+            Text(shortened(", ".join(row.apis[:2]), 32)),
+            Text(shortened(row.example, 44)),
+        )
+    return grid
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def replay_parts(replay: Replay) -> list[RenderableType]:
+    """How much of the step is explained; then, with variants, the table of what would help."""
+    from rich.text import Text
+
+    found: list[RenderableType] = []
+    told = [one for one in (fidelity(replay, way) for way in WAYS) if one is not None]
+    if told:
+        found.append(fidelity_table(told, replay))
+        found += remarks(told, replay)
+    for way in ("hot", "cold"):
+        choice = choose(replay, way)
+        if choice is not None:
+            found += choice_parts(choice, way)
+    for sizes, ways in replay.elsewhere.items():
+        sums = ", ".join(f"{WAYS[way]} {format_value(s, 's')}" for way, s in ways.items())
+        found.append(Text(f"at {sizes}, foretold: Σ per step {sums}"))
+    return found
+
+
+def fidelity_table(told: list[Fidelity], replay: Replay) -> RenderableType:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("phase")
+    measured = "step, captured" if told[0].while_captured else "step"
+    grid.add_column(measured, justify="right")
+    for one in told:
+        grid.add_column(f"Σ {WAYS[one.way]}", justify="right")
+        grid.add_column("of step", justify="right")
+    phases = [*replay.capture.phases, "step"]
+    for phase in phases:
+        row: list[RenderableType | str] = [Text(phase)]
+        shares = [
+            next((s for s in (*one.shares, one.total) if s.phase == phase), None) for one in told
+        ]
+        known = next((s.measured for s in shares if s is not None and s.measured), None)
+        row.append(format_value(known, "s"))
+        for share in shares:
+            row.append(format_value(share.replayed, "s") if share else "")
+            ratio = share.ratio if share else None
+            row.append(f"{ratio:.2f}" if ratio is not None else "")
+        grid.add_row(*row, end_section=phase == phases[-2])
+    return grid
+
+
+def remarks(told: list[Fidelity], replay: Replay) -> list[RenderableType]:
+    from rich.text import Text
+
+    best = told[-1] if told[-1].way == "order" else told[0]
+    calls = next((one for one in told if one.way != "order"), best)
+    every = len(replay.capture.calls)
+    lines = []
+    if best.tried < every:
+        share = format_percent(best.tried_share)
+        lines.append(
+            f"Only {best.tried} of {every} unique calls were tried, {share} of the captured time: "
+            "the rest of the step is not accounted for."
+        )
+    elif best.total.measured:
+        lines.append(unexplained(best))
+    if replay.threads - {replay.capture.threads}:
+        lines.append(
+            f"Captured with {replay.capture.threads} threads, replayed with "
+            f"{', '.join(map(str, sorted(replay.threads)))}: the two cannot be compared."
+        )
+    if best.while_captured:
+        lines.append(
+            "The step was only timed while it was captured, which slows it down; let the "
+            "script run some steps outside the window."
+        )
+    if calls.way != "order" and not calls.missing:
+        which = f"All {every}" if calls.tried == every else f"All {calls.tried} tried"
+        lines.append(f"{which} unique calls were replayed.")
+    elif calls.missing:
+        lost = format_percent(calls.missing_calls / calls.calls)
+        lines.append(f"Not replayed: {lost} of the calls.")
+        lines += [f"  {c.name}, {c.count} calls: {reason}" for c, reason in calls.missing[:NAMED]]
+        if len(calls.missing) > NAMED:
+            lines.append(f"  … and {len(calls.missing) - NAMED} more")
+    return [Text(line) for line in lines]
+
+
+def unexplained(told: Fidelity) -> str:
+    whole = told.total.measured or 0.0
+    rest = whole - told.total.replayed
+    share = format_percent(abs(rest) / whole)
+    if rest < 0:
+        return f"Replayed {WAYS[told.way]}, the calls take {share} more than the step took."
+    return (
+        f"Unexplained: {format_value(rest, 's')} of {format_value(whole, 's')} ({share}): "
+        "Python, autograd and the framework between the calls."
+    )
+
+
+def choice_parts(choice: Choice, way: str) -> list[RenderableType]:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("operator", overflow="fold", min_width=20)
+    for name in ("calls", "per step", "share of step"):
+        grid.add_column(name, justify="right")
+    grid.add_column("best")
+    grid.add_column("with it", justify="right")
+    grid.add_column("gain", justify="right")
+    for row in choice.rows[:LISTED]:
+        grid.add_row(
+            Text(row.operator),
+            f"{row.count:g}",
+            format_value(row.seconds, "s"),
+            format_percent(row.share) if row.share is not None else "",
+            Text(row.variant or "as captured"),
+            format_value(row.best_seconds, "s") if row.variant else "",
+            f"{row.gain:.2f}×" if row.variant else "",
+        )
+    found: list[RenderableType] = [grid]
+    if len(choice.rows) > LISTED:
+        found.append(Text(f"… and {len(choice.rows) - LISTED} more operators"))
+    gain = choice.step / choice.best_step if choice.best_step else 1.0
+    found.append(
+        Text(
+            f"With the best of each ({WAYS[way]}; tried: {', '.join(choice.variants)}): step "
+            f"{format_value(choice.best_step, 's')} instead of {format_value(choice.step, 's')}, "
+            f"{gain:.2f}×. Each gain is that of a call on its own; converting between dtypes or "
+            "runtimes is not counted."
+        )
+    )
+    wrong = {
+        (row.operator, variant): reason
+        for row in choice.rows
+        for variant, reason in row.refused
+        if reason.startswith("mismatch")
+    }
+    for (operator, variant), reason in list(wrong.items())[:NAMED]:
+        found.append(Text(f"not taken: {operator} {variant}: {reason}"))
+    return found

@@ -1,0 +1,122 @@
+"""A captured call on another runtime: compiled by torch, or as a node of ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from opbench.capture.call import Call, TensorSpec
+from opbench.case import Parity
+from opbench.define.definition import Context
+from opbench.define.program import NORMAL, Domain, Program, Tensor, integers, lines, uniform
+from opbench.suites.captured.onnx import NoCounterpart, spelled_in_onnx
+from opbench.suites.captured.source import CallSource
+
+#: Runtime → who is the reference when results are compared: the lowest.
+RANK = {"eager": 0, "compile": 1, "onnxruntime": 2}
+
+#: Runtime → the framework that spells it.
+FRAMEWORK = {"eager": "torch", "compile": "torch_compile", "onnxruntime": "onnxruntime"}
+
+
+def spelled(
+    runtime: str, call: Call, text: CallSource, parts: Mapping[str, Any], context: Context
+) -> dict[str, Any]:
+    """What changes in the parts of the eager case."""
+    if runtime == "compile":
+        return compiled(text, parts, context)
+    return in_onnx(call, parts, context)
+
+
+def compiled(text: CallSource, parts: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    names = ", ".join(text.names)
+    preload = context.framework.source(
+        "call", Program("pass"), device=context.device, threads=context.threads
+    ).preload
+    call = lines(
+        f"def forward({names}):\n    return {text.expression}",
+        "call = torch.compile(forward, dynamic=False)",
+    )
+    expression = f"call({names})"
+    changes: dict[str, Any] = {
+        "setup": lines(parts["setup"], call),
+        "stmt": parts["stmt"].replace(text.expression, expression),
+        "framework": context.framework.name,
+        "preload": preload,
+    }
+    parity: Parity | None = parts.get("parity")
+    if parity is not None:
+        outputs = tuple((n, e.replace(text.expression, expression)) for n, e in parity.outputs)
+        changes["parity"] = replace(parity, outputs=outputs)
+    return changes
+
+
+def in_onnx(call: Call, parts: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    tensors = call.tensors
+    named = tuple(
+        Tensor(f"x{number}", spec.shape, spec.dtype, domain_of(spec))
+        for number, spec in enumerate(tensors)
+    )
+    unsupported, forward = "", "pass"
+    try:
+        forward = spelled_in_onnx(call)
+    except NoCounterpart as error:
+        unsupported = str(error)
+    for spec in tensors:
+        if spec.dtype == "bfloat16":
+            unsupported = "ONNX Runtime computes no bfloat16 on a CPU"
+    # No single output is named: all that the last line gives is compared.
+    program = Program(forward, named, output="", unsupported=unsupported)
+    source = context.framework.source(
+        "call", program, device=context.device, threads=context.threads
+    )
+    changes: dict[str, Any] = {
+        "stmt": source.stmt,
+        "setup": source.setup,
+        "globals": source.globals,
+        "before": "",
+        "way": source.way,
+        "sync": source.sync,
+        "framework": context.framework.name,
+        "preload": source.preload,
+        "unsupported": unsupported or source.unsupported,
+        "components": (),
+        "own_threads": True,
+    }
+    parity: Parity | None = parts.get("parity")
+    if parity is not None:
+        found = (("result", "binding.copy_outputs_to_cpu()"),)
+        changes["parity"] = replace(parity, inputs=source.inputs, outputs=found)
+    return changes
+
+
+def domain_of(spec: TensorSpec) -> Domain:
+    """Values of the same kind, where they are not handed over from the captured call."""
+    values = spec.values
+    if spec.floating:
+        if values and values[0] >= 0:
+            return uniform(values[0], max(values[1], values[0] + 1e-3))
+        return NORMAL
+    if spec.dtype == "bool":
+        return integers(0, 2)
+    low, high = bounds_of(spec)
+    return integers(low, high + 1)
+
+
+def bounds_of(spec: TensorSpec) -> tuple[int, int]:
+    """The smallest and the largest of whole numbers."""
+    values = spec.values if isinstance(spec.values, dict) else {}
+    if values.get("is"):
+        return min(values["is"]), max(values["is"])
+    if "all" in values:
+        return values["all"], values["all"]
+    if "from" in values:
+        count = 1
+        for size in spec.shape:
+            count *= size
+        ends = (values["from"], values["from"] + values["by"] * max(count - 1, 0))
+        return min(ends), max(ends)
+    if "lo" in values:
+        return values["lo"], values["hi"]
+    return 0, 1 if spec.dtype == "bool" else 0

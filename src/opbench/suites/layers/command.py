@@ -1,0 +1,225 @@
+"""`opbench layers`: the layer suite behind the command line of the classic Opacus runner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from opbench.errors import UserError
+
+if TYPE_CHECKING:
+    from opbench.api.run import Run
+    from opbench.case import Case
+    from opbench.result import Result
+    from opbench.suites.layers.classic_pickle import Record
+    from opbench.suites.layers.config import Config
+
+#: The name of the runs this command begins, unless the person gives one; `--cont` looks for it.
+RUN_NAME = "layers"
+
+
+def layers(
+    layers: list[str] = typer.Option(
+        [], "--layers", metavar="NAME...", help="linear, gsm_linear, … [default: all 24]"
+    ),
+    batch_sizes: list[int] = typer.Option(
+        [], "--batch-sizes", metavar="N...", min=1, help="[default: 16 32 64 128 256 512]"
+    ),
+    num_runs: int = typer.Option(100, "--num-runs", min=1, help="Number of benchmarking runs."),
+    num_repeats: int = typer.Option(
+        20, "--num-repeats", min=1, help="How many forward/backward passes per run."
+    ),
+    forward_only: bool = typer.Option(False, "--forward-only", help="Only run forward passes."),
+    random_seed: int = typer.Option(
+        None,
+        "--random-seed",
+        min=0,
+        help="Random seed for the first run of each layer; each further run adds 1.",
+    ),
+    config_file: Path = typer.Option(
+        None, "-c", "--config-file", help="Layer sizes. [default: those of arXiv:2109.12298]"
+    ),
+    cont: bool = typer.Option(False, "--cont", help="Only run missing experiments."),
+    root: Path = typer.Option(
+        Path("results/raw"), "--root", help="Where each result is also written as a pickle."
+    ),
+    suffix: str = typer.Option("", "--suffix", help="Appended to the name of each pickle."),
+    no_save: bool = typer.Option(False, "--no-save", help="Write neither store nor pickles."),
+    verbose: bool = typer.Option(False, "-v", "--verbose", help="Print each run's result."),
+    modes: list[str] = typer.Option(
+        [],
+        "--grad-sample-modes",
+        "--modes",
+        metavar="MODE...",
+        help="Each layer in each of these: baseline, hooks, functorch, ew, ghost.",
+    ),
+    clock: str = typer.Option(
+        None, metavar="opbench|python|cuda|torch", help="How time is taken. [default: opbench]"
+    ),
+    device: str = typer.Option(None, metavar="cpu|cuda", help="Where tensors live."),
+    threads: int = typer.Option(None, min=1, help="Threads per case. [default: 1]"),
+    store: str = typer.Option(
+        None, metavar="URL", help="Where results go. [default: .opbench/results.db]"
+    ),
+    name: str = typer.Option(RUN_NAME, help="A name for this run; --cont completes its latest."),
+) -> int:
+    """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
+    if cont and no_save:
+        raise UserError("--cont completes a stored run, so it cannot go with --no-save")
+    config, target = _config(config_file)
+    pairs = chosen(layers, modes, config, str(config_file or ""))
+    options: dict[str, Any] = {
+        "axes": {
+            "layer": [f"{layer}@{mode}" for layer, mode in pairs],
+            **({"batch_size": list(dict.fromkeys(batch_sizes))} if batch_sizes else {}),
+        },
+        "num_runs": num_runs,
+        "num_repeats": num_repeats,
+        "stages": ("forward",) if forward_only else (),
+        "seed": random_seed,
+        "clock": clock,
+        "device": device,
+        "threads": threads,
+        "name": name,
+    }
+
+    from rich.console import Console
+
+    from opbench.api.run import execute
+    from opbench.cli.progress import progress
+    from opbench.report.terminal import show
+
+    console = Console(stderr=True)
+    with progress(console) as listener:
+        finished = execute(
+            [target],
+            options,
+            store=store,
+            save=not no_save,
+            cont=cont and _begun(store, name),
+            listener=listener,
+        )
+    pickles = Pickles(config, root, suffix, num_runs, num_repeats, random_seed, bool(modes))
+    written = 0 if no_save else pickles.write(finished, only_missing=cont)
+    if verbose:
+        _print_runs(finished)
+    show(finished)
+    if written:
+        console.print(f"{written} pickles written to {root}", highlight=False)
+    if finished.status == "interrupted":
+        console.print("Interrupted. The same command with --cont measures what is missing.")
+        return 130
+    return 1 if finished.failures else 0
+
+
+def _config(path: Path | None) -> tuple[Config, str]:
+    """The config, and what stands for it as a target of a run."""
+    from opbench.suites.layers import config
+
+    return (config.published(), "layers") if path is None else (config.load(path), str(path))
+
+
+def chosen(
+    names: list[str], modes: list[str], config: Config, origin: str
+) -> list[tuple[str, str]]:
+    """(layer, mode) of everything asked for, each once, in order."""
+    from opbench.suites.layers.names import CLASSIC, MODES, SECTIONS, read_name
+
+    for mode in modes:
+        if mode not in MODES:
+            raise UserError(f"there is no mode '{mode}'; there is {', '.join(MODES)}")
+    # Layers that nobody named are those of the config, whichever it has.
+    asked = names or [name for name in CLASSIC if read_name(name)[0] in config.layers]
+    pairs: dict[tuple[str, str], None] = {}
+    for name in asked:
+        layer, mode = read_name(name)
+        if config.section(layer) is None:
+            raise UserError(f"{origin}: {SECTIONS[layer]}: missing, and {name} needs it")
+        for each in modes or [mode]:
+            pairs[layer, each] = None
+    return list(pairs)
+
+
+def _begun(store: str | None, name: str) -> bool:
+    """Whether there is a run to continue; without one, everything is missing."""
+    from opbench.store import Store
+    from opbench.store.errors import StoreError
+
+    try:
+        with Store.open(store, create=False) as opened:
+            opened.find_run(name)
+    except StoreError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Pickles:
+    """The pickles of one command line."""
+
+    config: Config
+    root: Path
+    suffix: str
+    num_runs: int
+    num_repeats: int
+    random_seed: int | None
+    in_modes: bool
+
+    def write(self, run: Run, *, only_missing: bool) -> int:
+        """One file for each case with a time. What is there already stays under `--cont`."""
+        from opbench.plan.policy import Fixed
+        from opbench.suites.layers import classic_pickle
+
+        policy = Fixed(num_runs=self.num_runs, num_repeats=self.num_repeats).text
+        times: dict[str, tuple[Case, Result]] = {}
+        memories: dict[str, Result] = {}
+        for case, result in run.results:
+            if result.ok and result.policy == policy:
+                if result.metric == "memory":
+                    memories[case.hash] = result
+                elif result.unit == "s":
+                    times.setdefault(case.hash, (case, result))
+        written = 0
+        for mark, (case, result) in times.items():
+            record = self.record(case)
+            path = record.path(self.root, self.suffix)
+            if only_missing and path.exists():
+                continue
+            try:
+                classic_pickle.write(path, record.content(result, memories.get(mark)))
+            except OSError as error:
+                raise UserError(f"cannot write {path}: {error.strerror}") from None
+            written += 1
+        return written
+
+    def record(self, case: Case) -> Record:
+        from opbench.suites.layers.classic_pickle import Record
+        from opbench.suites.layers.names import classic_name
+
+        mode = str(case.axes["mode"])
+        named = None if self.in_modes else classic_name(case.name, mode)
+        section = self.config.section(case.name)
+        return Record(
+            layer=named or case.name,
+            mode=mode,
+            batch_size=int(case.axes["batch_size"] or 0),
+            num_runs=self.num_runs,
+            num_repeats=self.num_repeats,
+            random_seed=self.random_seed,
+            forward_only=case.stage == "forward",
+            config=section.model_dump(mode="json", exclude_unset=True),
+            in_modes=named is None,
+        )
+
+
+def _print_runs(run: Run) -> None:
+    from opbench.suites.layers.classic_pickle import memory_stats
+
+    for case, result in run.results:
+        if result.metric == "memory":
+            print(f"{case.id}  {memory_stats(result)}")
+        for number, sample in enumerate(result.samples if result.unit == "s" else ()):
+            print(f"{case.id}  run {number}  {sample.value:.6g} s")

@@ -1,0 +1,96 @@
+"""The definition of one layer of the suite: its modes and batch sizes as axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+from opbench.case import Case, Label
+from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.define.program import Program
+from opbench.suites.layers import source
+from opbench.suites.layers.names import BASELINE, BATCH_SIZES, CLASSIC, HOOKS, MODES, WRAPPED
+from opbench.suites.layers.shapes import shaped
+
+STEP = "forward_backward"
+STAGES = (STEP, "forward", "backward")
+
+
+@dataclass(frozen=True)
+class LayerDefinition(Definition):
+    section: Any = None
+    warmups: int = 0
+
+    def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
+        """`layer` only chooses, it labels nothing: the name says it already. A name that stands
+        for a layer in one mode (`gsm_linear`, `linear@ghost`) has that mode alone."""
+        asked = [mode_in(str(name)) for name in grid["layer"]]
+        modes = dict.fromkeys(mode for mode in asked if mode)
+        if None in asked:
+            modes |= dict.fromkeys(map(str, grid["mode"]))
+        elif tuple(grid["mode"]) != self.axes["mode"].values:
+            modes = {mode: None for mode in modes if mode in grid["mode"]}
+        rest = {axis: values for axis, values in grid.items() if axis != "layer"}
+        yield from super().points({**rest, "mode": [m for m in MODES if m in modes]})
+
+    def cases(self, point: Point, context: Context) -> Iterator[Case]:
+        mode, batch = str(point["mode"]), int(point["batch_size"] or 0)
+        layer = shaped(self.name, self.section, batch)
+        for stage in context.stages or (STEP,):
+            if stage not in self.stages:
+                continue
+            program = source.program(
+                layer, mode, stage, batch=batch, device=context.device, warmups=self.warmups
+            )
+            if layer.dp or mode != BASELINE:
+                program = replace(program, unsupported=missing_opacus())
+            yield self.case(stage, "call", program, point, context)
+
+
+def in_mode(layer: str, mode: str) -> str:
+    """The name of a layer in one mode, for the axis `layer`."""
+    return f"{layer}@{mode}"
+
+
+def mode_in(name: str) -> str | None:
+    """The mode that a name on the axis `layer` stands for; None for all of them."""
+    return HOOKS if name.startswith(WRAPPED) else name.partition("@")[2] or None
+
+
+def missing_opacus() -> str:
+    return "" if find_spec("opacus") else "opacus is not installed; pip install opbench[opacus]"
+
+
+def never(point: Point, context: Context) -> Program:
+    raise NotImplementedError("a layer writes one program for each stage")
+
+
+def layer_definition(
+    layer: str,
+    section: Any,
+    *,
+    modes: Sequence[str] = MODES,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
+    warmups: int = 0,
+    origin: str = "",
+) -> LayerDefinition:
+    classic = [name for name in (layer, WRAPPED + layer) if name in CLASSIC]
+    return LayerDefinition(
+        suite="layers",
+        name=layer,
+        program=never,
+        axes={
+            "layer": Axis(
+                (layer,), choices=tuple(classic), also=tuple(in_mode(layer, m) for m in MODES)
+            ),
+            "mode": Axis(tuple(modes), choices=MODES),
+            "batch_size": Axis(tuple(batch_sizes), open=True),
+        },
+        framework="torch",
+        stages=STAGES,
+        section=section,
+        warmups=warmups,
+        origin=origin,
+    )

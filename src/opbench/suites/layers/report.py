@@ -1,0 +1,132 @@
+"""The report on layers: factors by layer, mode and batch size, for the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from opbench.report import titled_tables
+from opbench.report.titled_tables import Table
+from opbench.report.units import MISSING, format_interval, format_percent
+from opbench.suites.layers.factors import (
+    BASELINE,
+    COUNTERPART,
+    MAX_MEMORY,
+    Factor,
+    Row,
+    metrics_of,
+)
+from opbench.suites.layers.factors_published import TIME, Published
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TITLES = {
+    "time": "time",
+    "host_time": "host time (what the caller waits)",
+    "device_time": "device time (what the GPU works, caches warm)",
+    "device_time_cold": "device time, L2 cache flushed",
+    MAX_MEMORY: "peak memory",
+}
+#: Our times that mean what a published time means: how long somebody waited for a step.
+WAITED = ("time", "host_time", "time_torch", "time_python", "time_cuda")
+
+
+def tables(rows: Sequence[Row], against: Published | None = None) -> list[Table]:
+    found = []
+    for stage in dict.fromkeys(row.stage for row in rows):
+        of_stage = [row for row in rows if row.stage == stage]
+        note = "" if stage == "forward_backward" else f", {stage.replace('_', ' ')}"
+        for metric in metrics_of(of_stage):
+            chosen = [row for row in of_stage if row.metric == metric]
+            title = TITLES.get(metric, metric) + note
+            found.append(values_table(chosen, f"{title}, as measured"))
+            found.append(factor_table(chosen, f"{title}, × the same layer unwrapped"))
+            found.append(factor_table(chosen, f"{title}, × the torch.nn layer", nn=True))
+            if against is not None:
+                found.append(beside(chosen, against, f"{title}, × torch.nn, ours | published"))
+    return [table for table in found if table.rows]
+
+
+def values_table(rows: Sequence[Row], title: str) -> Table:
+    return _by_batch(
+        rows,
+        title,
+        lambda row: (
+            format_interval(row.estimate, row.low, row.high, row.unit)
+            if row.outcome == "ok"
+            else row.outcome.replace("_", " ")
+        ),
+    )
+
+
+def factor_table(rows: Sequence[Row], title: str, *, nn: bool = False) -> Table:
+    if nn:
+        rows = [row for row in rows if row.layer in COUNTERPART]
+    else:
+        rows = [row for row in rows if row.mode != BASELINE]
+    known = [row for row in rows if (row.factor_nn if nn else row.factor) is not None]
+    shown = {(row.layer, row.mode) for row in known}
+    rows = [row for row in rows if (row.layer, row.mode) in shown]
+    return _by_batch(rows, title, lambda row: factor_text(row.factor_nn if nn else row.factor))
+
+
+def beside(rows: Sequence[Row], against: Published, title: str) -> Table:
+    """Our factor and theirs for the same layer, mode and batch size, where both exist."""
+    metric = MAX_MEMORY if rows and rows[0].metric == MAX_MEMORY else TIME
+    if rows and metric == TIME and rows[0].metric not in WAITED:
+        return Table(title, [], [])
+    theirs = {
+        row.place: against.factor(metric, row.layer, row.mode, row.batch_size) for row in rows
+    }
+    both = [row for row in rows if row.factor_nn is not None and theirs[row.place] is not None]
+    table = _by_batch(both, title, lambda row: f"{_short(row.factor_nn)} | {theirs[row.place]:.3g}")
+    table.notes.append(f"published: {against.origin}")
+    return table
+
+
+def _by_batch(rows: Sequence[Row], title: str, text: object) -> Table:
+    sizes = sorted({row.batch_size for row in rows})
+    grid: dict[tuple[str, str], dict[int, str]] = {}
+    for row in rows:
+        grid.setdefault((row.layer, row.mode), {})[row.batch_size] = text(row)  # type: ignore[operator]
+    lines = [[*key, *(cells.get(size, "") for size in sizes)] for key, cells in grid.items()]
+    return Table(title, ["layer", "mode", *(f"batch {size}" for size in sizes)], lines)
+
+
+def factor_text(factor: Factor | None) -> str:
+    """`2.27 ± 5.2 %`; a factor of counted bytes has no interval."""
+    if factor is None:
+        return MISSING
+    half = (factor.high - factor.low) / 2 / factor.value
+    return _short(factor) + (f" ± {format_percent(half)}" if half else "")
+
+
+def _short(factor: Factor | None) -> str:
+    return MISSING if factor is None else f"{factor.value:.3g}"
+
+
+def refusals(rows: Iterable[Row]) -> list[str]:
+    """What did not come out, each reason once with the layers and modes it concerns."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.outcome != "ok":
+            reason = f"{row.outcome.replace('_', ' ')}: {row.reason}".rstrip(": ")
+            size = "" if row.outcome == "unsupported" else f" at {row.batch_size}"
+            by_reason.setdefault(reason, {})[f"{row.layer} {row.mode}{size}"] = None
+    return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def to_terminal(rows: Sequence[Row], console: Console, against: Published | None = None) -> None:
+    titled_tables.to_terminal(tables(rows, against), refusals(rows), console)
+
+
+def to_markdown(
+    rows: Sequence[Row],
+    stream: TextIO,
+    against: Published | None = None,
+    environment: Sequence[str] = (),
+) -> None:
+    title = "Layers: what per-sample gradients cost"
+    found = tables(rows, against)
+    titled_tables.to_markdown(title, found, refusals(rows), stream, environment)

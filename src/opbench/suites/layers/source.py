@@ -1,0 +1,211 @@
+"""The source of one step of one layer in one mode, as a person would write it for a bug report.
+
+A step is forward, cross-entropy against random labels, backward, with the gradients of the last
+step let go first, so that nothing accumulates: `grad_sample` would become a list that grows.
+
+Modes differ in how the layer is wrapped. Whether the library can do a combination is found out by
+doing it, on two samples, in the set-up; what it raises is given as the reason in its own words.
+Ghost clipping has no per-sample gradients to show: its `backward` is two passes, the first for the
+norms and the second for the clipped sum, and both belong to the step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbench.define.program import Program, Tensor, lines
+from opbench.suites.layers.names import BASELINE
+from opbench.suites.layers.shapes import Shaped
+
+#: torch 2.13: the first backward pass imports sympy (0.5 s) unless something else has.
+LATE = ("torch.fx.experimental.symbolic_shapes", "torch.autograd.profiler")
+#: Dotted, so that a worker without Opacus starts all the same: plain torch.nn layers need none.
+OPACUS = (
+    "opacus.grad_sample",
+    "opacus.layers",
+    "opacus.optimizers",
+    "opacus.utils.fast_gradient_clipping_utils",
+)
+#: The first `vmap` of a process imports the compiler (0.6 s).
+FUNCTORCH = ("torch._dynamo", "torch._functorch.predispatch", "torch._inductor.utils")
+EXPANDED = ("torch.nn.utils._per_sample_grad",)
+
+UNSUPPORTED = '''\
+class Unsupported(Exception):
+    """What the library cannot do, in its own words."""'''
+
+#: What opacus 1.6 and torch's expanded weights raise for what they cannot do.
+REFUSALS = ("NotImplementedError", "RuntimeError", "TypeError", "ValueError", "AttributeError")
+
+CLEAR = "net.zero_grad(set_to_none=True)"
+BACKWARD = "loss.backward()"
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """How a mode wraps a layer."""
+
+    imports: tuple[str, ...]
+    constructor: str
+    options: str = ""
+    preload: tuple[str, ...] = ()
+
+
+GRAD_SAMPLE = ("from opacus.grad_sample import GradSampleModule",)
+WRAPPERS = {
+    "hooks": Wrapper(GRAD_SAMPLE, "GradSampleModule"),
+    "functorch": Wrapper(GRAD_SAMPLE, "GradSampleModule", ", force_functorch=True", FUNCTORCH),
+    "ew": Wrapper(
+        ("from opacus.grad_sample import GradSampleModuleExpandedWeights",),
+        "GradSampleModuleExpandedWeights",
+        preload=EXPANDED,
+    ),
+    "ghost": Wrapper(
+        (
+            "from opacus.grad_sample import GradSampleModuleFastGradientClipping",
+            "from opacus.optimizers import DPOptimizerFastGradientClipping",
+            "from opacus.utils.fast_gradient_clipping_utils import DPTensorFastGradientClipping",
+        ),
+        "GradSampleModuleFastGradientClipping",
+        ", max_grad_norm=1.0, use_ghost_clipping=True",
+    ),
+}
+
+
+def program(
+    layer: Shaped, mode: str, stage: str, *, batch: int, device: str = "cpu", warmups: int = 0
+) -> Program:
+    """One stage of a step. The statement is complete: it clears, and it goes backward itself."""
+    labels = Tensor("labels", layer.output, layer.dtype)
+    forward = f"y = net{layer.called()}"
+    loss = loss_text(mode, "y", "labels")
+    before = ""
+    if stage == "forward":
+        statement = lines(forward, "del y")
+    elif stage == "backward":
+        before, statement = lines(CLEAR, forward, loss), BACKWARD
+    else:
+        statement = lines(CLEAR, forward, loss, BACKWARD, "del y, loss")
+    # As the classic runner does it: nothing is kept for a backward pass that will not come.
+    evaluation = "net.eval()" if stage == "forward" else ""
+    step = lines(before, statement)
+    warm = f"for _ in range({warmups}):\n{indented(step)}" if warmups else ""
+    moved = "".join(
+        f".to({target})"
+        for target, needed in (
+            (f"torch.{layer.dtype}", layer.dtype != "float32"),
+            (f'"{device}"', device != "cpu"),
+        )
+        if needed
+    )
+    return Program(
+        forward=statement,
+        before=before,
+        inputs=(*layer.inputs, labels),
+        globals=globals_text(layer, mode),
+        setup=lines(
+            f"net = {layer.constructor}{moved}",
+            wrapping(layer, mode, device, batch) if mode != BASELINE else "",
+            evaluation,
+            warm,
+        ),
+        module="net",
+        components=components(layer),
+        preload=preload(layer, mode),
+    )
+
+
+def globals_text(layer: Shaped, mode: str) -> str:
+    imports = ["import torch.nn.functional as F"]
+    if mode != BASELINE:
+        imports += WRAPPERS[mode].imports
+    if layer.dp:
+        imports.append(f"from opacus.layers import {layer.kind}")
+    parts = ["\n".join(imports), criterion_text(layer, per_sample=mode == "ghost")]
+    if mode != BASELINE:
+        parts.insert(1, UNSUPPORTED)
+    return "\n\n\n".join(parts)
+
+
+def criterion_text(layer: Shaped, *, per_sample: bool) -> str:
+    """The loss: the classes are the features, so no two samples meet in one softmax."""
+    flat = layer.features_last and len(layer.output) > 2
+    y, labels = (f"{n}.flatten(0, -2)" if flat else n for n in ("y", "labels"))
+    if not per_sample:
+        return f"def criterion(y, labels):\n    return F.cross_entropy({y}, {labels})"
+    text = f'F.cross_entropy({y}, {labels}, reduction="none")'
+    if flat:
+        text += ".view(y.shape[:-1])"
+    if len(layer.output) > 2:
+        text += ".mean(0)" if layer.batch_dim else ".flatten(1).mean(1)"
+    return f"def criterion(y, labels):\n    # one loss for each sample\n    return {text}"
+
+
+def loss_text(mode: str, y: str, labels: str) -> str:
+    value = f"criterion({y}, {labels})"
+    if mode == "ghost":
+        value = f'DPTensorFastGradientClipping(net, optimizer, {value}, "mean")'
+    return f"loss = {value}"
+
+
+def wrapping(layer: Shaped, mode: str, device: str, batch: int) -> str:
+    """The layer wrapped, and tried on two samples."""
+    wrapper = WRAPPERS[mode]
+    part = ":2"
+    first = layer.batch_dim == 0
+    tried = f"labels[{':, ' * layer.batch_dim}{part}]"
+    made = f'batch_first={first}, loss_reduction="mean"{wrapper.options}'
+    steps = [f"net = {wrapper.constructor}(net, {made})"]
+    if mode == "ghost":
+        steps += [
+            "optimizer = DPOptimizerFastGradientClipping(",
+            "    torch.optim.SGD(net.parameters(), lr=0.1),",
+            f"    noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size={batch},",
+            ")",
+        ]
+    steps += [
+        "# one step on two samples shows whether the library can do this",
+        f"y = net{layer.called(part)}",
+        loss_text(mode, "y", tried),
+        BACKWARD,
+    ]
+    if mode != "ghost":
+        some = min(batch, 2)
+        steps += [
+            "for p in net.parameters():",
+            f"    if p.grad_sample.shape[0] != {some}:",
+            f'        raise Unsupported(f"{some} samples gave per-sample gradients of shape '
+            '{tuple(p.grad_sample.shape)}")',
+        ]
+    steps += [CLEAR, "del y, loss"]
+    return lines(
+        "try:",
+        indented("\n".join(steps)),
+        # Too little memory is no reason to call it impossible.
+        "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
+        f"except ({', '.join(REFUSALS)}) as error:",
+        f"    called = '{wrapper.constructor}(batch_first={first}) raises NotImplementedError'",
+        "    raise Unsupported(str(error) or called) from error",
+    )
+
+
+def components(layer: Shaped) -> tuple[tuple[str, str], ...]:
+    """What a memory measurement reports one by one, under the names of the classic runner."""
+    inputs = (("input_tensor" if t.name == "x" else t.name, t.name) for t in layer.inputs)
+    return (
+        *inputs,
+        ("layer", "net"),
+        ("labels", "labels"),
+        ("gradients", "[p.grad for p in net.parameters()]"),
+        ("per_sample_gradients", '[getattr(p, "grad_sample", None) for p in net.parameters()]'),
+    )
+
+
+def preload(layer: Shaped, mode: str) -> tuple[str, ...]:
+    if mode == BASELINE:
+        return (*LATE, *OPACUS) if layer.dp else LATE
+    return (*LATE, *OPACUS, *WRAPPERS[mode].preload)
+
+
+def indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else line for line in text.split("\n"))

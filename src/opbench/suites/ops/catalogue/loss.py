@@ -1,0 +1,205 @@
+"""Losses, averaged to a single number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from opbench.define.program import NORMAL, SIMPLEX, Domain, integers
+from opbench.suites.ops.entry import FULL, Call, Input, Operator
+from opbench.suites.ops.shapes import shaped
+
+SCORES = {
+    "small": (8, 10),
+    "typical": (1024, 1000),
+    "large": (8192, 1000),
+    "skewed": (10000, 10),
+}
+
+
+def loss(
+    name: str,
+    spelling: Mapping[str, str | Call],
+    label: Input,
+    flops: float = 3.0,
+    **more: Any,
+) -> Operator:
+    return Operator(
+        name,
+        "loss",
+        (Input("pred"), label),
+        **shaped({"pred": SCORES}, **more.pop("options", {})),
+        spelling=spelling,
+        result=lambda v: (),
+        flops=lambda v: flops * prod(v.pred),
+        scalar=True,
+        tolerance=8.0,
+        **more,
+    )
+
+
+def target(domain: Domain = NORMAL) -> Input:
+    return Input("label", domain, grad=False, shape=lambda v: tuple(v.pred))
+
+
+CLASS = Input(
+    "label",
+    lambda v: integers(0, v.pred[1]),
+    "int64",
+    grad=False,
+    shape=lambda v: v.pred[:1],
+)
+
+
+def gluon(block: str, factor: str = "") -> Call:
+    """MXNet's losses give one number for each sample; L2Loss is half of what others mean."""
+    return Call(
+        f"{factor}nd.mean(block(pred, label))",
+        setup=f"block = mx.gluon.loss.{block}()\nblock.initialize()",
+    )
+
+
+OPERATORS = (
+    loss(
+        "L1Loss",
+        {
+            "torch": "F.l1_loss(pred, label)",
+            "jax": "jnp.mean(jnp.abs(pred - label))",
+            "onnxruntime": "d = Sub(pred, label)\na = Abs(d)\ny = ReduceMean(a, keepdims=0)",
+            "mxnet": gluon("L1Loss"),
+            "numpy": "np.mean(np.abs(pred - label))",
+        },
+        target(),
+    ),
+    loss(
+        "L2Loss",
+        {
+            "torch": "F.mse_loss(pred, label)",
+            "jax": "jnp.mean(jnp.square(pred - label))",
+            "onnxruntime": "d = Sub(pred, label)\nm = Mul(d, d)\ny = ReduceMean(m, keepdims=0)",
+            "mxnet": gluon("L2Loss", "2 * "),
+            "numpy": "np.mean(np.square(pred - label))",
+        },
+        target(),
+        aliases=("mse_loss",),
+    ),
+    loss(
+        "SigmoidBCE",
+        {
+            "torch": "F.binary_cross_entropy_with_logits(pred, label)",
+            "jax": "jnp.mean(jnp.maximum(pred, 0) - pred * label "
+            "+ jnp.log1p(jnp.exp(-jnp.abs(pred))))",
+            "mxnet": gluon("SigmoidBinaryCrossEntropyLoss"),
+            "numpy": "np.mean(np.maximum(pred, 0) - pred * label "
+            "+ np.log1p(np.exp(-np.abs(pred))))",
+        },
+        target(integers(0, 2)),
+        flops=40.0,
+        classic="SigmoidBinaryCrossEntropyLoss",
+        aliases=("SigmoidBCELoss",),
+    ),
+    loss(
+        "softmax_cross_entropy",
+        {
+            "torch": "F.cross_entropy(pred, label)",
+            "jax": "-jnp.mean(jnp.take_along_axis(nn.log_softmax(pred), label[:, None], axis=1))",
+            "onnxruntime": "SoftmaxCrossEntropyLoss(pred, label, reduction='mean')",
+            "mxnet": Call(
+                "nd.softmax_cross_entropy(pred, classes)[0] / {pred}[0]",
+                setup="classes = label.astype({dtype})",
+            ),
+        },
+        CLASS,
+        flops=20.0,
+        classic="SoftmaxCrossEntropyLoss",
+        aliases=("cross_entropy",),
+    ),
+    loss(
+        "smooth_l1",
+        {
+            "torch": "F.smooth_l1_loss(pred, label)",
+            "jax": "d = jnp.abs(pred - label)\n"
+            "y = jnp.mean(jnp.where(d < 1, 0.5 * d * d, d - 0.5))",
+            "mxnet": "nd.mean(nd.smooth_l1(pred - label, scalar=1.0))",
+            "numpy": "d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))",
+        },
+        target(),
+        flops=6.0,
+    ),
+    Operator(
+        "CTCLoss",
+        "loss",
+        (
+            # Time, batch, classes; the blank is class 0.
+            Input("data"),
+            Input(
+                "label",
+                lambda v: integers(1, v.data[2]),
+                "int64",
+                grad=False,
+                shape=lambda v: (v.data[1], v.label_length),
+            ),
+        ),
+        **shaped(
+            {"data": {"small": (16, 2, 10), "typical": (100, 32, 64), "large": (400, 64, 128)}},
+            label_length=8,
+        ),
+        spelling={
+            "torch": Call(
+                "F.ctc_loss(torch.log_softmax(data, -1), label, times, lengths, reduction='sum')",
+                setup="times = torch.full(({data}[1],), {data}[0])\n"
+                "lengths = torch.full(({data}[1],), {label_length})",
+            ),
+            "mxnet": Call(
+                "nd.sum(nd.CTCLoss(data, classes, blank_label='first'))",
+                setup="classes = label.astype({dtype})",
+            ),
+        },
+        result=lambda v: (),
+        flops=None,
+        dtypes=FULL,
+        shrinks=("none",),
+        scalar=True,
+        tolerance=64.0,
+        classic="CTCLoss",
+    ),
+    loss(
+        "SVMOutput",
+        {
+            "torch": "F.multi_margin_loss(pred, label)",
+            # MXNet's operator passes its input on and keeps the loss for the gradient.
+            "mxnet": Call(
+                "nd.mean(nd.SVMOutput(pred, classes))",
+                setup="classes = label.astype({dtype})",
+            ),
+        },
+        CLASS,
+        parity="",
+        aliases=("multi_margin_loss",),
+    ),
+    loss(
+        "Huber",
+        {
+            "torch": "F.huber_loss(pred, label)",
+            "jax": "d = jnp.abs(pred - label)\n"
+            "y = jnp.mean(jnp.where(d < 1, 0.5 * d * d, d - 0.5))",
+            "mxnet": gluon("HuberLoss"),
+            "numpy": "d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))",
+        },
+        target(),
+        flops=6.0,
+        classic="HuberLoss",
+    ),
+    loss(
+        "KLDiv",
+        {
+            "torch": "F.kl_div(pred, label, reduction='sum') / {pred}[0]",
+            "jax": "jnp.sum(label * (jnp.log(label) - pred)) / {pred}[0]",
+            "numpy": "np.sum(label * (np.log(label) - pred)) / {pred}[0]",
+        },
+        target(SIMPLEX),
+        flops=18.0,
+        classic="KLDivLoss",
+    ),
+)

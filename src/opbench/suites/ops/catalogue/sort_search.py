@@ -1,0 +1,145 @@
+"""Sorting and searching along an axis, in random values: sorted ones are several times faster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opbench.define.program import integers
+from opbench.suites.ops.catalogue.reduction import left
+from opbench.suites.ops.entry import ANY, Call, Input, Operator
+from opbench.suites.ops.shapes import PLANE, shaped
+
+SORTED = {**PLANE, "large": (4096, 1024)}
+
+
+def search(name: str, spelling: Mapping[str, str | Call], **more: Any) -> Operator:
+    return Operator(
+        name,
+        "sort_search",
+        (Input("data", grad=False),),
+        **shaped({"data": SORTED}, axis=1),
+        spelling=spelling,
+        **{
+            "differentiable": False,
+            "result_dtype": "int64",
+            "flops": None,
+            "parity": "ties",
+            "dtypes": ANY,
+            **more,
+        },
+    )
+
+
+OPERATORS = (
+    Operator(
+        "sort",
+        "sort_search",
+        (Input("data"),),
+        **shaped({"data": SORTED}, axis=1),
+        spelling={
+            "torch": "y, i = torch.sort(data, {axis})",
+            "jax": "jnp.sort(data, axis={axis})",
+            "mxnet": "nd.sort(data, axis={axis})",
+            "numpy": "np.sort(data, axis={axis})",
+        },
+        flops=None,
+        dtypes=ANY,
+        parity="ties",  # their gradients may change places
+    ),
+    search(
+        "argsort",
+        {
+            "torch": "torch.argsort(data, {axis})",
+            "jax": "jnp.argsort(data, axis={axis})",
+            "mxnet": "nd.argsort(data, axis={axis})",
+            "numpy": "np.argsort(data, axis={axis})",
+        },
+        classic="ArgSort",
+    ),
+    Operator(
+        "topk",
+        "sort_search",
+        (Input("data"),),
+        **shaped({"data": SORTED}, k=8, axis=1),
+        spelling={
+            "torch": "y, i = torch.topk(data, {k}, {axis})",
+            "jax": "y, i = lax.top_k(data, {k})",
+            "onnxruntime": "y, i = TopK(data, [{k}], axis={axis})",
+            "mxnet": "nd.topk(data, k={k}, axis={axis}, ret_typ='value')",
+            "numpy": "-np.sort(np.partition(-data, {k}, axis={axis})[:, :{k}], axis={axis})",
+        },
+        result=lambda v: (v.data[0], v.k),
+        flops=None,
+        dtypes=ANY,
+        classic="TopK",
+    ),
+    search(
+        "argmax",
+        {
+            "torch": "torch.argmax(data, {axis})",
+            "jax": "jnp.argmax(data, axis={axis})",
+            "onnxruntime": "ArgMax(data, axis={axis}, keepdims=0)",
+            "mxnet": "nd.argmax(data, axis={axis})",
+            "numpy": "np.argmax(data, axis={axis})",
+        },
+        result=left,
+        flops=lambda v: v.data[0] * v.data[1],
+        classic="ArgMax",
+    ),
+    search(
+        "argmin",
+        {
+            "torch": "torch.argmin(data, {axis})",
+            "jax": "jnp.argmin(data, axis={axis})",
+            "onnxruntime": "ArgMin(data, axis={axis}, keepdims=0)",
+            "mxnet": "nd.argmin(data, axis={axis})",
+            "numpy": "np.argmin(data, axis={axis})",
+        },
+        result=left,
+        flops=lambda v: v.data[0] * v.data[1],
+        classic="ArgMin",
+    ),
+    Operator(
+        "searchsorted",
+        "sort_search",
+        (
+            Input("data", grad=False),
+            Input("values", grad=False, shape=lambda v: (v.count,)),
+        ),
+        **shaped(
+            {
+                "data": {"small": (4096,), "typical": (1048576,), "large": (16777216,)},
+                "count": {"small": 64, "typical": 65536, "large": 1048576},
+            }
+        ),
+        spelling={
+            "torch": Call("torch.searchsorted(ordered, values)", setup="ordered, i = data.sort()"),
+            "jax": Call("jnp.searchsorted(ordered, values)", setup="ordered = jnp.sort(data)"),
+            "numpy": Call("np.searchsorted(ordered, values)", setup="ordered = np.sort(data)"),
+        },
+        differentiable=False,
+        result=lambda v: (v.count,),
+        result_dtype="int64",
+        flops=None,
+        parity="ties",
+        shrinks=("data",),
+    ),
+    Operator(
+        "nonzero",
+        "sort_search",
+        (Input("data", integers(0, 2), "bool", grad=False),),
+        **shaped({"data": PLANE}),
+        spelling={
+            "torch": "torch.nonzero(data)",
+            "onnxruntime": "i = NonZero(data)\ny = Transpose(i, perm=[1, 0])",
+            "numpy": "np.argwhere(data)",
+        },
+        differentiable=False,
+        dtypes=("float32",),
+        result=lambda v: (v.data[0] * v.data[1] // 2, 2),
+        result_dtype="int64",
+        flops=0.0,
+        absent={"jax": "a jitted function cannot have a result whose shape depends on values"},
+    ),
+)

@@ -1,0 +1,168 @@
+"""The definition of one operator of the catalogue: frameworks, sizes and dtypes as axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from opbench.case import Case, Label
+from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.define.program import Domain, Program
+from opbench.suites.ops.catalogue import catalogue
+from opbench.suites.ops.entry import ANY, FRAMEWORKS, SIZES, Operator, Values
+from opbench.suites.ops.groups import groups_of
+from opbench.suites.ops.programs import program
+from opbench.suites.ops.scaling import fitted
+
+FORWARD, TRAINING = "forward", "forward_backward"
+STAGES = (FORWARD, "backward", TRAINING)
+FUSED = "fused"
+
+#: Axes that choose operators and label nothing: the name says it already.
+CHOOSING = ("op", "category")
+
+
+@dataclass(frozen=True)
+class OperatorDefinition(Definition):
+    operator: Operator | None = None
+    #: Parameters given in the place of those of the size class.
+    given: tuple[tuple[str, Any], ...] = ()
+    #: What inputs are filled with in the place of their own domains, and how that is called.
+    domains: tuple[tuple[str, Domain], ...] = ()
+    initializer: str | None = None
+
+    def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
+        rest = {axis: values for axis, values in grid.items() if axis not in CHOOSING}
+        yield from super().points(rest)
+
+    def cases(self, point: Point, context: Context) -> Iterator[Case]:
+        entry = self.entry
+        for stage in context.stages or (self.usual(context),):
+            if stage not in self.stages:
+                continue
+            size, dtype = str(point["size"]), str(point["dtype"])
+            if size != "typical" and size not in entry.sizes:
+                made = Program("pass", unsupported=f"{entry.name} has no size {size}")
+                yield self.refused(stage, made, point, context)
+                continue
+            values, scaled = fitted(
+                entry,
+                entry.values(size, dtype, dict(self.given)),
+                device=context.device,
+                threads=context.threads,
+                backward=stage != FORWARD,
+            )
+            labels = {**point, **self.labels_given(), **({"scaled": scaled} if scaled else {})}
+            yield self.one(stage, *self.formed(entry, values, point), labels, context)
+
+    def one(
+        self, stage: str, operator: Operator, values: Values, point: Point, context: Context
+    ) -> Case:
+        made = program(operator, context.framework, values, context.device, dict(self.domains))
+        differentiable = any(each.grad for each in made.inputs)
+        if not made.unsupported and stage != FORWARD and not differentiable:
+            made = replace(made, unsupported=self.no_gradient(operator, context.framework.name))
+        if made.unsupported:
+            return self.refused(stage, made, point, context)
+        return self.case(stage, stage, made, point, context)
+
+    def refused(self, stage: str, made: Program, point: Point, context: Context) -> Case:
+        """A case that only says why it cannot be."""
+        return Case(
+            suite=self.suite,
+            name=self.name,
+            stage=stage,
+            stmt="pass",
+            labels=tuple(point.items()),
+            framework=context.framework.name,
+            device=context.device,
+            dtype=str(point["dtype"]),
+            threads=context.threads,
+            seed=context.seed,
+            unsupported=made.unsupported,
+        )
+
+    @property
+    def entry(self) -> Operator:
+        assert self.operator is not None
+        return self.operator
+
+    def usual(self, context: Context) -> str:
+        """Forward and backward where there is a backward; fusion is a matter of inference."""
+        entry, framework = self.entry, context.framework
+        call = entry.call(framework.name)
+        goes_back = entry.differentiable and framework.autograd and not entry.parts
+        return TRAINING if goes_back and (call is None or call.differentiable) else FORWARD
+
+    def no_gradient(self, operator: Operator, framework: str) -> str:
+        if operator.differentiable and any(each.grad for each in operator.inputs):
+            return f"{operator.name} of {framework} has no gradient in this form"
+        return f"{operator.name} has no gradient"
+
+    def labels_given(self) -> dict[str, Label]:
+        chosen = {} if self.initializer is None else {"initializer": self.initializer}
+        return {**{name: shape_text(value) for name, value in self.given}, **chosen}
+
+    def formed(self, entry: Operator, values: Values, point: Point) -> tuple[Operator, Values]:
+        """The operator to run: the entry, or one of the parts of a fused one, at its shapes."""
+        form = str(point.get("form") or FUSED)
+        if form == FUSED:
+            return entry, values
+        part = entry.parts[int(form.partition(".")[0]) - 1]
+        operator = catalogue()[part.operator]
+        return operator, operator.values("typical", values.dtype, part.params(values))
+
+
+def shape_text(value: Any) -> Label:
+    """A parameter as a label: shapes as `512x512`."""
+    if isinstance(value, (tuple, list)):
+        return "x".join(str(each) for each in value) or "()"
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+
+
+def forms(operator: Operator) -> tuple[str, ...]:
+    """`fused`, then the parts by number and name."""
+    return (FUSED, *(f"{i}.{part.operator}" for i, part in enumerate(operator.parts, 1)))
+
+
+def never(point: Point, context: Context) -> Program:
+    raise NotImplementedError("an operator writes one program for each stage")
+
+
+def operator_definition(
+    operator: Operator,
+    given: Mapping[str, Any] | None = None,
+    domains: Mapping[str, Domain] | None = None,
+    initializer: str | None = None,
+) -> OperatorDefinition:
+    """With `given`, parameters in the place of those of the size class; with `domains`, other
+    values in the inputs, called `initializer`."""
+    axes = {
+        "op": Axis(
+            (operator.name,),
+            also=tuple(dict.fromkeys((operator.classic or operator.name, *operator.aliases))),
+        ),
+        "category": Axis((operator.category,), also=groups_of(operator)),
+        "framework": Axis(("torch",), choices=FRAMEWORKS),
+        "size": Axis(("typical",), choices=SIZES),
+        "dtype": Axis(("float32",), choices=ANY),
+    }
+    if operator.parts:
+        axes["form"] = Axis(forms(operator))
+    return OperatorDefinition(
+        suite="ops",
+        name=operator.name,
+        program=never,
+        axes=axes,
+        stages=STAGES,
+        operator=operator,
+        given=tuple((given or {}).items()),
+        domains=tuple((domains or {}).items()),
+        initializer=initializer,
+    )
+
+
+def definitions() -> Iterator[OperatorDefinition]:
+    for operator in catalogue().values():
+        yield operator_definition(operator)

@@ -1,0 +1,68 @@
+"""What fusion gains: the sum of the parts over the whole, with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import hypot
+
+from opbench.suites.ops.catalogue import find
+from opbench.suites.ops.rows import OperatorRow
+
+FUSED = "fused"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """`value` 1.3: the parts one by one take 1.3 times as long as the fused operator."""
+
+    fused: OperatorRow
+    parts: tuple[OperatorRow, ...]
+    value: float
+    low: float
+    high: float
+    #: `kernel`, `graph` or `sequence`: how the framework joins them.
+    how: str
+
+    @property
+    def sum(self) -> float:
+        return sum(part.estimate or 0.0 for part in self.parts)
+
+
+def gains(rows: Sequence[OperatorRow]) -> list[Gain]:
+    """One for each fused operator whose every part was measured, by the same framework, at the
+    same place. What was not measured side by side has independent errors: they add as squares."""
+    sets: dict[tuple[str, ...], dict[str, OperatorRow]] = {}
+    for row in rows:
+        if row.form and row.unit == "s":
+            rest = (row.framework, *(text for text in row.place if text != row.form))
+            sets.setdefault(rest, {})[row.form] = row
+    found = []
+    for forms in sets.values():
+        entry = find(next(iter(forms.values())).operator)
+        whole = forms.get(FUSED)
+        if entry is None or whole is None or not whole.ok:
+            continue
+        names = [f"{i}.{part.operator}" for i, part in enumerate(entry.parts, 1)]
+        parts = tuple(forms[name] for name in names if name in forms and forms[name].ok)
+        if len(parts) == len(names):
+            call = entry.call(whole.framework)
+            how = call.how if call and call.how else ""
+            if whole.framework == "torch_compile":
+                how = "graph"
+            found.append(_gain(whole, parts, how))
+    return found
+
+
+def _gain(whole: OperatorRow, parts: tuple[OperatorRow, ...], how: str) -> Gain:
+    total = sum(part.estimate or 0.0 for part in parts)
+    value = total / (whole.estimate or 1.0)
+    spread = hypot(_half(whole), hypot(*(_half(p) * (p.estimate or 0.0) / total for p in parts)))
+    return Gain(whole, parts, value, value * (1 - spread), value * (1 + spread), how)
+
+
+def _half(row: OperatorRow) -> float:
+    """Half the interval, relative to the estimate."""
+    if not row.estimate or row.low is None or row.high is None:
+        return 0.0
+    return (row.high - row.low) / 2 / row.estimate

@@ -1,0 +1,159 @@
+"""From an entry, a framework and values of the parameters to a program."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from opbench.case import Work
+from opbench.define.program import Domain, Program, Tensor, integers, lines
+from opbench.suites.ops.entry import Call, DType, Input, Operator, Values, elements
+
+if TYPE_CHECKING:
+    from opbench.define.definition import Spelling
+
+BYTES = {"float64": 8, "int64": 8, "float16": 2, "bfloat16": 2, "bool": 1, "int8": 1, "uint8": 1}
+#: Of every other dtype.
+WORD = 4
+
+#: What a tensor of whole numbers is filled with where the entry speaks of floats: small enough that
+#: sums and products of a few stay in range, and never zero, for divisions.
+WHOLE = integers(1, 100)
+
+FUNCTIONAL = "import torch.nn.functional as F"
+
+
+def program(
+    operator: Operator,
+    framework: Spelling,
+    values: Values,
+    device: str,
+    domains: Mapping[str, Domain] | None = None,
+) -> Program:
+    """The forward statement with everything it needs; or why there is none. `domains` fill inputs,
+    by name, in the place of the entry's own."""
+    call = operator.call(framework.name)
+    reason = refusal(operator, call, framework.name, values, device)
+    if reason or call is None:
+        return Program("pass", unsupported=reason)
+
+    def filled(text: str | Callable[[Values], str]) -> str:
+        if callable(text):
+            return text(values)
+        return text.format_map(words(operator, framework, values, device)) if text else ""
+
+    forward, setup, before = (filled(text) for text in (call.text, call.setup, call.before))
+    differentiable = operator.differentiable and call.differentiable
+    uses_functional = framework.name.startswith("torch") and re.search(r"\bF\.", forward + setup)
+    return Program(
+        forward=assigned(forward),
+        inputs=tuple(tensor(each, values, differentiable, domains) for each in operator.inputs),
+        globals=lines(FUNCTIONAL if uses_functional else "", call.globals),
+        setup=setup,
+        output=call.output,
+        compared=filled(call.compared),
+        scalar=operator.scalar,
+        several=operator.several,
+        before=before,
+        preload=call.preload,
+        parity=operator.parity,
+        tolerance=operator.tolerance,
+        work=work(operator, values),
+    )
+
+
+def refusal(
+    operator: Operator, call: Call | None, framework: str, values: Values, device: str
+) -> str:
+    """Why the framework cannot compute this, as far as the catalogue knows."""
+    if call is None:
+        library = "torch" if framework == "torch_compile" else framework
+        absent = operator.absent.get(framework) or operator.absent.get(library)
+        return absent or f"{library} has no operator {operator.name}"
+    dtypes = call.dtypes or operator.dtypes
+    if values.dtype not in dtypes:
+        return f"{operator.name} is measured in {', '.join(dtypes)}, not in {values.dtype}"
+    if framework == "torch_compile" and not call.compilable:
+        return "nothing here for torch.compile to compile"
+    if device.partition(":")[0] not in call.devices:
+        return f"{framework} has {operator.name} on {', '.join(call.devices)} only"
+    return ""
+
+
+def words(operator: Operator, framework: Spelling, values: Values, device: str) -> dict[str, str]:
+    """What `{name}` stands for in a spelling."""
+
+    def dtype(name: str) -> str:
+        return f"torch.{name}" if framework.name.startswith("torch") else repr(name)
+
+    found = {
+        name: dtype(str(value)) if isinstance(operator.params.get(name), DType) else repr(value)
+        for name, value in vars(values).items()
+    }
+    return {
+        **found,
+        "dtype": dtype(str(values.dtype)),
+        "device": repr(device),
+        "options": framework.options(str(values.dtype), device),
+    }
+
+
+def assigned(text: str) -> str:
+    """A bare expression is given to `y`; statements are left as they are."""
+    body = ast.parse(text).body
+    return f"y = {text}" if len(body) == 1 and isinstance(body[0], ast.Expr) else text
+
+
+def tensor(
+    given: Input,
+    values: Values,
+    differentiable: bool,
+    domains: Mapping[str, Domain] | None = None,
+) -> Tensor:
+    dtype = given.dtype_at(values)
+    domain = (domains or {}).get(given.name) or given.domain_at(values)
+    whole = "float" not in dtype
+    return Tensor(
+        name=given.name,
+        shape=given.shape_at(values),
+        dtype=dtype,
+        domain=whole_numbers(domain) if whole else domain,
+        grad=given.grad and differentiable and not whole,
+    )
+
+
+def whole_numbers(domain: Domain) -> Domain:
+    return WHOLE if domain.kind in ("normal", "uniform") else domain
+
+
+def work(operator: Operator, values: Values) -> Work | None:
+    """FLOPs and bytes of one forward call; None where no formula says how many."""
+    if operator.flops is None:
+        return None
+    result = elements(operator.result_shape(values))
+    flops = operator.flops(values) if callable(operator.flops) else operator.flops * result
+    return Work(float(flops), traffic(operator, values))
+
+
+def traffic(operator: Operator, values: Values) -> float:
+    """Bytes of one forward call: each input read once, the result written once."""
+    if operator.traffic is not None:
+        return operator.traffic(values)
+    result = elements(operator.result_shape(values))
+    return held(operator, values) + float(result * itemsize(operator.result_dtype or values.dtype))
+
+
+def held(operator: Operator, values: Values) -> float:
+    """Bytes of the inputs."""
+    return float(
+        sum(
+            elements(each.shape_at(values)) * itemsize(each.dtype_at(values))
+            for each in operator.inputs
+        )
+    )
+
+
+def itemsize(dtype: str) -> int:
+    return BYTES.get(str(dtype), WORD)

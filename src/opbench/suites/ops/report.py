@@ -1,0 +1,196 @@
+"""The report on operators: frameworks side by side, size classes, fusion, and what did not run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from opbench.report import titled_tables
+from opbench.report.titled_tables import Table
+from opbench.report.units import MISSING, format_interval, format_percent, format_value
+from opbench.suites.ops.fusion import Gain, gains
+from opbench.suites.ops.rows import OperatorRow, counts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+OUTCOMES = ("ok", "unsupported", "failed", "crashed", "timeout", "out_of_memory", "mismatch")
+SIZES = ("small", "typical", "large", "skewed")
+
+
+def tables(rows: Sequence[OperatorRow]) -> list[Table]:
+    times = [row for row in rows if row.unit == "s" and row.form in ("", "fused")]
+    found = [outcomes(rows)]
+    several = len({row.framework for row in times}) > 1
+    for device, dtype, size, stage, metric in dict.fromkeys(
+        (row.device, row.dtype, row.size, row.stage, row.metric) for row in times
+    ):
+        chosen = [
+            row
+            for row in times
+            if (row.device, row.dtype, row.size, row.stage, row.metric)
+            == (device, dtype, size, stage, metric)
+        ]
+        what = f"{stage.replace('_', ' and ')}, {size}, {dtype}, {device}"
+        what += "" if metric == "time" else f", {metric.replace('_', ' ')}"
+        found.append(frameworks(chosen, what) if several else quantile_table(chosen, what))
+    found.append(sizes(times))
+    found.append(fusion(gains(rows)))
+    return [table for table in found if table.rows]
+
+
+def outcomes(rows: Sequence[OperatorRow]) -> Table:
+    counted = counts(rows)
+    seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
+    shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
+    return Table(
+        "results by framework",
+        ["framework", *(name.replace("_", " ") for name in shown)],
+        [[name, *(str(each.get(one, 0)) for one in shown)] for name, each in counted.items()],
+        words=1,
+    )
+
+
+def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
+    """Operators down, frameworks across; the fastest of each is marked."""
+    # A framework that can tell nothing here (JAX has no device time) would be a column of dashes.
+    names = list(dict.fromkeys(row.framework for row in rows if row.outcome != "unsupported"))
+    grid: dict[tuple[str, ...], dict[str, OperatorRow]] = {}
+    for row in rows:
+        grid.setdefault(row.place, {})[row.framework] = row
+    lines = []
+    for found in grid.values():
+        one = next(iter(found.values()))
+        times = [r.estimate for r in found.values() if r.ok and r.estimate]
+        best = min(times) if len(times) > 1 else None
+        cells = []
+        for name in names:
+            there = found.get(name)
+            text = time_text(there)
+            fastest = there is not None and there.ok and there.estimate == best
+            cells.append(f"{text} *" if fastest else text)
+        lines.append([one.category, title(one), *cells])
+    note = "* the fastest. A view costs nothing where a framework makes views; others copy."
+    return Table(f"time, {what}", ["category", "operator", *names], lines, notes=[note])
+
+
+def quantile_table(rows: Sequence[OperatorRow], what: str) -> Table:
+    lines = []
+    for row in rows:
+        found = row.quantiles
+        spread = (
+            [format_value(each, row.unit) for each in (found.p50, found.p90, found.p99, found.mean)]
+            if found
+            else [MISSING] * 4
+        )
+        lines.append([row.category, title(row), time_text(row), *spread, rate_text(row)])
+    return Table(
+        f"time, {what}",
+        ["category", "operator", "time", "p50", "p90", "p99", "mean", "GFLOP/s"],
+        lines,
+    )
+
+
+def sizes(rows: Sequence[OperatorRow]) -> Table:
+    """Operators and frameworks down, size classes across."""
+    there = [size for size in SIZES if any(row.size == size for row in rows)]
+    if len(there) < 2:
+        return Table("", [], [])
+    grid: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows:
+        if row.outcome == "unsupported":
+            continue
+        key = (row.operator, row.framework, stage_text(row), row.dtype)
+        note = f" ({row.scaled})" if row.scaled else ""
+        grid.setdefault(key, {})[row.size] = time_text(row, short=True) + note
+    lines = [
+        [*key, *(cells.get(size, MISSING) for size in there)]
+        for key, cells in grid.items()
+        if len(cells) > 1
+    ]
+    return Table(
+        "time by size class",
+        ["operator", "framework", "stage", "dtype", *there],
+        lines,
+        words=4,
+    )
+
+
+def stage_text(row: OperatorRow) -> str:
+    """The stage, and which time it is where there are several."""
+    stage = row.stage.replace("_", " and ")
+    return stage if row.metric == "time" else f"{stage}, {row.metric.replace('_', ' ')}"
+
+
+def fusion(found: Sequence[Gain]) -> Table:
+    lines = [
+        [
+            gain.fused.operator,
+            gain.fused.framework,
+            gain.how,
+            gain.fused.size,
+            stage_text(gain.fused),
+            format_value(gain.fused.estimate, "s"),
+            format_value(gain.sum, "s"),
+            f"{gain.value:.2f} ± {format_percent((gain.high - gain.low) / 2 / gain.value)}",
+            " + ".join(
+                f"{part.form.partition('.')[2]} {format_value(part.estimate, 's')}"
+                for part in gain.parts
+            ),
+        ]
+        for gain in found
+    ]
+    return Table(
+        "fusion: the sum of the parts over the fused operator",
+        ["operator", "framework", "how", "size", "stage", "fused", "parts", "gain", "of which"],
+        lines,
+        words=5,
+        notes=[
+            "kernel: one call, or weights folded beforehand. graph: a compiler sees all of it. "
+            "sequence: the parts in one statement, as this framework joins nothing by itself."
+        ]
+        if lines
+        else [],
+    )
+
+
+def title(row: OperatorRow) -> str:
+    notes = [text for text in (row.inputs, f"scaled {row.scaled}" if row.scaled else "") if text]
+    return f"{row.operator} ({', '.join(notes)})" if notes else row.operator
+
+
+def time_text(row: OperatorRow | None, short: bool = False) -> str:
+    if row is None:
+        return MISSING
+    if not row.ok:
+        return MISSING if row.outcome == "unsupported" else row.outcome.replace("_", " ")
+    if short:
+        return format_value(row.estimate, row.unit)
+    return format_interval(row.estimate, row.low, row.high, row.unit)
+
+
+def rate_text(row: OperatorRow) -> str:
+    """By the formula of the forward pass: a backward pass has none."""
+    if not row.ok or not row.flops or row.stage != "forward" or not row.estimate:
+        return MISSING
+    return f"{row.flops / row.estimate / 1e9:.3g}"
+
+
+def refusals(rows: Sequence[OperatorRow]) -> list[str]:
+    """Every result that is not ok, by reason."""
+    by_reason: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.outcome != "ok":
+            reason = f"{row.outcome.replace('_', ' ')}: {row.reason}".rstrip(": ")
+            by_reason.setdefault(f"{row.framework}: {reason}", {})[row.operator] = None
+    return [f"{reason} ({', '.join(names)})" for reason, names in by_reason.items()]
+
+
+def to_terminal(rows: Sequence[OperatorRow], console: Console) -> None:
+    titled_tables.to_terminal(tables(rows), refusals(rows), console, wrap=True)
+
+
+def to_markdown(
+    rows: Sequence[OperatorRow], stream: TextIO, environment: Sequence[str] = ()
+) -> None:
+    titled_tables.to_markdown("Operators", tables(rows), refusals(rows), stream, environment)

@@ -1,0 +1,98 @@
+"""Sizes made smaller, visibly, where memory or time cannot hold them.
+
+A size is halved in its leading dimension until it fits; the case then carries a label such as
+`scaled=1/4 (memory)`. A smaller machine thus measures another case, under another name: nobody
+compares it with the full one by mistake.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+
+from opbench.suites.ops.entry import Operator, Values
+from opbench.suites.ops.programs import traffic, work
+
+#: A case may hold this share of the memory that is free: several live side by side.
+MEMORY_SHARE = 0.25
+#: A backward pass keeps what forward made, and makes a gradient of each; reductions and
+#: convolutions need room to work in besides.
+COPIES = {False: 2.0, True: 4.0}
+#: Backward is about twice the work of forward.
+PASSES = {False: 1.0, True: 3.0}
+
+#: What one thread of a CPU gets done in a second when things go badly, and a GPU: only to tell a
+#: second from a minute.
+FLOPS_PER_SECOND = {"cpu": 1.5e10, "cuda": 5e12}
+#: One call must not take longer: at least a handful fit in the time of a case.
+SECONDS = 5.0
+#: Where nothing tells how much memory a GPU has: what the smaller ones have.
+GPU_BYTES = 16 * 2**30
+
+SMALLEST = 1024
+
+
+def fitted(
+    operator: Operator, values: Values, *, device: str, threads: int, backward: bool
+) -> tuple[Values, str]:
+    """The values, shrunk as often as needed, and what to say of it: `1/4 (memory)`, or nothing."""
+    factor, reason = 1, ""
+    while factor < SMALLEST:
+        why = obstacle(operator, values, device=device, threads=threads, backward=backward)
+        if not why:
+            break
+        smaller = halved(operator, values)
+        if smaller is None:
+            break
+        values, factor, reason = smaller, factor * 2, why
+    return values, f"1/{factor} ({reason})" if factor > 1 else ""
+
+
+def obstacle(
+    operator: Operator, values: Values, *, device: str, threads: int, backward: bool
+) -> str:
+    kind = "cuda" if device.startswith("cuda") else "cpu"
+    room = (GPU_BYTES if kind == "cuda" else free_memory()) * MEMORY_SHARE
+    if traffic(operator, values) * COPIES[backward] > room:
+        return "memory"
+    amount = work(operator, values)
+    rate = FLOPS_PER_SECOND[kind] * (threads if kind == "cpu" else 1)
+    if amount is not None and amount.flops * PASSES[backward] / rate > SECONDS:
+        return "time"
+    return ""
+
+
+def halved(operator: Operator, values: Values) -> Values | None:
+    """Half as many of what comes first: samples, rows. None where there is nothing to halve."""
+    given = vars(values)
+    shapes = {
+        name: value
+        for name, value in given.items()
+        if isinstance(value, tuple) and value and name in {*names(operator), *operator.shrinks}
+    }
+    if not operator.shrinks and shapes:
+        leading = next(iter(shapes.values()))[0]
+        shapes = {name: shape for name, shape in shapes.items() if shape[0] == leading}
+    else:
+        shapes = {name: shape for name, shape in shapes.items() if name in operator.shrinks}
+    if not shapes or any(shape[0] < 2 for shape in shapes.values()):
+        return None
+    smaller = {name: (shape[0] // 2, *shape[1:]) for name, shape in shapes.items()}
+    return SimpleNamespace(**{**given, **smaller})
+
+
+def names(operator: Operator) -> tuple[str, ...]:
+    return (*(each.name for each in operator.inputs), "shape")
+
+
+@cache
+def free_memory() -> float:
+    """Bytes this machine could give away now; a great many where it does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return float(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 64.0 * 2**30

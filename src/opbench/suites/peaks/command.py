@@ -1,0 +1,120 @@
+"""`opbench peaks`: what this machine can do at most, measured once and kept."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import typer
+
+from opbench.cli.quantities import checked, names, share
+
+#: From here on small products leave cores idle.
+MANY_THREADS = 4
+
+
+def peaks(
+    device: str = typer.Option("cpu", metavar="cpu|cuda", help="Where to measure."),
+    threads: str = typer.Option(
+        None, metavar="1,2", help="Numbers of threads, on the CPU. [default: 1 and all cores]"
+    ),
+    dtype: list[str] = typer.Option(
+        [], metavar="NAMES", help="float64, float32, float16, bfloat16. [default: all]"
+    ),
+    size: list[str] = typer.Option(
+        [], "--n", metavar="N1,N2", help="Sizes of the products. [default: by the machine]"
+    ),
+    framework: list[str] = typer.Option(
+        [],
+        metavar="torch,numpy,jax",
+        help="Who multiplies and copies; the best counts. [default: torch, on the CPU NumPy too]",
+    ),
+    precision: str = typer.Option(
+        None, metavar="5%", callback=checked(share), help="[default: 5%]", show_default=False
+    ),
+    store: str = typer.Option(
+        None, metavar="URL", help="Where they are kept. [default: .opbench/results.db]"
+    ),
+) -> int:
+    """Measure the fastest matrix product of each dtype and the fastest copy, and keep them.
+
+    `opbench report roofline` then says how much of that each operator achieves.
+    """
+    from rich.console import Console
+
+    from opbench.api.run import execute
+    from opbench.cli.progress import progress
+    from opbench.suites.peaks.definitions import SIZES_CUDA, SIZES_MANY, SUITE
+
+    on_cpu = device.partition(":")[0] == "cpu"
+    axes: dict[str, list] = {"framework": list(names(framework)) or _frameworks(on_cpu)}
+    if size:
+        axes["n"] = list(names(size))
+    if on_cpu:
+        axes["threads"] = _threads(threads)
+        if not size and max(map(_number, axes["threads"])) > MANY_THREADS:
+            axes["n"] = list(SIZES_MANY)
+    elif not size:
+        axes["n"] = list(SIZES_CUDA)
+    if dtype:
+        axes["dtype"] = list(names(dtype))
+    options = {
+        "axes": axes,
+        "device": device,
+        "name": SUITE,
+        "precision": precision or 0.05,
+        "max_time_per_case": 3.0,
+    }
+    console = Console(stderr=True)
+    with progress(console) as listener:
+        run = execute([SUITE], options, store=store, listener=listener)
+    _show(store)
+    if run.status == "interrupted":
+        return 130
+    return 1 if run.failures else 0
+
+
+def _frameworks(on_cpu: bool) -> list[str]:
+    torch = ["torch"] if importlib.util.find_spec("torch") is not None else []
+    return [*torch, "numpy"] if on_cpu or not torch else torch
+
+
+def _number(text: object) -> int:
+    return int(str(text)) if str(text).isdecimal() else 0
+
+
+def _threads(text: str | None) -> list:
+    if text:
+        return text.split(",")
+    return sorted({1, len(os.sched_getaffinity(0))})
+
+
+def _show(store: str | None) -> None:
+    """What is now known of this and other machines whose peaks are in the store."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from opbench.store import Store
+    from opbench.suites.peaks.limits import peaks_of, results_of
+    from opbench.suites.peaks.roofline_table import rate
+
+    with Store.open(store, create=False) as opened:
+        results = results_of(opened)
+        facts = opened.environments({one.result.fingerprint for one in results})
+    found = peaks_of(results, facts)
+    here = max(found.values(), key=lambda peaks: peaks.created, default=None)
+    machine = next((place[0] for place, peaks in found.items() if peaks is here), "")
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    grid.add_column("device")
+    grid.add_column("threads", justify="right")
+    dtypes = list(dict.fromkeys(dtype for peaks in found.values() for dtype in peaks.flops))
+    for column in (*(f"{dtype} GFLOP/s" for dtype in dtypes), "copy GB/s"):
+        grid.add_column(column, justify="right")
+    for place, peaks in sorted(found.items()):
+        if place[0] == machine:
+            rates = [rate(peaks.flops.get(dtype, 0.0)) for dtype in dtypes]
+            threads = str(peaks.threads) if peaks.threads else ""
+            grid.add_row(Text(peaks.device), threads, *rates, rate(peaks.bandwidth))
+    Console(highlight=False).print(grid)

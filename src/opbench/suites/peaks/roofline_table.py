@@ -1,0 +1,92 @@
+"""The roofline as a table: what each operator achieves, and how much that is of the limit."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, TextIO
+
+from opbench.report.units import MISSING, format_percent, format_value
+from opbench.suites.peaks.limits import Peaks, Place
+from opbench.suites.peaks.roofline import Point
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COLUMNS = ("operator", "time", "GFLOP/s", "GB/s", "FLOP/byte", "limited by", "share of limit")
+
+
+def row(point: Point) -> tuple[str, ...]:
+    return (
+        point.case.id,
+        format_value(point.result.estimate, point.result.unit),
+        rate(point.flops),
+        rate(point.bytes),
+        f"{point.intensity:.3g}" if point.intensity else MISSING,
+        point.bound or MISSING,
+        MISSING if point.share is None else format_percent(point.share),
+    )
+
+
+def rate(per_second: float) -> str:
+    """In thousand millions; nothing where there is nothing to count."""
+    return f"{per_second / 1e9:.3g}" if per_second else MISSING
+
+
+def limits(peaks: Mapping[Place, Peaks], used: set[Place]) -> list[str]:
+    """A line for each place that the points come from."""
+    lines = []
+    for place, found in peaks.items():
+        if place not in used:
+            continue
+        day = datetime.fromtimestamp(found.created, tz=timezone.utc)
+        rates = [f"{dtype} {rate(flops)}" for dtype, flops in found.flops.items()]
+        lines.append(
+            f"limits ({place_name(place)}, measured {day:%Y-%m-%d}): "
+            f"{', '.join(rates)} GFLOP/s; copy {rate(found.bandwidth)} GB/s"
+        )
+    return lines
+
+
+def place_name(place: Place) -> str:
+    _machine, device, threads = place
+    return f"{device}, {threads} thread{'s' * (threads > 1)}" if threads else device
+
+
+def to_terminal(points: Sequence[Point], peaks: Mapping[Place, Peaks], console: Console) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, column in enumerate(COLUMNS):
+        grid.add_column(column, justify="right" if index else "left", overflow="fold")
+    for point in points:
+        grid.add_row(*map(Text, row(point)))
+    console.print(grid)
+    for line in limits(peaks, {point.place for point in points}):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def to_markdown(points: Sequence[Point], peaks: Mapping[Place, Peaks], stream: TextIO) -> None:
+    stream.write(f"| {' | '.join(COLUMNS)} |\n|---{'|---:' * (len(COLUMNS) - 1)}|\n")
+    for point in points:
+        cells = [cell.replace("|", "\\|") for cell in row(point)]
+        stream.write(f"| {' | '.join(cells)} |\n")
+    for line in limits(peaks, {point.place for point in points}):
+        stream.write(f"\n{line}\n")
+
+
+def to_csv(points: Sequence[Point], stream: TextIO) -> None:
+    write = csv.writer(stream, lineterminator="\n").writerow
+    write(
+        ("case", "framework", "device", "threads", "dtype", "seconds", "flops_per_second",
+         "bytes_per_second", "flops_per_byte", "bound", "share")
+    )  # fmt: skip
+    for point in points:
+        case = point.case
+        what = (case.id, case.framework, case.device, case.threads, case.dtype)
+        share = "" if point.share is None else repr(point.share)
+        achieved = (point.result.estimate, point.flops, point.bytes, point.intensity)
+        write((*what, *map(repr, achieved), point.bound, share))

@@ -1,0 +1,225 @@
+"""A grouped snippet as a Definition: its languages and runtimes are axes, its stages as far as it
+goes backward."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from opbench.case import Case, UserModule
+from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.define.program import Program
+from opbench.errors import UserError
+from opbench.worker.cpp_source import TORCH_NAMES
+from opbench.worker.stub.snippets.args import AutogradMode, Language, RuntimeMode, TimerArgs
+from opbench.worker.stub.snippets.grouped import GroupedBenchmark
+from opbench.worker.stub.snippets.variants import CPP_DTYPES, Variant, variants
+
+Snippet = GroupedBenchmark | TimerArgs
+
+LANGUAGES = {Language.PYTHON: "python", Language.CPP: "cpp"}
+RUNTIMES = {
+    RuntimeMode.EAGER: "eager",
+    RuntimeMode.JIT: "torchscript",
+    RuntimeMode.COMPILE: "compile",
+}
+STAGES = {AutogradMode.FORWARD: "forward", AutogradMode.FORWARD_BACKWARD: "forward_backward"}
+#: Imported late by what these runtimes and stages do; surviving a fork, they are imported before.
+PRELOAD = {
+    "compile": ("torch._dynamo", "torch._inductor"),
+    "forward_backward": ("torch.fx.experimental.symbolic_shapes",),
+}
+
+
+@dataclass(frozen=True)
+class SnippetDefinition(Definition):
+    snippet: Snippet | None = None
+    user: UserModule | None = None
+
+    def cases(self, point: Point, context: Context) -> Iterator[Case]:
+        """The variants at this point; a combination that the snippet lacks yields none."""
+        if isinstance(self.snippet, TimerArgs):
+            if not context.stages or "call" in context.stages:
+                yield explicit(self, self.snippet, point, context)
+            return
+        assert self.snippet is not None
+        # Asked for by --device or --dtype, the sources get to see it only if they expect to.
+        device = context.device if self.snippet.devices else ""
+        dtype = str(point.get("dtype") or "")
+        for variant in variants(self.snippet, device, dtype):
+            stage = STAGES[variant.labels.autograd]
+            wanted = not context.stages or stage in context.stages
+            if wanted and matches(variant, point):
+                yield self.variant_case(variant, stage, point, context)
+
+    def variant_case(self, variant: Variant, stage: str, point: Point, context: Context) -> Case:
+        runtime = RUNTIMES[variant.labels.runtime]
+        if variant.labels.language is Language.PYTHON:
+            program = Program(
+                variant.stmt,
+                setup=variant.setup,
+                user=self.user if getattr(self.snippet, "function", None) else None,
+                preload=(*PRELOAD.get(runtime, ()), *PRELOAD.get(stage, ())),
+                unsupported=immovable(self.snippet, context.device),
+            )
+            # The statement is the whole stage already, whatever it is called.
+            made = self.case(stage, "call", program, point, context)
+            return replace(made, runtime=runtime)
+        return cpp_case(self, variant, stage, runtime, point, context)
+
+
+def definition_of(
+    suite: str,
+    label: tuple[str, ...],
+    snippet: Snippet,
+    *,
+    user: UserModule | None = None,
+    origin: str = "",
+) -> SnippetDefinition:
+    return SnippetDefinition(
+        suite=suite,
+        name=name_of(label),
+        program=no_program,
+        axes=axes_of(snippet),
+        framework="torch" if uses_torch(snippet) else "python",
+        stages=stages_of(snippet),
+        origin=origin,
+        snippet=snippet,
+        user=user,
+    )
+
+
+def definitions_of(
+    suite: str,
+    flat: Iterable[tuple[tuple[str, ...], Snippet]],
+    *,
+    user: UserModule | None = None,
+    origin: str = "",
+) -> list[Definition]:
+    """Definitions under names that are unique, even if two labels differ in punctuation only."""
+    found: dict[str, SnippetDefinition] = {}
+    for label, snippet in flat:
+        made = definition_of(suite, label, snippet, user=user, origin=origin)
+        name, number = made.name, 2
+        while name in found:
+            name, number = f"{made.name}_{number}", number + 1
+        found[name] = replace(made, name=name)
+    return list(found.values())
+
+
+def no_program(point: Point, context: Context) -> Program:
+    raise UserError("a snippet has several programs per point")
+
+
+def name_of(label: tuple[str, ...]) -> str:
+    """`math.add.tensor-scalar` from ("Math", "add", "Tensor-Scalar"): no spaces, no brackets."""
+    parts = [re.sub(r"[\s\[\]/,=()]+", "_", part).strip("_") or "_" for part in label]
+    return ".".join(parts) or "snippet"
+
+
+def axes_of(snippet: Snippet) -> dict[str, Axis]:
+    if isinstance(snippet, TimerArgs):
+        return {"language": Axis((LANGUAGES[snippet.language],))} | threads((snippet.num_threads,))
+    found = list(variants(snippet))
+    languages = dict.fromkeys(LANGUAGES[v.labels.language] for v in found)
+    runtimes = dict.fromkeys(RUNTIMES[v.labels.runtime] for v in found)
+    axes = {"language": Axis(tuple(languages)), "runtime": Axis(tuple(runtimes))}
+    axes |= threads(snippet.num_threads)
+    if snippet.devices:
+        axes["device"] = Axis(snippet.devices, open=True)
+    if snippet.dtypes:
+        axes["dtype"] = Axis(snippet.dtypes, choices=tuple(CPP_DTYPES))
+    return axes
+
+
+def threads(counts: tuple[int, ...]) -> dict[str, Axis]:
+    return {"threads": Axis(counts, open=True)} if counts != (1,) else {}
+
+
+def stages_of(snippet: Snippet) -> tuple[str, ...]:
+    if isinstance(snippet, TimerArgs):
+        return ("call",)
+    return ("forward", "forward_backward") if snippet.autograd else ("forward",)
+
+
+def matches(variant: Variant, point: Point) -> bool:
+    labels = variant.labels
+    return (LANGUAGES[labels.language], RUNTIMES[labels.runtime]) == (
+        point["language"],
+        point["runtime"],
+    )
+
+
+def uses_torch(snippet: Snippet) -> bool:
+    if isinstance(snippet, TimerArgs):
+        texts = [snippet.stmt, snippet.setup, snippet.global_setup]
+    else:
+        if snippet.torchscript or snippet.compile or snippet.autograd or snippet.function:
+            return True
+        setup = snippet.setup
+        texts = [setup.py_setup, setup.cpp_setup, setup.global_setup]
+        texts += [snippet.py_fwd_stmt or "", snippet.cpp_fwd_stmt or ""]
+        texts += [snippet.py_model_setup or "", snippet.cpp_model_setup or ""]
+    return any(TORCH_NAMES.search(text) for text in texts)
+
+
+def immovable(snippet: Snippet | None, device: str) -> str:
+    """Why a snippet cannot run on this device: its sources never ask where to make tensors."""
+    if device == "cpu" or (isinstance(snippet, GroupedBenchmark) and snippet.devices):
+        return ""
+    return f"its setup does not use `device`, so it cannot be told to use {device}; give device="
+
+
+def explicit(
+    definition: SnippetDefinition, args: TimerArgs, point: Point, context: Context
+) -> Case:
+    if args.language is Language.PYTHON:
+        setup = "" if args.setup == "pass" else args.setup
+        program = Program(args.stmt, setup=setup, unsupported=immovable(args, context.device))
+        return definition.case("call", "call", program, point, context)
+    return replace(
+        base_case(definition, "call", point, context),
+        stmt=args.stmt,
+        setup=args.setup,
+        globals=args.global_setup,
+        unsupported=immovable(args, context.device),
+    )
+
+
+def cpp_case(
+    definition: SnippetDefinition,
+    variant: Variant,
+    stage: str,
+    runtime: str,
+    point: Point,
+    context: Context,
+) -> Case:
+    return replace(
+        base_case(definition, stage, point, context),
+        stmt=variant.stmt,
+        setup=variant.setup,
+        globals=variant.global_setup,
+        prelude=variant.prelude,
+        runtime=runtime,
+        unsupported=immovable(definition.snippet, context.device),
+    )
+
+
+def base_case(definition: SnippetDefinition, stage: str, point: Point, context: Context) -> Case:
+    """A case in C++: its thread count and seed are set from outside, as its library has no say."""
+    framework = context.framework.name
+    return Case(
+        definition.suite,
+        definition.name,
+        stage,
+        stmt="",
+        labels=tuple(point.items()),
+        language="cpp",
+        framework=framework,
+        device=context.device,
+        dtype=str(point.get("dtype") or ""),
+        threads=context.threads,
+        seed=context.seed,
+        preload=("torch",) if framework == "torch" else (),
+    )

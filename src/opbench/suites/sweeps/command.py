@@ -1,0 +1,110 @@
+"""The files of a sweep, statistics as CSV and the chart: after a run, or `opbench report sweep`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import typer
+
+from opbench.case import Case
+from opbench.errors import UserError
+from opbench.result import Result
+
+
+def names_of(results: Iterable[tuple[Case, Result]]) -> list[str]:
+    """The sweeps among the results."""
+    return list(dict.fromkeys(case.name for case, _ in results if case.suite == "sweep"))
+
+
+def write_files(
+    results: Sequence[tuple[Case, Result]], environment: Iterable[str], folder: Path
+) -> list[Path]:
+    """`NAME.csv` and `NAME.png` for each sweep; says which were written."""
+    written: list[Path] = []
+    lines = list(environment)
+    for name in names_of(results):
+        own = [(case, result) for case, result in results if case.name == name]
+        written.append(write_csv(own, lines, folder / f"{name}.csv"))
+        chart = folder / f"{name}.png"
+        if write_chart(own, chart):
+            written.append(chart)
+    return written
+
+
+def write_csv(
+    results: Sequence[tuple[Case, Result]], environment: Iterable[str], path: Path
+) -> Path:
+    from opbench.suites.sweeps import csv_file as sweep_csv
+
+    try:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            sweep_csv.write(results, stream, environment)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def write_chart(results: Sequence[tuple[Case, Result]], path: Path) -> bool:
+    from opbench.suites.sweeps import charts as sweep_charts
+
+    try:
+        return sweep_charts.save(results, path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from None
+    except ValueError:
+        raise UserError(f"{path}: a chart is written as .png, .svg, .html or .json") from None
+
+
+def after_run(results: Sequence[tuple[Case, Result]], run_id: str, store: str) -> list[Path]:
+    """What `opbench run` does for the sweeps among its results."""
+    if not names_of(results):
+        return []
+    environment: list[str] = []
+    if store:
+        from opbench.store import Store
+        from opbench.suites.layers.csv_file import environment_lines
+
+        with Store.open(store, create=False) as opened:
+            environment = environment_lines(opened.find_run(run_id))
+    return write_files(results, environment, Path())
+
+
+def sweep(
+    run: str = typer.Argument("", metavar="[RUN]", help="A run. [default: the latest sweep]"),
+    output: Path = typer.Option(
+        None, "--output", "-o", metavar="FILE.csv", help="[default: NAME.csv of each sweep]"
+    ),
+    chart: Path = typer.Option(
+        None, "--chart", metavar="FILE.png|svg|html|json", help="[default: NAME.png]"
+    ),
+    store: str = typer.Option(
+        None, metavar="URL", help="The store. [default: .opbench/results.db]"
+    ),
+) -> None:
+    """Kernel and time statistics of a sweep as CSV, and time against each dim as a chart."""
+    results, environment = _stored(run, store)
+    if output is None and chart is None:
+        for path in write_files(results, environment, Path()):
+            print(path)
+        return
+    if output is not None:
+        print(write_csv(results, environment, output))
+    if chart is not None:
+        if not write_chart(results, chart):
+            raise UserError("nothing of this sweep was timed, so there is no chart")
+        print(chart)
+
+
+def _stored(run: str, store: str | None) -> tuple[list[tuple[Case, Result]], list[str]]:
+    from opbench.store import Store
+    from opbench.suites.layers.csv_file import environment_lines
+
+    with Store.open(store, create=False) as opened:
+        for record in [opened.find_run(run)] if run else opened.runs():
+            found = opened.results(run=record, samples=True)
+            own = [(s.case, s.result) for s in found if s.case.suite == "sweep"]
+            if own:
+                return own, environment_lines(record)
+    where = f"run {run}" if run else "this store"
+    raise UserError(f"{where} has no results of a sweep; measure one: opbench run sweep.toml")

@@ -1,0 +1,101 @@
+"""Sweeps from files: a TOML or JSON file that names its model, a Python file that has it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from opbench.case import UserModule
+from opbench.define.definition import Definition
+from opbench.define.runfile import RunFileError, complaint
+from opbench.define.userfile import collected, raise_error
+from opbench.errors import UserError
+from opbench.suites.sweeps.content import Sweep
+from opbench.suites.sweeps.definition import Model, definition_of
+
+
+def checked(data: Any, path: Path) -> Sweep:
+    try:
+        return Sweep.model_validate(data)
+    except ValidationError as error:
+        raise RunFileError(f"{path}: {complaint(error, data, Sweep)}") from None
+
+
+def from_table(
+    data: Any,
+    path: Path,
+    python: str = sys.executable,
+    env: Mapping[str, str] | None = None,
+) -> tuple[Definition, Sweep]:
+    """The sweep of a TOML or JSON file. The model is looked up in a process of its own."""
+    sweep = checked(data, path)
+    model = find_model(str(sweep.model), path, python, env)
+    return _defined(sweep, model, path), sweep
+
+
+def from_module(
+    data: dict[str, Any],
+    path: Path,
+    user: UserModule,
+    modules: tuple[str, ...],
+    python: str = sys.executable,
+    env: Mapping[str, str] | None = None,
+) -> Definition:
+    """The sweep that the names of a Python file define."""
+    sweep = checked(data, path)
+    if isinstance(sweep.model, str):
+        model = find_model(sweep.model, path, python, env)
+    else:
+        model = _model(sweep.model, user, modules)
+    return _defined(sweep, model, path)
+
+
+def _defined(sweep: Sweep, model: Model, path: Path) -> Definition:
+    if model.takes is not None and not model.takes and sweep.model_init_params:
+        raise UserError(
+            f"{path}: model_init_params: {model.name} takes no arguments, "
+            f"not {', '.join(sweep.model_init_params)}"
+        )
+    return definition_of(sweep, model, path)
+
+
+def find_model(text: str, path: Path, python: str, env: Mapping[str, str] | None = None) -> Model:
+    """`models.py:Mini` beside the file, or `package.module:Mini`; `torch.nn.Linear` works too."""
+    where, colon, name = text.rpartition(":")
+    if not colon:
+        where, _, name = text.rpartition(".")
+    if not where or not name.isidentifier() or text.endswith(".py"):
+        raise UserError(
+            f"{path}: model: expected FILE.py:NAME or package.module:NAME, found '{text}'"
+        )
+    target = where
+    file = _file_of(where, path.parent)
+    if file is not None:
+        target = str(file)
+    elif where.endswith(".py"):
+        raise UserError(f"{path}: model: there is no file {where} beside it")
+    elif not all(part.isidentifier() for part in where.split(".")):
+        raise UserError(f"{path}: model: '{where}' is neither a file nor a module")
+    found = collected(Path(target), python, env=env, model=name)
+    raise_error(found, path if file is None else file)
+    user = UserModule(found["module"], found["root"], found["digest"]) if found["module"] else None
+    return _model(found["model"], user, tuple(found["modules"]))
+
+
+def _file_of(where: str, folder: Path) -> Path | None:
+    """The file that is meant, when it lies beside the sweep's own."""
+    if where.endswith(".py"):
+        file = folder / where
+    else:
+        file = folder.joinpath(*where.split(".")).with_suffix(".py")
+    return file if file.is_file() else None
+
+
+def _model(found: dict[str, Any], user: UserModule | None, modules: tuple[str, ...]) -> Model:
+    takes = found["takes"]
+    known = None if takes is None or found.get("open") else tuple(takes)
+    return Model(found["module"], found["name"], known, user, modules)

@@ -1,0 +1,1 @@
+"""The suite `tour`: what `opbench run` measures when nothing is named."""

@@ -1,0 +1,1 @@
+"""Our side of the worker processes: start them, pool them, open sessions in them."""

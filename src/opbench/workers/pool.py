@@ -1,0 +1,154 @@
+"""The workers of a run: started when first needed, several starts of each kind, then reused."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from opbench import frameworks
+from opbench.case import Case
+from opbench.counting import valgrind
+from opbench.envs.environments import Environment
+from opbench.workers.process import Worker
+
+#: Idle workers hold a framework each; a run with many kinds closes the ones it has not used for
+#: longest. So many are kept in any case,
+MOST_ALIVE = 16
+#: and more where idle ones, of this size each, take no more than that share of the free memory: a
+#: worker that is ended for room and needed again for the next case costs an import every time.
+IDLE_BYTES, IDLE_SHARE = 200e6, 0.25
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a worker is started with. Cases of one kind can be forked from one worker."""
+
+    environment: Environment
+    preload: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = ()
+    #: Under Callgrind: what the worker runs once, so that its children find it translated.
+    rehearse: str | None = None
+
+
+class Pool:
+    def __init__(
+        self, cases: Iterable[Case] = (), *, cpus: Sequence[int] = (), memory_free: int = 0
+    ) -> None:
+        self.cpus = tuple(cpus)
+        self.most_alive = max(MOST_ALIVE, int(memory_free * IDLE_SHARE / IDLE_BYTES))
+        #: All that the cases of one framework preload: one kind of worker then serves them all.
+        self._preload: dict[str, dict[str, None]] = {}
+        for case in cases:
+            self.preload(case.framework, case.preload)
+        #: Compiled C++ statements of each environment: see `opbench.counting.statements`.
+        self.libraries: dict[Environment, dict[str, str]] = {}
+        self._workers: dict[tuple[Kind, int], Worker] = {}
+        self._lock = threading.Lock()  # instructions are counted by several threads
+        #: Where Callgrind writes, until its dumps are read.
+        self._dumps: tempfile.TemporaryDirectory[str] | None = None
+        #: How long worker starts took, for the account of where the time went.
+        self.start_seconds = 0.0
+
+    def preload(self, framework: str, modules: Iterable[str]) -> None:
+        """Let the workers of a framework import these before they fork."""
+        self._preload.setdefault(framework, {}).update(dict.fromkeys(modules))
+
+    def kind(self, case: Case, environment: Environment) -> Kind:
+        env = frameworks.get(case.framework).thread_env(case.threads) | environment.variables()
+        preload = tuple(self._preload.get(case.framework) or case.preload)
+        return Kind(environment, preload, tuple(sorted(env.items())))
+
+    def counting_kind(self, case: Case, environment: Environment) -> Kind:
+        """The kind of worker that counts the case's instructions."""
+        plain = self.kind(case, environment)
+        env = {**dict(plain.env), **valgrind.ENVIRONMENT}
+        framework = frameworks.get(case.framework)
+        # What a rehearsed backward pass would import is imported before counting slows it down:
+        # 2 s instead of 22 for torch's.
+        preload = dict.fromkeys((*plain.preload, *framework.preload("forward_backward")))
+        return replace(
+            plain,
+            preload=tuple(preload),
+            env=tuple(sorted(env.items())),
+            rehearse=framework.rehearsal(),
+        )
+
+    def workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
+        """Live workers for the given start numbers; new ones import side by side."""
+        began = time.monotonic()
+        with self._lock:
+            chosen = self._chosen(kind, starts)
+        for worker in chosen:
+            worker.wait_ready()
+        self.start_seconds += time.monotonic() - began
+        return chosen
+
+    def _chosen(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
+        chosen = []
+        for start in starts:
+            worker = self._workers.get((kind, start))
+            if worker is not None and not worker.alive:
+                worker.close()
+                worker = None
+            if worker is None:
+                self._make_room(kind, starts)
+                worker = self._start(kind, start)
+            self._workers.pop((kind, start), None)
+            self._workers[(kind, start)] = worker  # the most recently used stands last
+            chosen.append(worker)
+        return chosen
+
+    def discard(self, kind: Kind) -> None:
+        """End the workers of a kind that will not be needed again."""
+        for key in [key for key in self._workers if key[0] == kind]:
+            self._workers.pop(key).close()
+
+    def _start(self, kind: Kind, start: int) -> Worker:
+        env = dict(kind.env)
+        prefix: tuple[str, ...] = ()
+        if kind.rehearse is not None:
+            if self._dumps is None:
+                self._dumps = tempfile.TemporaryDirectory(prefix="opbench-callgrind-")
+            prefix, out = valgrind.command(self._dumps.name)
+            env.update(out)
+        return Worker(
+            kind.environment.python,
+            kind.preload,
+            start=start,
+            env=env,
+            cpus=self.cpus,
+            prefix=prefix,
+            rehearse=kind.rehearse,
+            libraries=self.libraries.setdefault(kind.environment, {}),
+        )
+
+    def has(self, kind: Kind, starts: Sequence[int]) -> bool:
+        return all((kind, start) in self._workers for start in starts)
+
+    def _make_room(self, kind: Kind, starts: Sequence[int]) -> None:
+        """End what was not used for longest, other kinds first; never a worker in use."""
+        spare = [
+            key
+            for key, worker in self._workers.items()
+            if worker.idle and not (key[0] == kind and key[1] in starts)
+        ]
+        spare.sort(key=lambda key: key[0] == kind)
+        while len(self._workers) >= self.most_alive and spare:
+            self._workers.pop(spare.pop(0)).close()
+
+    def close(self) -> None:
+        for worker in self._workers.values():
+            worker.close()
+        self._workers.clear()
+        if self._dumps is not None:
+            self._dumps.cleanup()
+            self._dumps = None
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()

@@ -1,0 +1,227 @@
+"""The runner's handle on one worker: start it, open sessions in it, hear how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from opbench.errors import UserError
+from opbench.worker import protocol
+from opbench.workers.session import Session, SessionEnded
+
+MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
+
+#: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
+START_TIMEOUT = 300.0
+
+#: A module, or a library that a module needs, that is not there.
+MISSING = re.compile(
+    r"ModuleNotFoundError: No module named '(?P<module>[^']+)'"
+    r"|(?:OSError|ImportError): (?P<library>\S+\.so[.\d]*): cannot open shared object file"
+)
+
+#: Unless the user says otherwise, by the new name or the old one: on Arm, oneDNN writes a
+#: /tmp/perf-PID.map for every child.
+TIDY = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
+
+#: A child whose channel has closed is at its end; one that is not by then only closed its files.
+DYING_SECONDS = 2.0
+
+
+class WorkerError(UserError):
+    """A worker could not be started; the message is one line for the user."""
+
+    @property
+    def ended(self) -> SessionEnded:
+        """The outcome of the cases that it was to run."""
+        return SessionEnded("failed", str(self))
+
+
+class NotInstalled(WorkerError):
+    """The environment lacks the framework: its cases are not broken, only not possible there."""
+
+    @property
+    def ended(self) -> SessionEnded:
+        return SessionEnded("unsupported", str(self))
+
+
+class Worker:
+    """One started interpreter that has imported its framework and forks a child per session."""
+
+    def __init__(
+        self,
+        python: str,
+        preload: Sequence[str],
+        *,
+        start: int = 0,
+        env: Mapping[str, str] | None = None,
+        cpus: Sequence[int] = (),
+        prefix: Sequence[str] = (),
+        rehearse: str | None = None,
+        libraries: Mapping[str, str] | None = None,
+    ) -> None:
+        self.python = python
+        self.preload = tuple(preload)
+        self.libraries = libraries
+        #: Number of this worker start within the run: the unit of replication.
+        self.start = start
+        self.facts: dict = {}
+        self._sessions: dict[int, Session] = {}
+        self._next_session = 0
+        # Ended with its process; the file is there only to say why a start failed.
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        ours, theirs = protocol.control_pair()
+        self._control = ours
+        environment = {**TIDY, **os.environ, **(env or {})}
+        # Of one length, whatever is open here: words shift the stack, and a count may show it.
+        descriptor = f"{theirs.fileno():05}"
+        self._process = subprocess.Popen(
+            [*prefix, python, str(MAIN), descriptor],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env=environment,
+            # Out of the terminal's process group: Ctrl-C is ours to handle.
+            start_new_session=True,
+        )
+        theirs.close()
+        options: dict = {"preload": list(self.preload), "cpus": list(cpus)}
+        if rehearse is not None:
+            options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind.py
+        self._control.send(protocol.encode(options))
+        self._ready = False
+
+    # -- life ------------------------------------------------------------------------------
+
+    def wait_ready(self, timeout: float = START_TIMEOUT) -> None:
+        """Block until the framework is imported. Workers started together import in parallel."""
+        if self._ready:
+            return
+        event = self._next_event(timeout)
+        if event is None or event.get("event") != "ready":
+            reason = (event or {}).get("reason") or self._last_words()
+            self.close()
+            if missing := MISSING.match(reason):
+                what = missing["module"] or missing["library"]
+                raise NotInstalled(f"{what} is not installed for {self.python}")
+            raise WorkerError(
+                f"the worker for {', '.join(self.preload) or 'plain Python'} "
+                f"({self.python}) did not start: {reason}"
+            )
+        if event["version"] != protocol.VERSION:
+            self.close()
+            raise WorkerError(f"worker speaks protocol {event['version']}, not {protocol.VERSION}")
+        self.facts = event["facts"]
+        self._ready = True
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody needs a child of it."""
+        return all(session.closed for session in self._sessions.values())
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End the worker and all its children; safe to call twice."""
+        for session in list(self._sessions.values()):
+            session.kill()
+        self._sessions.clear()
+        self._control.close()  # the worker ends when it hears this
+        try:
+            self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._log.close()
+
+    # -- sessions --------------------------------------------------------------------------
+
+    def open(self, *, memory_limit: int = 0) -> Session:
+        """Fork a child. It waits for `prepare`."""
+        self.wait_ready()
+        number = self._next_session
+        self._next_session += 1
+        ours, theirs = protocol.session_pair()
+        message = {"op": "open", "session": number, "memory_limit": memory_limit}
+        try:
+            socket.send_fds(self._control, [protocol.encode(message)], [theirs.fileno()])
+        except OSError:
+            raise WorkerError(f"the worker ended: {self._last_words()}") from None
+        finally:
+            theirs.close()
+        event = self._await("opened", number)
+        channel = protocol.Channel(ours)
+        session = Session(channel, event["pid"], self.start, number, self._ended, self.libraries)
+        self._sessions[number] = session
+        return session
+
+    def bury(self, session: Session) -> None:
+        """End a session and wait until its child is gone and forgotten."""
+        session.kill()
+        if self._sessions.pop(session.number, None) is not None:
+            self._await("exited", session.number)
+
+    def _ended(self, session: Session) -> SessionEnded:
+        """How a session whose channel closed came to its end."""
+        try:
+            event = self._await("exited", session.number, DYING_SECONDS)
+        except WorkerError:
+            if not self.alive:
+                raise
+            session.kill()
+            event = self._await("exited", session.number)
+            if os.WIFSIGNALED(event["status"]) and os.WTERMSIG(event["status"]) == signal.SIGKILL:
+                return SessionEnded("failed", "it closed the harness's channel and went on")
+        self._sessions.pop(session.number, None)
+        return SessionEnded.from_status(event["status"], event["output"], oom=event["oom"])
+
+    def _await(self, kind: str, number: int, timeout: float = 60.0) -> dict:
+        """The given event of the given session; ends of other sessions are noted on the way."""
+        deadline = time.monotonic() + timeout
+        while True:
+            event = self._next_event(deadline - time.monotonic())
+            if event is None:
+                raise WorkerError(f"the worker ended or hangs: {self._last_words()}")
+            if event["event"] == kind and event["session"] == number:
+                return event
+            if event["event"] == "exited":
+                other = self._sessions.pop(event["session"], None)
+                if other is not None:
+                    other.ended = SessionEnded.from_status(
+                        event["status"], event["output"], oom=event["oom"]
+                    )
+
+    def _next_event(self, timeout: float) -> dict | None:
+        if timeout <= 0 or not select.select([self._control], [], [], timeout)[0]:
+            return None
+        try:
+            data = self._control.recv(1 << 20)
+        except OSError:
+            return None
+        if not data:
+            return None
+        return protocol.validate(protocol.decode(data), protocol.EVENTS, "event")
+
+    def _last_words(self) -> str:
+        status = self._process.poll()
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
+        said = lines[-1] if lines else "it said nothing"
+        return said if status is None else f"{said} (exit status {status})"

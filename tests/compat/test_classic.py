@@ -1,0 +1,163 @@
+"""The classic way: names of lines, inputs, and real measurements of torch, NumPy and MXNet."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+from opbench.compat import ops
+from opbench.compat.operator_benchmark import device_of
+from opbench.errors import UserError
+from opbench.suites.ops.catalogue import catalogue
+
+#: The output of the classic suite's own example, numbers left out.
+GOLDEN = [
+    "MX_Add_Forward_Backward_Time",
+    "MX_Multiply_Forward_Backward_Time",
+    "MX_Subtract_Forward_Backward_Time",
+    "MX_Divide_Forward_Backward_Time",
+    "MX_Modulo_Forward_Backward_Time",
+    "MX_Power_Forward_Backward_Time",
+    "MX_Negative_Forward_Backward_Time",
+    "MX_Inplace_Add_Forward_Time",
+    "MX_Inplace_Subtract_Forward_Time",
+    "MX_Inplace_Multiply_Forward_Time",
+    "MX_Inplace_Division_Forward_Time",
+    "MX_Inplace_Modulo_Forward_Time",
+]
+
+CLASSIC = """
+Add Subtract Multiply Divide Modulo Power Negative IAdd ISub IMul IDiv IMod
+Lesser LesserEqual Greater GreaterEqual Equal NotEqual
+LogicalAnd LogicalOr LogicalXor LogicalNot
+Zeros Ones ZerosLike OnesLike Full Arange
+Exp Log Sqrt Square Dot BatchDot Sort ArgSort TopK ArgMax ArgMin
+Dense Flatten Lambda LeakyReLU PReLU Sigmoid Softmax LogSoftmax Tanh ELU SELU Swish
+Conv1D Conv2D Conv1DTranspose Conv2DTranspose BatchNorm Dropout
+MaxPool1D MaxPool2D AvgPool1D AvgPool2D
+GlobalMaxPool1D GlobalMaxPool2D GlobalAvgPool1D GlobalAvgPool2D
+L1Loss L2Loss SigmoidBinaryCrossEntropyLoss SoftmaxCrossEntropyLoss RNN LSTM GRU
+CustomOpElementwiseAdd
+"""
+NAMES = tuple(re.findall(r"\w+", CLASSIC))
+
+
+def test_all_73_classes_of_the_classic_suite_are_there():
+    assert len(NAMES) == 73
+    for module in ("opbench.ops", "opbench.mxnet_benchmarks.nd", "opbench.mxnet_benchmarks.gluon"):
+        there = importlib.import_module(module)
+        assert [name for name in NAMES if not hasattr(there, name)] == []
+
+
+def test_the_twelve_lines_are_named_and_ordered_as_the_classic_suite_printed_them():
+    from opbench.compat.mxnet_benchmarks import nd
+    from opbench.suites.ops.groups import GROUPS
+
+    classes = {each.operator.name: each for each in map(nd.__getattr__, NAMES)}
+    assert [classes[name]().name for name in GROUPS["arithmetic"]] == GOLDEN
+
+
+def test_a_function_for_each_category_and_each_group_of_the_classic_suite():
+    from opbench.suites.ops.catalogue import CATEGORIES
+    from opbench.suites.ops.groups import GROUPS
+
+    for group in (*CATEGORIES, *GROUPS):
+        assert callable(getattr(ops, f"run_all_{group}_operations_benchmarks"))
+
+
+def test_every_operator_has_a_class_with_inputs_to_read_before_anything_runs():
+    classes = {each.operator.name for each in ops.names().values() if hasattr(each, "operator")}
+    assert classes == set(catalogue())
+    assert ops.Add(framework="mxnet", inputs={"dtype": "float64"}).inputs == {
+        "lhs": (1024, 1024),
+        "rhs": (1024, 1024),
+        "initializer": "normal",
+        "run_backward": True,
+        "dtype": "float64",
+    }
+    assert list(ops.Conv2D().inputs) == [
+        "data", "channels", "kernel_size", "strides", "padding",
+        "initializer", "run_backward", "dtype",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("framework", "prefix"),
+    [("torch", "PT"), ("mxnet", "MX"), ("jax", "JAX"), ("onnxruntime", "ORT"), ("numpy", "NP")],
+)
+def test_prefixes(framework, prefix):
+    passes = "Forward" if framework in ("onnxruntime", "numpy") else "Forward_Backward"
+    assert ops.Add(framework=framework).name == f"{prefix}_Add_{passes}_Time"
+
+
+def test_forward_alone():
+    assert ops.Add(inputs={"run_backward": False}).name == "PT_Add_Forward_Time"
+    assert ops.Add(inputs={"run_backward": False}).make_case().stage == "forward"
+
+
+def test_an_unknown_input_is_refused_with_the_valid_ones():
+    with pytest.raises(UserError, match=r"Add has no input 'lhz' \(did you mean lhs\?\)") as told:
+        ops.Add(inputs={"lhz": (2, 2)})
+    assert "lhs, rhs, initializer, run_backward, dtype" in str(told.value)
+
+
+def test_an_unknown_operator_framework_or_initializer_is_told_with_the_nearest():
+    with pytest.raises(AttributeError, match=r"did you mean .*LeakyReLU"):
+        _ = ops.LeakyReLu
+    with pytest.raises(UserError, match="no framework 'mxnt'; there is mxnet"):
+        ops.Add(framework="mxnt")
+    with pytest.raises(UserError, match="no initializer 'norml'"):
+        ops.Add(inputs={"initializer": "norml"}).make_case()
+
+
+def test_inputs_decide_the_case():
+    wide = ops.Add(inputs={"lhs": (8, 4), "rhs": (8, 4)}).make_case()
+    assert "torch.randn((8, 4), dtype=torch.float32)" in wide.setup
+    assert wide.axes["lhs"] == "8x4"
+    assert wide.hash != ops.Add().make_case().hash
+    ones = ops.Add(inputs={"initializer": "ones"}).make_case()
+    assert "torch.ones((1024, 1024)" in ones.setup
+    assert ones.axes["initializer"] == "ones"
+
+
+def test_devices_as_others_write_them():
+    assert [device_of(each) for each in (None, "cpu(0)", "gpu(0)", "cuda", "gpu(1)")] == [
+        "cpu", "cpu", "cuda", "cuda", "cuda:1",
+    ]  # fmt: skip
+
+
+def test_a_real_run_prints_a_line_for_each_and_no_failure_stops_it(capsys):
+    """`rcbrt` is no operator of torch's; `exp` after it is measured all the same."""
+    small = {"data": (8, 8)}
+    made = [ops.Rcbrt(inputs=small), ops.Exp(inputs=small), ops.Log(framework="numpy")]
+    ops.measure(made, on_result=ops.OperatorBenchmark.print_benchmark_results)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == ("PT_Rcbrt_Forward_Backward_Time - unsupported: torch has no operator rcbrt")
+    assert re.fullmatch(r"PT_Exp_Forward_Backward_Time - 0\.\d{6} seconds", lines[1])
+    assert re.fullmatch(r"NP_Log_Forward_Time - 0\.\d{6} seconds", lines[2])
+    assert made[0].get_benchmark_results() == {}
+    assert 0 < made[1].get_benchmark_results()["PT_Exp_Forward_Backward_Time"] < 1
+    found = made[1].get_statistics()
+    assert found["low"] <= found["estimate"] <= found["high"]
+    assert found["p50"] <= found["p90"] <= found["p99"]
+
+
+def test_what_a_callable_makes_is_what_the_worker_computes_with():
+    import numpy
+
+    def threes(shape):
+        return numpy.full(shape, 3.0)
+
+    add = ops.Add(inputs={"lhs": (4, 4), "rhs": (4, 4), "initializer": threes}, runs=1)
+    case = add.make_case()
+    assert case.axes["initializer"] == "threes"
+    from opbench.worker.session import Session
+
+    session = Session()
+    session.do_prepare({"case": case.to_dict(), "seed": 0})
+    session.run("calls", 1)
+    assert session.evaluate("y").tolist() == [[6.0] * 4] * 4
+    with pytest.raises(UserError, match=r"an array of shape \(1,\) for lhs"):
+        ops.Add(inputs={"initializer": lambda shape: numpy.ones(1)}).make_case()

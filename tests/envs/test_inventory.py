@@ -1,0 +1,39 @@
+"""What frameworks have and the catalogue lacks: asked of the frameworks themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.envs.inventory import inventory
+from opbench.errors import UserError
+from opbench.suites.ops.called import covered
+from opbench.suites.ops.uncovered import uncovered
+
+
+def test_numpy_has_what_the_catalogue_calls_and_more():
+    has = inventory("numpy")
+    names = {name for group in has.values() for name in group}
+    calls = covered("numpy")
+    assert {"exp", "add", "matmul", "sort"} <= names & calls
+    assert names - calls, "nobody covers all of NumPy"
+    assert not {"ndarray", "savez", "set_printoptions", "linalg"} & names
+
+
+@pytest.mark.parametrize(
+    ("framework", "module", "known"),
+    [("torch", "torch", {"exp", "mm", "gelu"}), ("onnxruntime", "onnx", {"Exp", "MatMul", "Gelu"})],
+)
+def test_other_frameworks_answer_too(framework, module, known):
+    pytest.importorskip(module)
+    names = {name for group in inventory(framework).values() for name in group}
+    assert known <= names
+    assert not any(name.startswith("_") for name in names)
+
+
+def test_the_list_says_how_many_and_which(capsys):
+    assert uncovered("numpy") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("numpy, numpy: ")
+    assert "in the catalogue" in said
+    with pytest.raises(UserError, match="cannot ask 'numpyy' what it has; there is torch, jax"):
+        uncovered("numpyy")

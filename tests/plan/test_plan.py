@@ -1,0 +1,63 @@
+"""Which cases are measured together, and which of them the others are compared with."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.case import Case
+from opbench.errors import UserError
+from opbench.plan.groups import Baseline, baseline_of, groups
+
+
+def case(name: str = "a", stage: str = "call", **labels) -> Case:
+    return Case("s", name, stage, "pass", labels=tuple(labels.items()))
+
+
+GRID = [case(n=n, mode=mode) for n in (1, 2) for mode in ("base", "fast", "new")]
+
+
+def test_without_a_baseline_each_case_is_measured_by_itself():
+    assert [group.cases for group in groups(GRID)] == [(one,) for one in GRID]
+
+
+def test_cases_that_differ_in_the_axis_of_the_baseline_are_measured_together():
+    found = groups(GRID, Baseline("mode", "fast"))
+    assert [[c.axes["mode"] for c in group.cases] for group in found] == [
+        ["base", "fast", "new"]
+    ] * 2
+    assert [{c.axes["n"] for c in group.cases} for group in found] == [{1}, {2}]
+    assert [group.cases[group.base].axes["mode"] for group in found] == ["fast", "fast"]
+    assert baseline_of(found[0].cases, Baseline("mode", "fast")) is GRID[1]
+
+
+def test_other_names_and_stages_stay_apart():
+    cases = [case(name, stage, mode=mode) for name in "ab" for stage in ("forward", "backward")
+             for mode in ("base", "fast")]  # fmt: skip
+    cases.append(case("c", n=1))
+    found = groups(cases, Baseline("mode", "base"))
+    assert [len(group.cases) for group in found] == [2, 2, 2, 2, 1]
+
+
+def test_values_are_written_as_in_an_id():
+    switches = [case(bias=True), case(bias=False), case(bias=None)]
+    for text, axis_value in (("true", True), ("false", False), ("none", None)):
+        baseline = Baseline.parse(f"bias={text}")
+        (group,) = groups(switches, baseline)
+        assert group.cases[group.base].axes["bias"] is axis_value
+    # A case without the axis is not one whose value is none.
+    assert baseline_of([case()], Baseline("bias", "none")) is None
+
+
+@pytest.mark.parametrize("text", ["mode", "=base", "mode=", ""])
+def test_a_baseline_names_an_axis_and_a_value(text):
+    with pytest.raises(UserError, match="AXIS=VALUE"):
+        Baseline.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "said"),
+    [(Baseline("moed", "base"), "there is n, mode"), (Baseline("mode", "bsae"), "base, fast, new")],
+)
+def test_an_unknown_axis_or_value_is_told_with_those_there_are(baseline, said):
+    with pytest.raises(UserError, match=said):
+        groups(GRID, baseline)

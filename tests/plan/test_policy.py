@@ -1,0 +1,49 @@
+"""Sampling policies as data: their canonical text is part of a result's key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import opbench
+from opbench.api.run import Options
+from opbench.plan.policy import Adaptive, Fixed
+
+
+def test_the_text_tells_policies_apart_and_nothing_else():
+    assert Adaptive(precision=0.01).text == "adaptive precision=0.01 max_time=5"
+    assert Adaptive(precision=0.01).text != Adaptive(precision=0.02).text
+    assert Fixed(num_runs=3).text != Fixed(num_runs=4).text
+    # A longer patience with hangs changes no number.
+    assert Adaptive(timeout=1).text == Adaptive(timeout=60).text
+
+
+def test_a_fixed_number_of_runs_or_repeats_asks_for_the_fixed_design():
+    assert Options.of({}).policy == Adaptive(precision=0.02)
+    assert Options.of({"num_runs": 7}).policy == Fixed(num_runs=7, num_repeats=20)
+    assert Options.of({"num_repeats": 7}).policy == Fixed(num_runs=100, num_repeats=7)
+    limits = Options.of({"max_time_per_case": "1s", "timeout": 9, "num_runs": 2}).policy
+    assert (limits.max_time, limits.timeout) == (1.0, 9.0)
+
+
+def test_max_starts_is_part_of_the_policy_when_it_was_asked_for() -> None:
+    usual, two, many = (Options.of({"max_starts": n}).policy for n in (None, 2, 30))
+    assert "max_starts" not in usual.text, "results of earlier versions keep their key"
+    assert two.max_starts == 2
+    assert many.max_starts == 30
+    assert many.text.endswith("max_starts=30")
+
+
+def test_a_fixed_design_spreads_its_runs_over_no_more_starts_than_allowed() -> None:
+    assert Options.of({"num_runs": 9}).policy.starts == 3
+    fewer = Options.of({"num_runs": 9, "max_starts": 2}).policy
+    assert fewer.starts == 2
+    assert fewer.text != Options.of({"num_runs": 9}).policy.text
+
+
+def test_asked_for_starts_are_made(tmp_path: Path) -> None:
+    """A precision nobody reaches: all the starts are used, and no more."""
+    file = tmp_path / "mine.toml"
+    file.write_text('[[benchmark]]\nname = "one"\nstmt = "sum(x)"\nsetup = "x = range(50)"\n')
+    for most in (2, 14):
+        run = opbench.run(file, save=False, precision=1e-5, max_starts=most)
+        assert [result.detail["starts"] for _, result in run.results] == [most]

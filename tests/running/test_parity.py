@@ -1,0 +1,152 @@
+"""Cases that compute the same are given the same inputs and compared before they are timed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from opbench.case import Case, Parity
+from opbench.plan.groups import groups
+from opbench.plan.policy import Fixed
+from opbench.running.listener import Listener
+from opbench.running.runner import Request, Runner
+
+SETUP = "rng = np.random.default_rng(seed)\nx = rng.standard_normal((50, 40)).astype('float32')"
+
+
+def case(name: str, stmt: str, *, rank: int = 0, setup: str = SETUP, **more) -> Case:
+    parity = Parity("tests/one", ("x",), (("y", "y"),), rank=rank, **more)
+    return Case(
+        "tests",
+        name,
+        "call",
+        stmt,
+        setup,
+        "import numpy as np",
+        framework="numpy",
+        preload=("numpy",),
+        parity=parity,
+    )
+
+
+class Journal(Listener):
+    def __init__(self) -> None:
+        self.compared: list[list[str]] = []
+
+    def comparing(self, cases) -> None:
+        self.compared.append([one.name for one in cases])
+
+
+def run(*cases: Case, metrics=("time",)):
+    journal = Journal()
+    request = Request(tuple(groups(cases)), Fixed(num_runs=2, num_repeats=2, starts=1), metrics)
+    found = Runner(request, lambda *_: None, journal).run()
+    return {(one.name, result.metric): result for one, result in found}, journal
+
+
+def test_a_case_alone_is_compared_with_nobody():
+    results, journal = run(case("alone", "y = x + x"))
+    assert results["alone", "time"].ok
+    assert journal.compared == []
+
+
+def test_inputs_are_made_once_so_another_seed_does_not_matter():
+    """The second draws other numbers by itself, and is given those of the first."""
+    other = SETUP.replace("default_rng(seed)", "default_rng(12345)")
+    results, journal = run(
+        case("doubled", "y = 2 * x"), case("added", "y = x + x", setup=other), metrics=("time",)
+    )
+    assert {key: result.outcome for key, result in results.items()} == {
+        ("doubled", "time"): "ok",
+        ("added", "time"): "ok",
+    }
+    assert journal.compared == [["doubled", "added"]]  # once for both, before either is timed
+
+
+def test_a_mismatch_is_an_outcome_of_every_metric_with_the_largest_error():
+    results, _ = run(
+        case("right", "y = x + x"),
+        case("wrong", "y = x + x\ny[3, 4] += 0.5", rank=1),
+        metrics=("time", "memory"),
+    )
+    assert results["right", "time"].ok
+    assert results["right", "memory"].ok
+    for metric in ("time", "memory"):
+        result = results["wrong", metric]
+        assert result.outcome == "mismatch"
+        assert "y: it has" in result.reason
+        assert "off by 0.5" in result.reason
+
+
+def test_the_reference_is_the_one_of_lowest_rank_whatever_the_order():
+    results, journal = run(case("wrong", "y = 3 * x", rank=7), case("right", "y = 2 * x", rank=1))
+    assert journal.compared == [["right", "wrong"]]
+    assert results["right", "time"].ok
+    assert results["wrong", "time"].outcome == "mismatch"
+
+
+def test_when_the_reference_fails_the_next_one_takes_its_place():
+    results, _ = run(
+        case("broken", "y = x + nowhere"),
+        case("right", "y = 2 * x", rank=1),
+        case("wrong", "y = 3 * x", rank=2),
+    )
+    assert results["broken", "time"].outcome == "failed"
+    assert "nowhere" in results["broken", "time"].reason
+    assert results["right", "time"].ok
+    assert results["wrong", "time"].outcome == "mismatch"
+
+
+def test_in_place_statements_are_compared_after_one_call():
+    results, _ = run(case("in place", "x *= 2\ny = x"), case("new", "y = 2 * x", rank=1))
+    assert [result.outcome for result in results.values()] == ["ok", "ok"]
+
+
+def test_large_outputs_are_compared_by_a_sample_of_them():
+    setup = SETUP.replace("(50, 40)", "(1500, 1500)")
+    results, _ = run(
+        case("right", "y = x + x", setup=setup),
+        case("same", "y = 2 * x", setup=setup, rank=1),
+        case("wrong", "y = np.where(x > 0, 2 * x, 0)", setup=setup, rank=2),
+    )
+    assert [result.outcome for result in results.values()] == ["ok", "ok", "mismatch"]
+
+
+def test_lists_of_inputs_and_outputs_are_handed_over_one_by_one():
+    setup = "rng = np.random.default_rng(seed)\nx = [rng.standard_normal(3) for _ in range(2)]"
+    other = setup.replace("default_rng(seed)", "default_rng(1)")
+    results, _ = run(
+        case("list", "y = [2 * one for one in x]", setup=setup),
+        case("tuple", "y = tuple(one + one for one in x)", setup=other, rank=1),
+        case("short", "y = [2 * x[0]]", setup=other, rank=2),
+    )
+    assert results["tuple", "time"].ok
+    assert "it gives 1 tensors and not 2" in results["short", "time"].reason
+
+
+def test_what_nobody_can_read_is_measured_and_marked():
+    results, _ = run(case("right", "y = 2 * x"), case("text", "y = 'words'", rank=1))
+    result = results["text", "time"]
+    assert result.ok
+    (warning,) = [one for one in result.warnings if one.code == "unchecked"]
+    assert "a value of type str cannot be compared" in warning.text
+
+
+@pytest.mark.parametrize(
+    ("compare", "outcome"), [("values", "mismatch"), ("statistics", "ok"), ("shape", "ok")]
+)
+def test_random_results_are_compared_by_their_statistics(compare, outcome):
+    draws = SETUP + "\nown = np.random.default_rng({})"
+    first = case("one", "y = own.standard_normal(5000)", setup=draws.format(1), compare=compare)
+    second = case(
+        "two", "y = own.standard_normal(5000)", setup=draws.format(2), compare=compare, rank=1
+    )
+    results, _ = run(first, second)
+    assert results["two", "time"].outcome == outcome
+
+
+def test_what_is_compared_is_no_part_of_a_cases_identity():
+    one = case("one", "y = 2 * x")
+    assert one.hash == replace(one, parity=None).hash
+    assert Case.from_dict(one.to_dict()) == one

@@ -1,0 +1,101 @@
+"""From samples to a result: the estimate, and the reservations that travel inside it."""
+
+from __future__ import annotations
+
+from opbench.case import Case
+from opbench.plan.policy import Adaptive, Fixed
+from opbench.result import Metric, Sample
+from opbench.sampling.outcome import drift, exact_results, failure, from_samples
+from opbench.workers.session import SessionEnded
+
+CASE = Case("s", "n", "call", "pass")
+TIME = Metric("time", "s", "", sampled=True)
+PLACE = {"environment": "current", "fingerprint": "f", "policy": "p", "group": ""}
+
+
+def samples(starts=3, blocks=12, contended=0, value=lambda start, block: 1e-6):
+    made = []
+    for start in range(starts):
+        for block in range(blocks):
+            disturbed = len(made) < contended
+            made.append(Sample(value(start, block), start, contended=disturbed, order=len(made)))
+    return tuple(made)
+
+
+def codes(found, policy=None) -> set[str]:
+    result = from_samples(CASE, TIME, found, {}, policy or Adaptive(precision=0.05), PLACE)
+    return {warning.code for warning in result.warnings}
+
+
+def test_quiet_samples_give_an_estimate_without_reservations():
+    result = from_samples(CASE, TIME, samples(), {"way": "repeatable"}, Adaptive(), PLACE)
+    assert result.ok
+    assert result.estimate == 1e-6
+    assert result.low < 1e-6 < result.high
+    assert result.warnings == ()
+    assert result.detail["way"] == "repeatable"
+    assert len(result.samples) == 36
+
+
+def test_a_quarter_of_disturbed_blocks_is_worth_a_word():
+    # Of 36 blocks, 9 are a quarter.
+    assert codes(samples(contended=9)) == set()
+    assert codes(samples(contended=10)) == {"contended"}
+
+
+def test_disturbed_blocks_do_not_count_while_enough_calm_ones_remain():
+    def value(start, block):
+        return 9e-6 if start == 0 else 1e-6
+
+    result = from_samples(CASE, TIME, samples(contended=12, value=value), {}, Adaptive(), PLACE)
+    assert result.estimate == 1e-6
+
+
+def test_a_time_that_still_falls_is_told():
+    def falling(start, block):
+        return 1e-6 * (1.2 if block < 4 else 1.0)
+
+    assert abs(drift(samples(value=falling)) - 0.2) < 1e-9
+    assert "unsettled" in codes(samples(value=falling))
+    # Eight blocks of a session are too few to tell.
+    assert drift(samples(blocks=8, value=falling)) == 0.0
+
+
+def test_an_interval_wider_than_asked_is_told_of_the_adaptive_design_only():
+    def scattered(start, block):
+        return 1e-6 * (1 + 0.2 * start)
+
+    wide = samples(value=scattered)
+    assert codes(wide) == {"imprecise"}
+    assert codes(wide, Fixed()) == set()
+
+
+def test_fewer_than_three_starts_are_told():
+    assert codes(samples(starts=2), Adaptive(precision=0.5)) == {"few-starts"}
+
+
+def test_every_reservation_says_what_to_do():
+    def bad(start, block):
+        return 1e-6 * (2 if block < 4 else 1.0) * (1 + start)
+
+    found = from_samples(CASE, TIME, samples(2, contended=20, value=bad), {}, Adaptive(), PLACE)
+    text = " ".join(warning.text for warning in found.warnings)
+    assert len(found.warnings) >= 3
+    assert "--max-time-per-case" in text
+    assert "quieter" in text
+
+
+def test_a_failure_keeps_reason_traceback_and_the_last_words():
+    ended = SessionEnded("crashed", "SIGSEGV", output="bye", traceback="Traceback …")
+    result = failure(CASE, TIME, ended, PLACE)
+    assert result.outcome_text == "crashed SIGSEGV"
+    assert (result.detail["output"], result.detail["traceback"]) == ("bye", "Traceback …")
+    assert result.estimate is None
+
+
+def test_an_exact_metric_reports_the_largest_of_its_repeats():
+    answer = {"results": {"memory": {"samples": [4096, 4100, 4096], "detail": {"source": "x"}}}}
+    (result,) = exact_results(CASE, answer, Metric("memory", "bytes", ""), PLACE)
+    assert (result.estimate, result.low, result.high) == (4100, 4096, 4100)
+    assert [sample.value for sample in result.samples] == [4096, 4100, 4096]
+    assert result.detail["source"] == "x"

@@ -1,0 +1,125 @@
+"""Axes on top of a capture: dtype, layout, runtime; and parity before anything is timed."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.api.run import execute
+from opbench.capture.call import Call, Capture, Special, TensorSpec
+from opbench.capture.writing import write
+from opbench.define.expand import expand
+from opbench.suites.captured import onnx
+from opbench.suites.captured.definition import definitions
+from opbench.suites.captured.onnx import NoCounterpart, spelled_in_onnx
+
+HEADER = {"opbench": "capture", "version": 1, "steps": 1, "threads": 1, "device": "cpu"}
+
+
+def image(*shape: int) -> TensorSpec:
+    return TensorSpec("float32", shape, values=(-2.0, 2.0, 0.0, 1.0))
+
+
+def captured(*calls: Call) -> Capture:
+    return Capture(calls, HEADER, name="step")
+
+
+def a_call(operator: str, *args: object, **kwargs: object) -> Call:
+    return Call(0, operator, "default", args, kwargs, counts={"forward": 1})
+
+
+CONV = a_call("aten::convolution", image(2, 3, 8, 8), image(4, 3, 3, 3), None, [1, 1], [1, 1],
+              [1, 1], False, [0, 0], 1)  # fmt: skip
+ADDMM = a_call("aten::addmm", image(5), image(4, 3), image(3, 5))
+CAST = a_call("aten::_to_copy", image(2), dtype=Special("dtype", "float32"))
+
+
+def cases(capture: Capture, **axes: list) -> list:
+    return expand(definitions(capture), axes=axes)
+
+
+def test_an_axis_left_as_captured_is_no_label():
+    (case,) = cases(captured(CONV))
+    assert case.id == "step/convolution-000/call"
+    eager, compiled = cases(captured(CONV), runtime=["eager", "compile"])
+    assert eager.axes == {"runtime": "eager"}
+    assert (compiled.framework, compiled.runtime) == ("torch_compile", "compile")
+    assert eager.parity.key == compiled.parity.key
+    assert eager.parity.rank < compiled.parity.rank
+
+
+def test_a_dtype_reaches_tensors_and_arguments_that_name_one():
+    (case,) = cases(captured(CAST), dtype=["bfloat16"])
+    assert "tensor((2,), torch.bfloat16" in case.setup
+    assert "dtype=torch.bfloat16" in case.stmt
+    assert case.dtype == "bfloat16"
+
+
+def test_a_layout_moves_strides_and_nothing_else():
+    plain, last = cases(captured(CONV), layout=["captured", "channels_last"])
+    assert "strides=" not in plain.setup
+    assert "strides=(192, 1, 24, 3)" in last.setup
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (ADDMM, "y = Gemm(x1, x2, x0, alpha=1.0, beta=1.0)"),
+        (CONV, "y = Conv(x0, x1, kernel_shape=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1], "
+               "dilations=[1, 1], group=1)"),
+        (a_call("aten::add", image(2), image(2)), "y = Add(x0, x1)"),
+        (a_call("aten::mul", image(2), 0.5), "y = Mul(x0, 0.5)"),
+        (a_call("aten::_softmax", image(2, 3), -1, False), "y = Softmax(x0, axis=-1)"),
+        (a_call("aten::mean", image(2, 3), [1], True), "y = ReduceMean(x0, [1], keepdims=1)"),
+        (a_call("aten::cat", [image(2), image(3)], 0), "y = Concat(x0, x1, axis=0)"),
+    ],
+)  # fmt: skip
+def test_calls_that_onnx_can_say(call, text):
+    assert spelled_in_onnx(call) == text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        a_call(
+            "aten::native_batch_norm", image(2, 3, 4, 4), None, None, None, None, True, 0.1, 1e-5
+        ),
+        a_call("aten::add", image(2), image(2), alpha=2),
+        Call(0, "aten::relu_", "default", (image(2),), writes=(0,)),
+        a_call("aten::convolution_backward", image(2)),
+    ],
+    ids=lambda call: call.operator,
+)
+def test_calls_that_it_cannot_are_refused_with_a_reason(call):
+    with pytest.raises(NoCounterpart):
+        spelled_in_onnx(call)
+    (case,) = cases(captured(call), runtime=["onnxruntime"])
+    assert case.unsupported
+
+
+def measured(path, calls, axes):
+    write(captured(*calls), path)
+    options = {"axes": axes, "num_runs": 1, "num_repeats": 2}
+    found = execute([str(path)], options, save=False)
+    return {(c.name, *c.axes.values()): r for c, r in found}
+
+
+def test_onnx_runtime_computes_the_same_before_it_is_timed(tmp_path, monkeypatch):
+    for module in ("torch", "onnxruntime", "onnx"):
+        pytest.importorskip(module)
+    axes = {"runtime": ["eager", "onnxruntime"]}
+    found = measured(tmp_path / "c.jsonl", [ADDMM], axes)
+    assert {key: r.outcome_text for key, r in found.items()} == dict.fromkeys(found, "ok")
+    # The same with a factor of two in it: faster or not, it is another computation.
+    monkeypatch.setitem(onnx.SPELLINGS, "addmm", lambda a: "y = Gemm(x1, x2, x0, alpha=2.0)")
+    wrong = measured(tmp_path / "d.jsonl", [ADDMM], axes)
+    assert wrong["addmm-000", "eager"].ok
+    assert wrong["addmm-000", "onnxruntime"].outcome == "mismatch"
+
+
+@pytest.mark.slow
+def test_a_compiled_call_computes_the_same(tmp_path):
+    pytest.importorskip("torch")
+    relu = Call(1, "aten::relu_", "default", (image(64),), writes=(0,), counts={"forward": 1})
+    axes = {"runtime": ["eager", "compile"]}
+    found = measured(tmp_path / "c.jsonl", [ADDMM, relu], axes)
+    assert {key: r.outcome_text for key, r in found.items()} == dict.fromkeys(found, "ok")

@@ -1,0 +1,189 @@
+"""`opbench layers`: the classic command line, word for word, and its pickles."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+
+import pytest
+from tests.suites.layers.small import CONFIG
+
+from opbench.cli.spaced import unfolded
+from opbench.errors import UserError
+from opbench.suites.layers.command import chosen
+from opbench.suites.layers.config import checked, published
+from opbench.suites.layers.names import CLASSIC
+
+SEVERAL = {"--layers", "--batch-sizes"}
+
+
+def opbench(*arguments, cwd):
+    command = [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+
+
+# -- reading the command line ---------------------------------------------------------------
+
+
+def unfold(text):
+    return " ".join(unfolded(text.split(), SEVERAL))
+
+
+def test_values_follow_one_flag_hyphen_or_underscore():
+    given = "--layers linear gsm_linear --batch_sizes 16 32 --num_runs 3 -c x.json --cont"
+    assert unfold(given) == (
+        "--layers linear --layers gsm_linear --batch-sizes 16 --batch-sizes 32 "
+        "--num-runs 3 -c x.json --cont"
+    )
+
+
+def test_commas_and_equals_are_read_as_well():
+    assert unfold("--layers=linear,conv --batch-sizes 16,32") == (
+        "--layers linear --layers conv --batch-sizes 16 --batch-sizes 32"
+    )
+
+
+def test_an_underscore_in_a_value_stays():
+    assert unfolded(["--layers", "gsm_linear", "--suffix", "a_b"], SEVERAL) == (
+        ["--layers", "gsm_linear", "--suffix", "a_b"]
+    )
+
+
+def test_negative_numbers_are_values():
+    assert unfolded(["--batch_sizes", "-3"], SEVERAL) == ["--batch-sizes", "-3"]
+
+
+def test_without_arguments_it_is_the_published_study():
+    assert len(chosen([], [], published(), "")) == len(CLASSIC) == 24
+
+
+def test_a_plain_name_is_the_layer_as_it_is():
+    found = chosen(["linear", "gsm_conv", "linear"], [], published(), "")
+    assert found == [("linear", "baseline"), ("conv", "hooks")]
+
+
+def test_modes_apply_to_every_layer_named():
+    found = chosen(["linear", "dplstm"], ["baseline", "ghost"], published(), "")
+    assert found == [(n, m) for n in ("linear", "dplstm") for m in ("baseline", "ghost")]
+
+
+def test_a_layer_that_the_config_lacks():
+    config = checked({"linear": CONFIG["linear"]}, "f.json")
+    assert chosen([], [], config, "f.json") == [("linear", "baseline"), ("linear", "hooks")]
+    with pytest.raises(UserError, match=r"f\.json: rnn_base: missing, and gsm_dplstm needs it"):
+        chosen(["gsm_dplstm"], [], config, "f.json")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--layers", "gsm_liner"], "there is no layer 'gsm_liner'; did you mean gsm_linear"),
+        (["--layers"], "--layers was given no value"),
+        (["--batch_sizes", "0"], "--batch-sizes"),
+        (["--num_runs", "many"], "--num-runs"),
+        (["--clock", "sundial"], "there is no clock 'sundial'"),
+        (["--modes", "spooky"], "there is no mode 'spooky'"),
+        (["-c", "none.json"], "there is no file none.json"),
+        (["--no_save", "--cont"], "--cont"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(arguments, said, tmp_path):
+    found = opbench("layers", *arguments, cwd=tmp_path)
+    assert found.returncode == 2, found.stderr
+    assert said in found.stderr
+    assert len(found.stderr.strip().splitlines()) == 1
+
+
+# -- running --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({key: CONFIG[key] for key in ("linear", "rnn_base")}))
+    return path
+
+
+QUICK = ("--num_runs", "2", "--num_repeats", "3", "--random_seed", "7")
+
+
+def read(path):
+    return pickle.loads(path.read_bytes())
+
+
+def test_the_classic_runner_s_files_and_the_store(config, tmp_path):
+    """One run, its pickles, and what `--cont` makes of a missing one."""
+    pytest.importorskip("opacus")
+    command = ("layers", "--layers", "linear", "gsm_linear", "lstm", "--batch_sizes", "4", "8")
+    command += (*QUICK, "-c", config, "--root", "results/old/")
+    found = opbench(*command, cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    folder = tmp_path / "results" / "old"
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == sorted(
+        f"{name}_bs_{size}_runs_2_repeats_3_seed_7.pkl"
+        for name in ("linear", "gsm_linear", "lstm")
+        for size in (4, 8)
+    )
+    content = read(folder / "lstm_bs_4_runs_2_repeats_3_seed_7.pkl")
+    assert list(content) == [
+        *("layer", "batch_size", "num_runs", "num_repeats", "random_seed", "forward_only"),
+        *("gsm_mode", "results", "config"),
+    ]
+    assert content["config"] == CONFIG["rnn_base"]
+    assert len(content["results"]) == 2
+    for one in content["results"]:
+        assert one["runtime"] > 0
+        assert list(one["memory_stats"]) == [
+            *("offset", "input_tensor", "h_0", "c_0", "layer", "labels", "max_memory")
+        ]
+        assert one["memory_stats"]["h_0"] == 1 * 4 * 6 * 4
+    assert read(folder / "gsm_linear_bs_8_runs_2_repeats_3_seed_7.pkl")["gsm_mode"] == "hooks"
+
+    # Exported again, not measured again; the others are left as they are.
+    lost = folder / "lstm_bs_4_runs_2_repeats_3_seed_7.pkl"
+    kept = folder / "linear_bs_8_runs_2_repeats_3_seed_7.pkl"
+    lost.unlink()
+    before = kept.stat().st_mtime_ns
+    again = opbench(*command, "--cont", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "1 pickles written" in again.stderr
+    assert read(lost)["results"] == content["results"]
+    assert kept.stat().st_mtime_ns == before
+
+    # The report finds the run by itself.
+    report = opbench("report", "layers", "-f", "md", "--against", "published", cwd=tmp_path)
+    assert "× the same layer unwrapped" in report.stdout, report.stderr
+    assert "| linear | hooks |" in report.stdout
+
+
+def test_no_save_writes_nothing(config, tmp_path):
+    found = opbench("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config,
+                    "--no_save", "--forward_only", "-v", cwd=tmp_path)  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    assert "run 1" in found.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json"]
+
+
+def test_suffix_forward_only_and_modes_are_in_the_name(config, tmp_path):
+    found = opbench("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config,
+                    "--forward_only", "--suffix", "x", "--grad_sample_modes", "baseline",
+                    "--clock", "torch", cwd=tmp_path)  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    (path,) = (tmp_path / "results" / "raw").iterdir()
+    assert path.name == "linear_mode_baseline_bs_4_runs_2_repeats_3_seed_7_forward_only_x.pkl"
+    assert read(path)["forward_only"] is True
+
+
+def test_one_layer_from_python():
+    import opbench
+
+    runtime, memory = opbench.run_layer_benchmark(
+        "linear", 4, in_features=5, out_features=7, num_repeats=3, num_runs=1
+    )
+    assert runtime > 0
+    assert memory["layer"] == (5 * 7 + 7) * 4
+    with pytest.raises(UserError, match=r"run_layer_benchmark: linear\.in_features: expected"):
+        opbench.run_layer_benchmark("linear", 4, in_features=-5)

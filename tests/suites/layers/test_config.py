@@ -1,0 +1,119 @@
+"""Layer configs: what they mean, and one line for everything that is wrong with one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.suites.layers.small import CONFIG
+
+from opbench.define.targets import resolve
+from opbench.errors import UserError
+from opbench.suites.layers.config import Config, load, published
+from opbench.suites.layers.names import LAYERS
+
+
+def write(tmp_path, content):
+    path = tmp_path / "sizes.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def changed(section, **keys):
+    made = {**CONFIG[section], **keys}
+    return {section: {key: value for key, value in made.items() if value is not None}}
+
+
+def test_the_published_configuration_has_every_layer():
+    assert published().layers == LAYERS
+
+
+def test_a_file_may_hold_some_of_the_layers(tmp_path):
+    found = load(write(tmp_path, {"rnn_base": CONFIG["rnn_base"]}))
+    assert found.layers == ("rnn", "dprnn", "gru", "dpgru", "lstm", "dplstm")
+
+
+def test_the_older_keys_are_understood(tmp_path):
+    path = write(tmp_path, {"num_warmups": 2, "benchmark": "torch", "linear": CONFIG["linear"]})
+    found = resolve([str(path)])
+    assert [definition.warmups for definition in found.definitions] == [2]
+    assert found.suggested["clock"] == "torch"
+
+
+def test_a_config_is_a_target_like_any_other(tmp_path):
+    found = resolve([str(write(tmp_path, CONFIG))])
+    assert [definition.name for definition in found.definitions] == list(LAYERS)
+    assert found.suggested["baseline"] == "mode=baseline"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"lineaar": {}}, "lineaar: unknown layer; did you mean linear?"),
+        (changed("linear", in_features=None), "linear.in_features: missing, and needed"),
+        (changed("linear", in_features=-3), "linear.in_features: expected a whole number from 1"),
+        (changed("linear", in_features=0), "linear.in_features: expected a whole number from 1"),
+        (changed("linear", in_features=True), "linear.in_features: expected a whole number"),
+        (changed("linear", in_feature=3), "linear.in_feature: unknown key; did you mean in_feat"),
+        (changed("linear", input_shape=5), "linear.input_shape: expected a list of sizes"),
+        (changed("linear", bias="yes"), "linear.bias: expected true or false, found 'yes'"),
+        (changed("linear", device="cuda"), "linear.device: a config file says nothing about the"),
+        (changed("conv", kernel_size=64), "conv.kernel_size: a kernel that spans 64×64 does not"),
+        (changed("conv", kernel_size=[3]), "conv.kernel_size: 3 has another rank than input_shape"),
+        (changed("conv", groups=3), "conv.groups: 3 does not divide in_channels 4"),
+        (changed("conv", input_shape=[]), "conv.input_shape: one to three sizes decide"),
+        (changed("conv", padding="full"), "conv.padding: expected a number, 'same' or 'valid'"),
+        (changed("conv", padding="same", stride=2), "conv.padding: 'same' needs stride 1"),
+        (changed("layernorm", D=2), "layernorm.D: 2 is more than input_shape has dimensions"),
+        (changed("groupnorm", num_groups=3), "groupnorm.num_groups: 3 does not divide 8"),
+        (changed("embedding", padding_idx=20), "embedding.padding_idx: 20 is outside"),
+        (changed("mha", num_heads=3), "mha.num_heads: 3 does not divide embed_dim 8"),
+        (changed("rnn_base", dropout=2), "rnn_base.dropout: expected a number from 0 to 1"),
+        (changed("rnn_base", proj_size=6), "rnn_base.proj_size: 6 is not below hidden_size 6"),
+        (changed("rnn_base", nonlinearity="gelu"), "rnn_base.nonlinearity: expected 'tanh' or"),
+        ({"benchmark": "sundial", **changed("linear")}, "benchmark: expected 'python', 'cuda' or"),
+        ({"num_warmups": -1, **changed("linear")}, "num_warmups: expected a whole number from 0"),
+        ({}, "no layer; there is linear, conv"),
+        ([], "a layer config is an object"),
+        ('{"linear": ', "line 1: not valid JSON"),
+        ('{"linear": {}, "linear": {}}', "the key 'linear' stands twice"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_with_file_and_key(tmp_path, content, said):
+    path = write(tmp_path, content)
+    with pytest.raises(UserError) as caught:
+        load(path)
+    text = str(caught.value)
+    assert text.startswith(str(path))
+    assert said in text
+    assert "\n" not in text
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match="there is no file"):
+        load(tmp_path / "none.json")
+
+
+def test_every_constructor_argument_of_torch_is_a_key():
+    """Read from torch itself, so that an argument torch gains is noticed here."""
+    torch = pytest.importorskip("torch")
+    import inspect
+
+    kinds = {
+        "linear": torch.nn.Linear,
+        "conv": torch.nn.Conv2d,
+        "layernorm": torch.nn.LayerNorm,
+        "instancenorm": torch.nn.InstanceNorm1d,
+        "groupnorm": torch.nn.GroupNorm,
+        "embedding": torch.nn.Embedding,
+        "mha": torch.nn.MultiheadAttention,
+        "rnn_base": torch.nn.modules.rnn.RNNBase,
+    }
+    #: Made from others (`normalized_shape`), or no number a config could hold.
+    apart = {"self", "normalized_shape", "_weight", "_freeze", "mode"}
+    for section, kind in kinds.items():
+        model = next(
+            part for part in Config.model_fields[section].annotation.__args__ if part is not None
+        )
+        arguments = set(inspect.signature(kind.__init__).parameters) - apart
+        assert arguments <= set(model.model_fields), section

@@ -1,0 +1,110 @@
+"""The entries themselves: names, sizes, domains, work; no framework is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from opbench import frameworks
+from opbench.suites.ops.catalogue import CATEGORIES, catalogue, find
+from opbench.suites.ops.entry import FRAMEWORKS, SIZES
+from opbench.suites.ops.groups import GROUPS
+from opbench.suites.ops.programs import program, work
+from opbench.suites.ops.scaling import fitted, halved
+
+OPERATORS = list(catalogue().values())
+
+#: The operators of MXNet's own benchmarks, aliases merged: what the catalogue set out to cover.
+REFERENCE = (Path(__file__).parent / "reference.txt").read_text(encoding="utf-8").split()
+
+
+def test_every_operator_of_the_reference_list_has_an_entry():
+    assert len(REFERENCE) == 234
+    assert [name for name in REFERENCE if find(name) is None] == []
+
+
+def test_every_category_has_operators_and_every_operator_is_in_its_file():
+    assert {operator.category for operator in OPERATORS} == set(CATEGORIES)
+
+
+def test_no_two_operators_answer_to_one_name():
+    names = Counter(
+        name
+        for operator in OPERATORS
+        for name in {
+            each.lower() for each in (operator.name, operator.classic, *operator.aliases) if each
+        }
+    )
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_groups_name_operators_that_exist():
+    assert {name for members in GROUPS.values() for name in members} <= set(catalogue())
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_spelling_is_python_at_every_size(operator, framework):
+    for size in ("typical", *operator.sizes):
+        made = program(operator, frameworks.get(framework), operator.values(size), "cpu")
+        if made.unsupported:
+            continue
+        ast.parse(f"{made.globals}\n{made.setup}\n{made.before}\n{made.forward}")
+        assert "{" not in made.forward.replace("{dtype", ""), made.forward
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_work_grows_with_the_size(operator):
+    amounts = [
+        work(operator, operator.values(size))
+        for size in ("small", "typical", "large")
+        if size == "typical" or size in operator.sizes
+    ]
+    if None in amounts:
+        assert operator.flops is None
+        return
+    assert [each.flops for each in amounts] == sorted(each.flops for each in amounts)
+    assert [each.bytes for each in amounts] == sorted(each.bytes for each in amounts)
+
+
+def test_work_of_a_product_and_of_a_sum():
+    # 2·m·k·n operations; three matrices of four-byte numbers.
+    amount = work(catalogue()["dot"], catalogue()["dot"].values())
+    assert amount.flops == 2 * 1024 * 1024 * 1000
+    assert amount.bytes == 4 * (1024 * 1024 + 1024 * 1000 + 1024 * 1000)
+    added = work(catalogue()["add"], catalogue()["add"].values(dtype="float16"))
+    assert (added.flops, added.bytes) == (1024 * 1024, 3 * 2 * 1024 * 1024)
+
+
+def test_sizes_are_halved_until_memory_holds_them(monkeypatch):
+    from opbench.suites.ops import scaling
+
+    add = catalogue()["add"]
+    monkeypatch.setattr(scaling, "free_memory", lambda: 64 * 2**20)
+    # Three matrices of 4 MiB, four copies of each: 48 MiB, where 16 may be held.
+    values, text = fitted(add, add.values(), device="cpu", threads=1, backward=True)
+    assert (values.lhs, values.rhs, text) == ((256, 1024), (256, 1024), "1/4 (memory)")
+    dot = catalogue()["dot"]
+    assert halved(dot, dot.values()).lhs == (512, 1024)
+    assert halved(dot, dot.values()).rhs == (1024, 1000)
+
+
+def test_sizes_are_halved_until_a_call_fits_the_time(monkeypatch):
+    from opbench.suites.ops import scaling
+
+    monkeypatch.setattr(scaling, "free_memory", lambda: 2.0**40)
+    dot = catalogue()["dot"]
+    _, text = fitted(dot, dot.values("large"), device="cpu", threads=1, backward=True)
+    assert text.endswith("(time)")
+
+
+def test_a_typical_size_is_what_the_brief_says():
+    assert catalogue()["add"].params["lhs"] == (1024, 1024)
+    assert catalogue()["dot"].params["rhs"] == (1024, 1000)
+    assert catalogue()["Conv2D"].params["data"] == (32, 3, 256, 256)
+    assert catalogue()["add"].sizes["skewed"]["lhs"] == (10000, 10)
+    assert catalogue()["exp"].sizes["skewed"]["data"] == (10000, 1)
+    assert SIZES == ("small", "typical", "large", "skewed")

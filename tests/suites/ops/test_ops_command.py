@@ -1,0 +1,68 @@
+"""`opbench ops` and `opbench run ops` from the shell: what is asked wrongly is told in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+def opbench(*words):
+    command = [sys.executable, "-m", "opbench.cli.main", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_an_operator_is_shown_with_sizes_work_and_spellings():
+    told = opbench("ops", "Multiply").stdout
+    assert told.startswith("mul (binary)\n")
+    assert "typical  lhs=(1024, 1024), rhs=(1024, 1024)   1.05e+06 FLOP, 1.26e+07 bytes" in told
+    assert "jax            y = jnp.multiply(lhs, rhs)" in told
+
+
+def test_a_category_is_listed_by_framework():
+    lines = opbench("ops", "--category", "rnn").stdout.splitlines()
+    assert [line.split() for line in lines if "LSTM" in line] == [
+        ["LSTM", "rnn", "fwd+bwd", "fwd", "fwd+bwd"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("ops", "softmx"), "no operator 'softmx'; did you mean softmax"),
+        (("ops", "--category", "rn"), "no category 'rn'; there is unary"),
+        (("run", "ops", "-a", "op=softmx"), "axis 'op' has no value 'softmx'; did you mean"),
+        (("run", "ops", "-a", "framework=tensorflow"), "axis 'framework' has no value"),
+        (("run", "ops", "-a", "size=huge"), "axis 'size' has no value 'huge'"),
+        (("report", "ops", "-f", "xml"), "unknown format 'xml'; there is terminal, md, csv, json"),
+    ],
+)
+def test_mistakes_are_one_line_and_code_2(words, told):
+    done = opbench(*words)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_axes_choose_what_would_run():
+    told = opbench(
+        "run", "ops", "--dry-run", "-a", "category=powers", "-a", "framework=torch,numpy"
+    ).stdout
+    assert told.splitlines()[:4] == [
+        "ops/sqrt[framework=torch,size=typical,dtype=float32]/forward_backward",
+        "ops/sqrt[framework=numpy,size=typical,dtype=float32]/forward",
+        "ops/square[framework=torch,size=typical,dtype=float32]/forward_backward",
+        "ops/square[framework=numpy,size=typical,dtype=float32]/forward",
+    ]
+
+
+def test_by_default_it_is_all_of_torch_in_float32_at_typical_sizes():
+    from opbench.suites.ops.catalogue import catalogue
+
+    lines = opbench("run", "ops", "--dry-run").stdout.splitlines()
+    cases = [line for line in lines if line.startswith("ops/")]
+    assert all("framework=torch,size=typical,dtype=float32" in line for line in cases)
+    assert {line[4:].partition("[")[0] for line in cases} == set(catalogue())
+    assert "ops/add[framework=torch,size=typical,dtype=float32]/forward_backward" in cases
+    assert "ops/iadd[framework=torch,size=typical,dtype=float32]/forward" in cases

@@ -1,0 +1,92 @@
+"""Every operator of the catalogue really runs: each spelling once, on small shapes, in this
+process. What comes out is finite, and so is every gradient."""
+
+from __future__ import annotations
+
+import importlib.util
+from types import SimpleNamespace
+
+import pytest
+
+from opbench.define.expand import expand
+from opbench.suites.ops.catalogue import catalogue
+from opbench.suites.ops.definition import forms, operator_definition
+from opbench.worker.session import Session
+
+torch = pytest.importorskip("torch")
+
+OPERATORS = list(catalogue().values())
+
+
+def cases(operator, framework, stage, size="small"):
+    size = size if size in operator.sizes else "typical"
+    return expand(
+        [operator_definition(operator)],
+        axes={"framework": [framework], "size": [size]},
+        stages=[stage],
+    )
+
+
+def outcome(case):
+    """The variables of the case after one call."""
+    session = Session()
+    session.do_prepare({"case": case.to_dict(), "seed": 0})
+    session.run("calls", 1)
+    names = dict(session.loop.gi_frame.f_locals)
+    session.loop.close()
+    return SimpleNamespace(**{name: value for name, value in names.items() if name[0] != "_"})
+
+
+def tensors(value):
+    if isinstance(value, torch.Tensor):
+        return [value.to_dense() if value.is_sparse else value]
+    if isinstance(value, (tuple, list)):
+        return [each for part in value for each in tensors(part)]
+    return []
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_torch_runs_it_and_all_values_are_finite(operator):
+    made = cases(operator, "torch", "forward")
+    assert len(made) == len(forms(operator)) if operator.parts else len(made) == 1
+    for case in made:
+        if case.unsupported:
+            assert "torch" not in operator.spelling
+            continue
+        found = tensors(outcome(case).y)
+        assert all(torch.isfinite(each).all() for each in found), case.stmt
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [each for each in OPERATORS if each.differentiable and "torch" in each.spelling],
+    ids=lambda operator: operator.name,
+)
+def test_torch_goes_backward_and_all_gradients_are_finite(operator):
+    for case in cases(operator, "torch", "forward_backward"):
+        if case.unsupported:
+            assert "has no gradient" in case.unsupported
+            continue
+        seen = vars(outcome(case))
+        gradients = [
+            seen[each.name].grad
+            for each in operator.inputs
+            if each.grad and each.name in seen and case.axes.get("form", "fused") == "fused"
+        ]
+        assert all(gradient is not None for gradient in gradients), case.stmt
+        assert all(torch.isfinite(each).all() for each in gradients), case.stmt
+
+
+@pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reason="needs NumPy")
+@pytest.mark.parametrize(
+    "operator",
+    [each for each in OPERATORS if "numpy" in each.spelling],
+    ids=lambda operator: operator.name,
+)
+def test_numpy_runs_it_and_all_values_are_finite(operator):
+    import numpy
+
+    (case,) = cases(operator, "numpy", "forward")
+    value = outcome(case).y
+    parts = value if isinstance(value, (tuple, list)) else [value]
+    assert all(numpy.isfinite(part).all() for part in parts), case.stmt
