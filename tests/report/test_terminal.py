@@ -26,7 +26,10 @@ def timed(of: Case, value: float, width: float = 0.012, warnings=()) -> tuple[Ca
     samples = tuple(Sample(value, start=start, session=n) for start in range(4) for n in range(3))
     low, high = value * (1 - width), value * (1 + width)
     noted = tuple(Warning(*warning) for warning in warnings)
-    return of, Result(of.hash, "time", "s", "ok", "", value, low, high, samples, noted)
+    return of, Result(
+        of.hash, "time", "s", "ok", "", value, low, high, samples, noted,
+        detail={"design": "paired"}, group="together",
+    )  # fmt: skip
 
 
 def ended(of: Case, outcome: str, reason: str, metric: str = "time") -> tuple[Case, Result]:

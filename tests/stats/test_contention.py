@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.result import Sample
-from opbench.stats.contention import contended, disturbed
+from opbench.stats.contention import contended, disturbed_share
 
 
 def counted(wall_ns: int, cpu_ns: int, switches: int, contended: bool = False) -> Sample:
@@ -43,11 +43,11 @@ def test_a_case_that_always_sleeps_is_compared_with_itself():
 def test_a_machine_that_is_busy_all_the_time_is_seen_although_no_block_is_calm():
     crowd = [block(0.6, 2)] * 10
     assert not any(contended(crowd))
-    assert disturbed(crowd) == 1.0
-    assert disturbed([block(0.9, 0)] * 10) == 0.0  # it sleeps by itself
-    assert disturbed([block(0.1, 1)] * 10) == 0.0
-    assert disturbed([block(0.0, 0)] * 3 + [block(0.1, 1, contended=True)]) == 0.25
-    assert disturbed([]) == 0.0
+    assert disturbed_share(crowd) == 1.0
+    assert disturbed_share([block(0.9, 0)] * 10) == 0.0  # it sleeps by itself
+    assert disturbed_share([block(0.1, 1)] * 10) == 0.0
+    assert disturbed_share([block(0.0, 0)] * 3 + [block(0.1, 1, contended=True)]) == 0.25
+    assert disturbed_share([]) == 0.0
 
 
 def test_many_threads_use_more_cpu_than_wall_time():

@@ -18,12 +18,12 @@ from opbench.store.records import StoredResult
 Key = tuple[str, str, str, str]
 
 #: Title of the row and metric, then the result of each side.
-Pair = tuple[tuple[str, str], StoredResult, StoredResult]
+MatchedPair = tuple[tuple[str, str], StoredResult, StoredResult]
 
 
 @dataclass(frozen=True)
 class Matched:
-    pairs: tuple[Pair, ...]
+    pairs: tuple[MatchedPair, ...]
     #: What only one side has: a case, or a metric of a case that both have.
     only_base: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ def _key(stored: StoredResult, without: str, apart: bool, nodes: bool) -> Key:
     return title(stored, (), without), environment, stored.result.metric, node
 
 
-def _told_apart(pairs: Sequence[Pair], without: str) -> Iterable[Pair]:
+def _told_apart(pairs: Sequence[MatchedPair], without: str) -> Iterable[MatchedPair]:
     """Rows of the same title get the keys in which they differ: no two rows read alike."""
     alike: dict[tuple[str, str], list[StoredResult]] = {}
     for row, _, stored in pairs:

@@ -35,7 +35,7 @@ PENALTY = 4.0
 #: A change stays when the chance of seeing it in pure noise is below this.
 ALARM = 0.01
 #: How many differences the intervals of the points are worth against the differences themselves;
-#: like `estimate.LAYOUT_WEIGHT`.
+#: like `estimate.START_SD_WEIGHT`.
 INTERVAL_WEIGHT = 4
 #: Least noise assumed, relative: repeated counts of bytes or instructions have none at all, and a
 #: change of one in a thousand of them is still found.

@@ -9,7 +9,7 @@ import csv
 from pathlib import Path
 
 from opbench.errors import UserError
-from opbench.suites.layers.factors import LAYERS, MODES, Factor, Row
+from opbench.suites.layers.factors import LAYERS, MODES, Factor, LayerRow
 
 PLAIN = ("layer", "mode", "batch_size", "stage", "device", "metric", "unit", "outcome", "reason")
 NUMBERS = ("estimate", "low", "high")
@@ -17,7 +17,7 @@ FACTORS = ("factor", "factor_nn")
 PREFIX = "component."
 
 
-def read(path: Path) -> tuple[list[Row], list[str]]:
+def read(path: Path) -> tuple[list[LayerRow], list[str]]:
     """The rows of such a file, and the lines about its environment."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -38,10 +38,10 @@ def read(path: Path) -> tuple[list[Row], list[str]]:
     return rows, notes
 
 
-def _row(line: dict[str, str]) -> Row:
+def _row(line: dict[str, str]) -> LayerRow:
     if line["layer"] not in LAYERS or line["mode"] not in MODES:
         raise ValueError(f"there is no layer {line['layer']} in mode {line['mode']}")
-    return Row(
+    return LayerRow(
         **{name: line[name] for name in PLAIN if name != "batch_size"},  # type: ignore[arg-type]
         batch_size=int(line["batch_size"]),
         **{name: float(line[name]) if line[name] else None for name in NUMBERS},  # type: ignore[arg-type]
