@@ -44,14 +44,14 @@ def test_the_value_is_the_mean_over_starts_of_the_medians_of_children():
 
 def test_identical_starts_are_as_certain_as_layout_lets_them_be():
     found = estimate([(start, 0, 1.0) for start in range(3) for _ in range(10)])
-    # The evidence says no scatter (2 degrees), experience says 1.2 % (4 degrees):
+    # The starts show no scatter (2 degrees), the default is 1.2 % (4 degrees):
     # √(4 · 0.012² / 6) = 0.98 % per start, /√3 for three of them, × 2.447 for 6 degrees.
     expected = 2.447 * math.sqrt(START_SD_WEIGHT * DEFAULT_START_SD**2 / 6 / 3)
     assert found.half_width == pytest.approx(expected, rel=1e-3)
     assert found.within == 0.0
 
 
-def test_a_single_start_rests_on_experience_alone():
+def test_a_single_start_rests_on_the_default_alone():
     found = estimate([(0, 0, 2.0)] * 10)
     # 4 degrees of freedom: 2.776 · 1.2 %.
     assert found.half_width == pytest.approx(2.776 * DEFAULT_START_SD, rel=1e-3)
@@ -84,7 +84,7 @@ def test_the_interval_contains_the_truth_as_often_as_it_says(starts, start_sd, n
         shift = 1e-6 * bursts * noise * 1.25
         hits += found.low - shift <= 1e-6 <= found.high
     # 95 % of 400 are 380, √(400 · 0.95 · 0.05) = 4.4: three of these below is 366. Where starts
-    # scatter twice as much as experience says, six of them must not fall far below nine in ten.
+    # scatter twice as much as the default, six of them must not fall far below nine in ten.
     assert hits >= (366 if start_sd <= DEFAULT_START_SD else 350)
 
 
@@ -159,7 +159,7 @@ def test_students_quantiles():
 
 
 def test_a_single_sample_claims_nothing():
-    """Layout is known by experience, the noise of one sample is not."""
+    """Start variance has a default, the noise of one sample is not."""
     found = estimate([(0, 0, 3.0)])
     assert (found.low, found.value, found.high) == (0.0, 3.0, 6.0)
     assert estimate([(0, 0, 3.0), (0, 0, 3.0)]).half_width < 0.05

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import opbench
 from opbench.result import Result, Sample
 from opbench.stats.contention import undisturbed
 from opbench.stats.estimate import DEFAULT_START_SD
@@ -155,3 +158,18 @@ def test_a_sum_of_one_part_is_that_part():
     whole, part = started(2.0, 1), started(2.5, 2)
     found, plain = compare_sum(whole, [part]), compare_results(whole, part)
     assert (found.value, found.low, found.high) == (plain.value, plain.low, plain.high)
+
+
+# -- the only way ------------------------------------------------------------------------------
+
+
+def test_nobody_else_divides_samples():
+    source = Path(opbench.__file__).parent
+    imports = re.compile(r"from opbench\.stats\.ratio import ([^(\n]+|\([^)]*\))")
+    callers = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        for names in imports.findall(path.read_text(encoding="utf-8"))
+        if "ratio" in re.findall(r"\w+", names)
+    }
+    assert callers == {"stats/pair.py"}

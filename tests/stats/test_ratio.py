@@ -61,7 +61,7 @@ def test_pairing_cancels_what_a_start_does_to_both_sides():
     new = [(start, 1, 1.1 * 10.0**start) for start in range(4)]
     found = ratio(base, new, "paired")
     assert found.value == pytest.approx(1.1)
-    # No scatter seen (3 degrees); per child and per start what is known by experience (4 degrees).
+    # No scatter seen (3 degrees); per child and per start the expected (4 degrees).
     variance = START_SD_WEIGHT * (CHILD_PAIR**2 + START_PAIR**2) / (START_SD_WEIGHT + 3)
     assert found.error == pytest.approx(math.sqrt(variance / 4))
     assert found.freedom == START_SD_WEIGHT + 3

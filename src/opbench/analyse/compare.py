@@ -80,9 +80,12 @@ def compare(
     names: tuple[str, str] = ("base", "new"),
     margin: float = MARGIN,
     rate: float = FALSE_DISCOVERY,
+    rows: Sequence[str] = (),
+    without: str = "",
 ) -> Comparison:
-    """Every case that both sides have, by id and metric."""
-    matched = match(base, new)
+    """Every case that both sides have, by metric and by id (less the compared key `without`);
+    `rows` are the keys that name a row."""
+    matched = match(base, new, rows, without)
     found = compare_pairs(matched.pairs, names=names, margin=margin, rate=rate)
     return replace(found, only_base=matched.only_base, only_new=matched.only_new)
 
