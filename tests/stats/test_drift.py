@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from opbench.stats.drift import ENOUGH, MOST, drift_between, widen_for_drift
+from opbench.stats.drift import ENOUGH, MOST, drift_between, widen
 
 
 def visits(
@@ -79,7 +79,7 @@ def test_values_at_or_below_zero_are_left_out():
 
 
 def test_an_interval_is_widened_on_both_sides_and_never_narrowed():
-    assert widen_for_drift(10.0, 9.9, 10.1, 0.0) == pytest.approx((9.9, 10.1))
-    low, high = widen_for_drift(10.0, 9.7, 10.1, 0.01)
+    assert widen(10.0, 9.9, 10.1, 0.0) == pytest.approx((9.9, 10.1))
+    low, high = widen(10.0, 9.7, 10.1, 0.01)
     assert low == pytest.approx(10 - math.hypot(0.3, 0.196))
     assert high == pytest.approx(10 + math.hypot(0.1, 0.196))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from opbench.result import Result
 from opbench.sampling.group import Member
 from opbench.sampling.lane import Lane
-from opbench.stats.drift import drift_between, widen_for_drift
+from opbench.stats.drift import drift_between, widen
 from opbench.workers.session import SessionEnded
 
 #: Cases that are kept, each of another name: what slows one kind of work may spare another.
@@ -95,7 +95,7 @@ def with_moment(result: Result, wandering: float, precision: float) -> Result:
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
     before = result.half_width or 0.0
-    low, high = widen_for_drift(result.estimate, result.low, result.high, wandering)
+    low, high = widen(result.estimate, result.low, result.high, wandering)
     made = replace(result, low=low, high=high, detail={**result.detail, "wandering": wandering})
     if before <= precision < (made.half_width or 0.0):
         made = made.with_warning(

@@ -52,7 +52,7 @@ def _halves(visit: Visit) -> tuple[float, float] | None:
     return (math.log(a), math.log(b)) if a > 0 and b > 0 else None
 
 
-def widen_for_drift(value: float, low: float, high: float, drift: float) -> tuple[float, float]:
+def widen(value: float, low: float, high: float, drift: float) -> tuple[float, float]:
     """The interval for any time during the run, not just the seconds it was measured in."""
     reach = REACH * drift * abs(value)
     return value - math.hypot(value - low, reach), value + math.hypot(high - value, reach)
