@@ -138,6 +138,7 @@ def test_parts_measured_turn_by_turn_with_the_whole_share_its_starts():
     assert together.design == "paired"
     assert together.value == pytest.approx(1.5, rel=0.002)
     assert half(together.low, together.high, together.value) < 0.01
+    assert compare_sum(whole, parts, same_run=False).design == "separate"
 
 
 def test_parts_measured_apart_have_independent_errors():

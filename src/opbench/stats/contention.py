@@ -23,8 +23,14 @@ CROWDED_WAIT = 0.2
 
 
 class Block(Protocol):
-    """A sample, as far as these rules look at it."""
+    """A sample, as far as statistics look at it."""
 
+    @property
+    def value(self) -> float: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def session(self) -> int: ...
     @property
     def wall_ns(self) -> int: ...
     @property

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from opbench.stats import contention
-from opbench.stats.contention import disturbed_share, undisturbed
+from opbench.stats.contention import Block, disturbed_share, undisturbed
 from opbench.stats.estimate import DEFAULT_START_SD, Placed
 from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
 from opbench.stats.verdict import Question
@@ -25,17 +24,6 @@ DISTURBED = 0.5
 
 #: Near-deterministic metrics: differences up to this are the noise of hash tables and allocators.
 TOLERANCE = {"instructions": 0.001, "bytes": 0.0}
-
-
-class Block(contention.Block, Protocol):
-    """A sample, as far as it is compared."""
-
-    @property
-    def value(self) -> float: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def session(self) -> int: ...
 
 
 class Measured(Protocol):
@@ -116,17 +104,14 @@ def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> 
 
 
 def compare_samples(
-    base: Sequence[Block],
-    new: Sequence[Block],
-    design: str,
-    start_sd: float = DEFAULT_START_SD,
+    base: Sequence[Block], new: Sequence[Block], design: str, start_sd: float = DEFAULT_START_SD
 ) -> Ratio | None:
     """The ratio of two sides that are still being sampled; None where they have none."""
     base, new = undisturbed(base, new)
     return ratio(_placed(base), _placed(new), design, start_sd)
 
 
-def compare_sum(whole: Measured, parts: Sequence[Measured]) -> Pair:
+def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = True) -> Pair:
     """How many times as long as `whole` do the `parts` take one after the other?
 
     Parts that ran turn by turn with the whole are added block by block, in the same worker starts.
@@ -134,7 +119,7 @@ def compare_sum(whole: Measured, parts: Sequence[Measured]) -> Pair:
     """
     if not all(result.ok and result.estimate for result in (whole, *parts)):
         return Pair(reason="a part has no value")
-    design = design_of(whole, *parts)
+    design = design_of(whole, *parts, same_run=same_run)
     if design != "separate":
         base, *others = undisturbed(whole.samples, *(part.samples for part in parts))
         found = ratio(_placed(base), _added(others), design, start_sd_of(whole, *parts))
@@ -149,12 +134,10 @@ def compare_sum(whole: Measured, parts: Sequence[Measured]) -> Pair:
 
 def design_of(*results: Measured, same_run: bool = True) -> str:
     """Blocks of one run, group and node were interleaved as recorded; all else was separate."""
-    places = {(result.group, result.node) for result in results}
-    recorded = {str(result.detail.get("design")) for result in results}
-    together = same_run and len(places) == 1 and results[0].group
-    return (
-        recorded.pop() if together and len(recorded) == 1 and recorded <= {*DESIGNS} else "separate"
-    )
+    recorded = {(r.group, r.node, str(r.detail.get("design"))) for r in results}
+    group, _, design = recorded.pop()
+    together = same_run and group and not recorded and design in DESIGNS
+    return design if together else "separate"
 
 
 def start_sd_of(*results: Measured) -> float:
@@ -163,6 +146,7 @@ def start_sd_of(*results: Measured) -> float:
 
 
 def is_sampled(result: Measured) -> bool:
+    """Times are sampled; bytes and counts repeat."""
     return result.unit == "s"
 
 

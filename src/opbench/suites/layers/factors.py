@@ -109,8 +109,8 @@ def _views(stored: StoredResult) -> Iterator[StoredResult]:
     if result.metric == "memory":
         offset = result.detail.get("components", {}).get("offset", 0)
         peak = float(result.detail.get(MAX_MEMORY, 0)) - offset if result.ok else None
-        known = {"estimate": peak, "low": peak, "high": peak}
-        yield replace(stored, result=replace(result, metric=MAX_MEMORY, samples=(), **known))
+        held = replace(result, metric=MAX_MEMORY, estimate=peak, low=peak, high=peak, samples=())
+        yield replace(stored, result=held)
 
 
 def _key(each: StoredResult, layer: str, mode: str) -> tuple[object, ...]:

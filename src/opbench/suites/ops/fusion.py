@@ -58,7 +58,8 @@ def _gain(whole: OperatorRow, parts: tuple[OperatorRow, ...], how: str) -> list[
     results = [part.result for part in parts if part.result]
     if whole.result is None or len(results) < len(parts):
         return []
-    pair = compare_sum(whole.result, results)
+    same_run = {part.run for part in parts} == {whole.run}
+    pair = compare_sum(whole.result, results, same_run=same_run)
     if pair.value is None or pair.low is None or pair.high is None:
         return []
     return [Gain(whole, parts, pair.value, pair.low, pair.high, how)]
