@@ -183,7 +183,6 @@ def global_pooling(name: str, rank: int, kind: str, shapes: Mapping[str, Shape])
             "torch": f"F.adaptive_{kind}_pool{rank}d(data, 1)"
             if kind == "avg" or rank == 2
             else f"torch.{torch}(data, {axes}, keepdim=True)",
-            "jax": f"jnp.{jax}(data, axis={axes}, keepdims=True)",
             "onnxruntime": f"{onnx}(data)",
             "mxnet": f"nd.Pooling(data, kernel={(1,) * rank}, global_pool=True, "
             f"pool_type='{kind}')",

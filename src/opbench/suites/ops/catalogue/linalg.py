@@ -52,7 +52,6 @@ OPERATORS = (
         "det",
         {
             "torch": "torch.linalg.det(data)",
-            "jax": "jnp.linalg.det(data)",
             "mxnet": "nd.linalg.det(data)",
             "numpy": "np.linalg.det(data)",
         },
@@ -65,7 +64,6 @@ OPERATORS = (
         "slogdet",
         {
             "torch": "s, y = torch.linalg.slogdet(data)",
-            "jax": "s, y = jnp.linalg.slogdet(data)",
             "mxnet": "s, y = nd.linalg.slogdet(data)",
             "numpy": "s, y = np.linalg.slogdet(data)",
         },
@@ -76,7 +74,6 @@ OPERATORS = (
         "inverse",
         {
             "torch": "torch.linalg.inv(data)",
-            "jax": "jnp.linalg.inv(data)",
             "mxnet": "nd.linalg.inverse(data)",
             "numpy": "np.linalg.inv(data)",
         },
@@ -86,7 +83,6 @@ OPERATORS = (
         "potrf",
         {
             "torch": "torch.linalg.cholesky(data)",
-            "jax": "jnp.linalg.cholesky(data)",
             "mxnet": "nd.linalg.potrf(data)",
             "numpy": "np.linalg.cholesky(data)",
         },
@@ -109,7 +105,6 @@ OPERATORS = (
         "gelqf",
         {
             "torch": "y, r = torch.linalg.qr(data.mT)",
-            "jax": "y, r = jnp.linalg.qr(jnp.swapaxes(data, -1, -2))",
             "mxnet": "y, r = nd.linalg.gelqf(data)",
             "numpy": "y, r = np.linalg.qr(np.swapaxes(data, -1, -2))",
         },
@@ -121,7 +116,6 @@ OPERATORS = (
         "gemm",
         {
             "torch": "torch.addmm(bias, data, other)",
-            "jax": "data @ other + bias",
             "onnxruntime": "Gemm(data, other, bias)",
             "mxnet": "nd.linalg.gemm(data, other, bias)",
             "numpy": "data @ other + bias",
@@ -137,7 +131,6 @@ OPERATORS = (
         "gemm2",
         {
             "torch": "torch.matmul(data, other)",
-            "jax": "jnp.matmul(data, other)",
             "onnxruntime": "MatMul(data, other)",
             "mxnet": "nd.linalg.gemm2(data, other)",
             "numpy": "np.matmul(data, other)",
@@ -152,7 +145,6 @@ OPERATORS = (
         "syrk",
         {
             "torch": "data @ data.mT",
-            "jax": "data @ jnp.swapaxes(data, -1, -2)",
             "onnxruntime": "t = Transpose(data, perm=[0, 2, 1])\ny = MatMul(data, t)",
             "mxnet": "nd.linalg.syrk(data)",
             "numpy": "data @ np.swapaxes(data, -1, -2)",
@@ -165,7 +157,6 @@ OPERATORS = (
         "trmm",
         {
             "torch": "torch.tril(data) @ other",
-            "jax": "jnp.tril(data) @ other",
             "onnxruntime": "t = Trilu(data, upper=0)\ny = MatMul(t, other)",
             "mxnet": "nd.linalg.trmm(data, other)",
             "numpy": "np.tril(data) @ other",
@@ -190,7 +181,6 @@ OPERATORS = (
         "extractdiag",
         {
             "torch": "torch.diagonal(data, dim1=-2, dim2=-1)",
-            "jax": "jnp.diagonal(data, axis1=-2, axis2=-1)",
             "mxnet": "nd.linalg.extractdiag(data)",
             "numpy": "np.diagonal(data, axis1=-2, axis2=-1)",
         },
@@ -201,7 +191,6 @@ OPERATORS = (
         "makediag",
         {
             "torch": "torch.diag_embed(data)",
-            "jax": "jnp.diag(data)",
             "mxnet": "nd.linalg.makediag(data)",
             "numpy": "np.diag(data)",
         },
@@ -252,7 +241,6 @@ OPERATORS = (
         "sumlogdiag",
         {
             "torch": "torch.diagonal(data, dim1=-2, dim2=-1).log().sum(-1)",
-            "jax": "jnp.log(jnp.diagonal(data, axis1=-2, axis2=-1)).sum(-1)",
             "mxnet": "nd.linalg.sumlogdiag(data)",
             "numpy": "np.log(np.diagonal(data, axis1=-2, axis2=-1)).sum(-1)",
         },
@@ -263,7 +251,6 @@ OPERATORS = (
         "svd",
         {
             "torch": "u, y, v = torch.linalg.svd(data, full_matrices=False)",
-            "jax": "u, y, v = jnp.linalg.svd(data, full_matrices=False)",
             "numpy": "u, y, v = np.linalg.svd(data, full_matrices=False)",
         },
         NORMAL,
@@ -276,7 +263,6 @@ OPERATORS = (
         "syevd",
         {
             "torch": "y, u = torch.linalg.eigh(data)",
-            "jax": "y, u = jnp.linalg.eigh(data)",
             "mxnet": "u, y = nd.linalg.syevd(data)",
             "numpy": "y, u = np.linalg.eigh(data)",
         },
@@ -289,7 +275,6 @@ OPERATORS = (
         "solve",
         {
             "torch": "torch.linalg.solve(data, other)",
-            "jax": "jnp.linalg.solve(data, other)",
             "numpy": "np.linalg.solve(data, other)",
         },
         flops=cube(8 / 3),

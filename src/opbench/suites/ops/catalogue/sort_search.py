@@ -39,7 +39,6 @@ OPERATORS = (
         **shaped({"data": SORTED}, axis=1),
         spelling={
             "torch": "y, i = torch.sort(data, {axis})",
-            "jax": "jnp.sort(data, axis={axis})",
             "mxnet": "nd.sort(data, axis={axis})",
             "numpy": "np.sort(data, axis={axis})",
         },
@@ -51,7 +50,6 @@ OPERATORS = (
         "argsort",
         {
             "torch": "torch.argsort(data, {axis})",
-            "jax": "jnp.argsort(data, axis={axis})",
             "mxnet": "nd.argsort(data, axis={axis})",
             "numpy": "np.argsort(data, axis={axis})",
         },
@@ -78,7 +76,6 @@ OPERATORS = (
         "argmax",
         {
             "torch": "torch.argmax(data, {axis})",
-            "jax": "jnp.argmax(data, axis={axis})",
             "onnxruntime": "ArgMax(data, axis={axis}, keepdims=0)",
             "mxnet": "nd.argmax(data, axis={axis})",
             "numpy": "np.argmax(data, axis={axis})",
@@ -91,7 +88,6 @@ OPERATORS = (
         "argmin",
         {
             "torch": "torch.argmin(data, {axis})",
-            "jax": "jnp.argmin(data, axis={axis})",
             "onnxruntime": "ArgMin(data, axis={axis}, keepdims=0)",
             "mxnet": "nd.argmin(data, axis={axis})",
             "numpy": "np.argmin(data, axis={axis})",
