@@ -71,7 +71,7 @@ class Call:
     #: Text, or what makes it where `{parameter}` does not do: `data[2:4]` for begin=2, end=4.
     text: str | Callable[[Values], str]
     #: Source run once, after the inputs are made.
-    setup: str = ""
+    setup: str | Callable[[Values], str] = ""
     #: Source at module level: imports, functions, classes.
     globals: str = ""
     #: Untimed source before each call, for what cannot be repeated as it is.

@@ -8,6 +8,7 @@ floats, so `det` stays with small ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isqrt
 from typing import Any
 
 from opbench.define.program import LOWER, NORMAL, SPD, Domain
@@ -43,6 +44,12 @@ def linalg(
 def like(v: Values) -> Shape:
     """A second matrix of the same shape."""
     return tuple(v.data)
+
+
+def triangles(v: Values) -> Shape:
+    """The square matrices whose lower triangles are packed into rows of n · (n + 1) / 2."""
+    n = (isqrt(8 * v.data[1] + 1) - 1) // 2
+    return (v.data[0], n, n)
 
 
 VECTORS = {"small": (64,), "typical": (1024,), "large": (4096,)}
@@ -217,25 +224,24 @@ OPERATORS = (
         "maketrian",
         {
             "torch": Call(
-                "y = data.new_zeros(({data}[0], {n}, {n}))\ny[:, i, j] = data",
-                setup="i, j = torch.tril_indices({n}, {n}, device=data.device)",
+                lambda v: f"y = data.new_zeros({triangles(v)})\ny[:, i, j] = data",
+                setup=lambda v: (
+                    f"i, j = torch.tril_indices(*{triangles(v)[1:]}, device=data.device)"
+                ),
             ),
             "jax": Call(
-                "jnp.zeros(({data}[0], {n}, {n}), data.dtype).at[:, i, j].set(data)",
-                setup="i, j = jnp.tril_indices({n})",
+                lambda v: f"jnp.zeros({triangles(v)}, data.dtype).at[:, i, j].set(data)",
+                setup=lambda v: f"i, j = jnp.tril_indices({triangles(v)[1]})",
             ),
             "mxnet": "nd.linalg.maketrian(data)",
             "numpy": Call(
-                "y = np.zeros(({data}[0], {n}, {n}), data.dtype)\ny[:, i, j] = data",
-                setup="i, j = np.tril_indices({n})",
+                lambda v: f"y = np.zeros({triangles(v)}, data.dtype)\ny[:, i, j] = data",
+                setup=lambda v: f"i, j = np.tril_indices({triangles(v)[1]})",
             ),
         },
         NORMAL,
-        shapes={
-            "data": {"small": (4, 136), "typical": (16, 8256), "large": (8, 131328)},
-            "n": {"small": 16, "typical": 128, "large": 512},
-        },
-        result=lambda v: (v.data[0], v.n, v.n),
+        shapes={"data": {"small": (4, 136), "typical": (16, 8256), "large": (8, 131328)}},
+        result=lambda v: triangles(v),
     ),
     linalg(
         "sumlogdiag",

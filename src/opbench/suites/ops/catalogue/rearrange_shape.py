@@ -6,7 +6,7 @@ making the view: that is what its users get. Others copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opbench.define.program import NORMAL
@@ -53,6 +53,13 @@ def moving(
     )
 
 
+def swapped(v: Values, items: Sequence[int]) -> tuple[int, ...]:
+    """The items of three axes with those of `dim1` and `dim2` exchanged."""
+    order = list(items)
+    order[v.dim1], order[v.dim2] = order[v.dim2], order[v.dim1]
+    return tuple(order)
+
+
 def flat(v: Values) -> tuple[int]:
     return (v.data[0] * v.data[1],)
 
@@ -94,13 +101,13 @@ OPERATORS = (
         "swapaxes",
         {
             "torch": "torch.swapaxes(data, {dim1}, {dim2})",
-            "onnxruntime": "Transpose(data, perm=[2, 1, 0])",
+            "onnxruntime": lambda v: f"Transpose(data, perm={list(swapped(v, range(3)))})",
             "mxnet": "nd.swapaxes(data, dim1={dim1}, dim2={dim2})",
             "numpy": "np.swapaxes(data, {dim1}, {dim2})",
         },
         {"data": CUBE},
         {"dim1": 0, "dim2": 2},
-        result=lambda v: v.data[::-1],
+        result=lambda v: swapped(v, v.data),
     ),
     moving(
         "flip",
