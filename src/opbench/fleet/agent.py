@@ -16,8 +16,9 @@ from opbench.envs.builds import home
 from opbench.envs.environments import Environment
 from opbench.fleet import shipment
 from opbench.machine import load_facts, machine_facts
+from opbench.plan.request import Request
 from opbench.result import Key, Result
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.stats.layout import Experience
 from opbench.workers.pool import Pool
 
@@ -59,11 +60,11 @@ class Agent:
 
         facts = {**self._facts, "load": load_facts()}
         runner = Runner(request, keep, facts=facts, pool=self._pool)
-        runner.layout = self._layout
+        runner.state.layout = self._layout
         runner.run()
         return {
             "results": [shipment.result_to_dict(result) for result in kept.values()],
-            "environments": runner.places.environments,
+            "environments": runner.environments,
         }
 
     def _environment(self, name: str) -> Environment:

@@ -1,6 +1,6 @@
 """Who carries out a request: the runner on this machine, or a fleet of others.
 
-Both are given the same request, tell the same listener, and hand their results to the same
+Both are given the same request, report to the same listener, and hand their results to the same
 recording; what differs is where the work is done.
 """
 
@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from opbench.case import Case
+from opbench.plan.request import Request
 from opbench.result import Key, Result
 from opbench.running.listener import Listener
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 
 Pair = tuple[Case, Result]
 

@@ -1,0 +1,171 @@
+"""A sampling design: which child gives the next block, and when there are enough of them.
+
+A design knows no clock, process or worker. It is told what happened (`opened`, `add`, `dropped`)
+and says what to do (`next`, `finished`), so that it can be tested on invented samples. The three
+designs stand in `adaptive`, `paired` and `fixed`; `sampler` carries out what they say.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from opbench.result import Sample, calm
+from opbench.stats.contention import contended
+from opbench.stats.estimate import LAYOUT, Estimate, estimate
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One block of every case in each of the worker starts, in random order.
+
+    A child that is not there yet is forked and warmed up first.
+    """
+
+    starts: tuple[int, ...]
+    #: Calls of a block: as many as the warm-up found where none are given, 0 for no block at all.
+    calls: int | None = None
+    #: All children are ended first, so that this turn is taken by new ones.
+    fresh: bool = False
+    #: No two children live at once: each is ended before the next is forked.
+    alone: bool = False
+    #: The run of a fixed design: children are set up anew with its seed, and not warmed up.
+    run: int | None = None
+
+
+@dataclass(frozen=True)
+class Child:
+    """A child that is ready: what that took, and what its warm-up found."""
+
+    start: int
+    #: Which case of the group.
+    case: int = 0
+    #: Seconds of setting up and warming up.
+    seconds: float = 0.0
+    #: Calls in a block, and seconds of one call.
+    n: int = 1
+    per_call: float = 0.0
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a design has gathered of one case: its samples, the disturbed ones marked."""
+
+    samples: tuple[Sample, ...]
+    #: Why sampling stopped: `precise`, `time`, `starts` (more blocks of these would not help),
+    #: `runs`; empty while it goes on, and where the case failed.
+    stopped: str
+
+
+#: Hears of an estimate while sampling goes on: case, estimate, seconds spent on it so far.
+Report = Callable[[int, Estimate, float], None]
+
+
+class Design(abc.ABC):
+    """What the three designs share: the samples, the time they took, and whose turn is not over."""
+
+    def __init__(
+        self,
+        cases: int = 1,
+        *,
+        first_start: int = 0,
+        layout: float = LAYOUT,
+        report: Report | None = None,
+    ) -> None:
+        self.first_start = first_start
+        #: What identical code scatters between worker starts here.
+        self.layout = layout
+        self.stopped = ""
+        #: Cases that have not failed.
+        self.active = set(range(cases))
+        #: Seconds spent on each case, set-up included.
+        self.spent = [0.0] * cases
+        #: Worker starts that are known to be needed: they import their framework side by side.
+        self.starts: tuple[int, ...] = (first_start,)
+        self._report = report
+        self._samples: list[list[Sample]] = [[] for _ in range(cases)]
+        self._due: set[tuple[int, int]] = set()
+
+    # -- what to do ------------------------------------------------------------------------
+
+    def next(self) -> Turn:
+        """The next turn, while the design is not finished."""
+        turn = self._turn()
+        if turn.calls != 0:
+            self._due = {(case, start) for case in self.active for start in turn.starts}
+        return turn
+
+    def finished(self) -> bool:
+        return bool(self.stopped) or not self.active
+
+    def result(self, case: int = 0) -> Collected:
+        return Collected(marked(self._samples[case]), self.stopped if case in self.active else "")
+
+    # -- what happened ---------------------------------------------------------------------
+
+    def opened(self, child: Child) -> None:
+        self.spent[child.case] += child.seconds
+
+    def room(self, children: int) -> None:
+        """After the first turn: so many children of every case fit into memory side by side."""
+
+    def add(self, sample: Sample, seconds: float = 0.0, case: int = 0) -> None:
+        """A block was measured, which took so many seconds from beginning to end."""
+        self._samples[case].append(sample)
+        self.spent[case] += seconds
+        self._done({(case, sample.start)})
+
+    def dropped(self, case: int) -> None:
+        """The case failed, and gives no more samples: one that fails sometimes is one that fails."""
+        self.active.discard(case)
+        self._done({due for due in self._due if due[0] == case})
+
+    def _done(self, turns: set[tuple[int, int]]) -> None:
+        if self._due and not self._due - turns and self.active:
+            self._due = set()
+            self._turn_over()
+        else:
+            self._due -= turns
+
+    # -- of each design --------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def _turn(self) -> Turn: ...
+
+    @abc.abstractmethod
+    def _turn_over(self) -> None:
+        """Every case has had its turn: decide whether to go on."""
+
+    def _estimate(self, case: int) -> Estimate | None:
+        """The estimate so far, also for whoever listens."""
+        found = estimate_of(marked(self._samples[case]), self.layout)
+        if found is not None and self._report is not None:
+            self._report(case, found, self.spent[case])
+        return found
+
+
+def marked(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """The samples in their order, those marked that were taken while other programs interfered.
+
+    What is usual for a case is judged child by child.
+    """
+    children: dict[tuple[int, int], list[int]] = {}
+    for index, sample in enumerate(samples):
+        children.setdefault((sample.start, sample.session), []).append(index)
+    found = list(samples)
+    for indices in children.values():
+        disturbed = contended([samples[index] for index in indices])
+        for index, is_disturbed in zip(indices, disturbed, strict=True):
+            if is_disturbed:
+                found[index] = replace(found[index], contended=True)
+    return tuple(found)
+
+
+def placed(samples: Sequence[Sample]) -> list[tuple[int, int, float]]:
+    """Worker start, child and value of the samples to judge by."""
+    return [(sample.start, sample.session, sample.value) for sample in calm(samples)]
+
+
+def estimate_of(samples: Sequence[Sample], layout: float = LAYOUT) -> Estimate | None:
+    return estimate(placed(samples), layout=layout)
