@@ -56,17 +56,17 @@ def test_the_sides_of_an_ab_are_one_group():
     assert [slot.environment.name for slot in group.slots] == ["here", "there"]
 
 
-def opened(per_call: float = 1e-5, n: int = 1, **more: Any) -> PairedDesign:
+def opened(per_call: float = 1e-5, **more: Any) -> PairedDesign:
     """A design of two cases after its first turn, in which a child of each was warmed up."""
-    design = PairedDesign(Adaptive(precision=0.02), **more)
+    design = PairedDesign(Adaptive(precision=0.02), 2, **more)
     assert design.next().calls == 0
     for case in range(2):
-        design.opened(Child(0, case, n=n, per_call=per_call))
+        design.opened(Child(0, case, per_call=per_call))
     design.room(100)
     return design
 
 
-def one_set(design: PairedDesign, n: int = 1, per_call: float = 1e-5, seconds=0.0, values=None):
+def one_set(design: PairedDesign, per_call: float = 1e-5, set_up=0.0, values=None):
     """The turns of both cases in all starts until new children would be forked, or the end.
 
     Gives the number of turns in each start.
@@ -79,7 +79,7 @@ def one_set(design: PairedDesign, n: int = 1, per_call: float = 1e-5, seconds=0.
         if turn.fresh:
             turns.append(0)
             for case in range(2):
-                design.opened(Child(start, case, seconds=seconds, n=n, per_call=per_call))
+                design.opened(Child(start, case, seconds=set_up, per_call=per_call))
         for case in range(2):
             value = 1.0 if values is None else values(case, made)
             design.add(Sample(value, start=start, session=made), case=case)
@@ -99,7 +99,7 @@ def one_set(design: PairedDesign, n: int = 1, per_call: float = 1e-5, seconds=0.
     ],
 )
 def test_slow_calls_get_fewer_starts_but_never_too_few(per_call, starts):
-    design = opened(per_call, relation="interleaved", max_time=5.0)
+    design = opened(per_call, relation="interleaved", seconds=5.0)
     assert len(design.starts) == starts
     assert STARTS["interleaved"] == 6
 
@@ -153,12 +153,12 @@ def test_what_is_neither_the_same_nor_clearly_different_is_in_doubt(errors, doub
 
 def with_sets(sets: int, other: float, spread: float, spent: float) -> PairedDesign:
     """After so many sets of children of four starts, in which the sides scatter by `spread`."""
-    design = opened(max_time=5.0)
+    design = opened(seconds=5.0)
     for _ in range(sets):
         assert not design.finished()
         one_set(
             design,
-            seconds=spent / sets / 4,
+            set_up=spent / sets / 4,
             values=lambda case, child: (1.0, other)[case] * (1 + spread * case * (child % 2 - 0.5)),
         )
     return design
@@ -217,7 +217,7 @@ def test_every_set_has_children_of_its_own_in_every_start():
 
 
 def test_cases_too_large_to_live_together_cannot_be_paired():
-    design = PairedDesign(Adaptive())
+    design = PairedDesign(Adaptive(), 2)
     design.next()
     design.room(0)
     assert design.too_large
@@ -230,7 +230,7 @@ def test_cases_too_large_to_live_together_cannot_be_paired():
 )
 def test_a_turn_that_takes_all_the_time_is_taken_once(per_call, rounds):
     # 20 s for both cases in four starts are 5 s for each start.
-    design = opened(max_time=10.0)
+    design = opened(seconds=10.0)
     assert one_set(design, per_call=per_call) == [rounds] * 4
 
 

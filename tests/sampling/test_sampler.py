@@ -181,7 +181,7 @@ def test_cases_that_do_not_fit_together_are_measured_alone_and_say_so(group, pyt
     # One after the other, not turn by turn.
     assert names == sorted(names) or names == sorted(names, reverse=True)
     assert set(names) == {"a", "b"}
-    assert sampled.relation == "separate"
+    assert sampled.design.relation == "separate"
 
 
 def test_starts_that_do_not_fit_together_are_measured_in_turns(group, python_case, workers):

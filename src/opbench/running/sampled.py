@@ -15,19 +15,29 @@ from opbench.sampling.sampler import Sampled, Sampler
 
 
 def sampler_for(
-    state: RunState, group: PlannedGroup, slots: Sequence[Slot], metric: Metric, seconds: float
+    state: RunState,
+    group: PlannedGroup,
+    slots: Sequence[Slot],
+    metric: Metric,
+    seconds: float,
+    first_start: int = 0,
 ) -> Sampler:
     """The given slots of a group, ready to be sampled together in so many seconds at most."""
+    policy = state.request.policy
     kinds = {state.pool.kind(slot.case, slot.environment) for slot in slots}
+    design = {
+        "seconds": min(policy.max_time * group.time_factor, seconds / len(slots)),
+        "base": group.base_of(slots),
+        "relation": "paired" if len(kinds) == 1 else "interleaved",
+        "first_start": first_start,
+        "layout": state.layout[metric.name].value,
+    }
     return Sampler(
         slots,
-        state.request.policy,
+        policy,
         state.workers_of,
+        design,
         metric=metric.name,
-        base=group.base_of(slots),
-        relation="paired" if len(kinds) == 1 else "interleaved",
-        max_time=min(state.request.policy.max_time * group.time_factor, seconds / len(slots)),
-        layout=state.layout[metric.name].value,
         memory_limit=state.memory_limit(slots[0].case),
         memory_free=state.memory_free,
         on_estimate=state.listener.estimated,

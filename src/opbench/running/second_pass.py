@@ -37,8 +37,8 @@ def _again(
     if not earlier:
         return False
     samples = [sample for result in earlier.values() for sample in result.samples]
-    sampler = sampler_for(state, group, list(earlier), metric, seconds)
-    sampler.first_start = max(sample.start for sample in samples) + 1
+    next_start = max(sample.start for sample in samples) + 1
+    sampler = sampler_for(state, group, list(earlier), metric, seconds, next_start)
     sampler.order = max(sample.order for sample in samples)
     members = sampler.sample()
     sampler.close()

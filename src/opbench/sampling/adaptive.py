@@ -8,11 +8,12 @@ memory does not hold their children side by side, one start follows the other.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from opbench.plan.policy import Adaptive
 from opbench.result import Sample
-from opbench.sampling.design import Child, Design, Report, Turn
-from opbench.stats.estimate import LAYOUT, starts_for
+from opbench.sampling.design import Child, Design, Turn
+from opbench.stats.estimate import starts_for
 
 #: Blocks of one start need not be averaged further than this share of the asked precision: below
 #: it the starts decide.
@@ -30,20 +31,14 @@ FINISH_SHARE = 0.5
 FEW_ROUNDS = 3
 
 
+@dataclass
 class AdaptiveDesign(Design):
-    def __init__(
-        self,
-        policy: Adaptive,
-        max_time: float | None = None,
-        *,
-        first_start: int = 0,
-        layout: float = LAYOUT,
-        report: Report | None = None,
-    ) -> None:
-        super().__init__(first_start=first_start, layout=layout, report=report)
-        self.policy = policy
-        self.max_time = policy.max_time if max_time is None else max_time
-        needed = starts_for(policy.precision, layout=layout, most=policy.max_starts)
+    policy: Adaptive
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        policy = self.policy
+        needed = starts_for(policy.precision, layout=self.layout, most=policy.max_starts)
         #: How many starts are to be taken.
         self._wanted = min(max(policy.starts, needed), policy.max_starts)
         #: Whether one start follows the other, because their children do not fit side by side.

@@ -1,7 +1,7 @@
 """A sampling design: which child gives the next block, and when there are enough of them.
 
-A design knows no clock, process or worker. It is told what happened (`opened`, `add`, `dropped`)
-and says what to do (`next`, `finished`), so that it can be tested on invented samples. The three
+A design knows no clock, process or worker. It hears what happened (`opened`, `add`, `dropped`) and
+says what to do (`next`, `finished`), so that it can be tested on invented samples. The three
 designs stand in `adaptive`, `paired` and `fixed`; `sampler` carries out what they say.
 """
 
@@ -11,6 +11,7 @@ import abc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from opbench.plan.policy import Policy
 from opbench.result import Sample, calm
 from opbench.stats.contention import contended
 from opbench.stats.estimate import LAYOUT, Estimate, estimate
@@ -62,29 +63,34 @@ class Collected:
 Report = Callable[[int, Estimate, float], None]
 
 
+@dataclass
 class Design(abc.ABC):
     """What the three designs share: the samples, the time they took, and whose turn is not over."""
 
-    def __init__(
-        self,
-        cases: int = 1,
-        *,
-        first_start: int = 0,
-        layout: float = LAYOUT,
-        report: Report | None = None,
-    ) -> None:
-        self.first_start = first_start
-        #: What identical code scatters between worker starts here.
-        self.layout = layout
+    policy: Policy
+    #: How many cases, and seconds for each of them where the policy's are not meant.
+    cases: int = 1
+    seconds: float | None = None
+    #: Index of the case that the others are compared with.
+    base: int = 0
+    #: How the cases relate, in the terms of `stats.ratio`: `paired` when forked from the same
+    #: workers, `interleaved` when not, `separate` once it turns out that they cannot live together.
+    relation: str = "paired"
+    first_start: int = 0
+    #: What identical code scatters between worker starts here (`stats.layout`).
+    layout: float = LAYOUT
+    report: Report | None = None
+
+    def __post_init__(self) -> None:
+        self.max_time = self.policy.max_time if self.seconds is None else self.seconds
         self.stopped = ""
         #: Cases that have not failed.
-        self.active = set(range(cases))
+        self.active = set(range(self.cases))
         #: Seconds spent on each case, set-up included.
-        self.spent = [0.0] * cases
+        self.spent = [0.0] * self.cases
         #: Worker starts that are known to be needed: they import their framework side by side.
-        self.starts: tuple[int, ...] = (first_start,)
-        self._report = report
-        self._samples: list[list[Sample]] = [[] for _ in range(cases)]
+        self.starts: tuple[int, ...] = (self.first_start,)
+        self._samples: list[list[Sample]] = [[] for _ in range(self.cases)]
         self._due: set[tuple[int, int]] = set()
 
     # -- what to do ------------------------------------------------------------------------
@@ -107,6 +113,7 @@ class Design(abc.ABC):
     def opened(self, child: Child) -> None:
         self.spent[child.case] += child.seconds
 
+    @abc.abstractmethod
     def room(self, children: int) -> None:
         """After the first turn: so many children of every case fit into memory side by side."""
 
@@ -117,7 +124,7 @@ class Design(abc.ABC):
         self._done({(case, sample.start)})
 
     def dropped(self, case: int) -> None:
-        """The case failed, and gives no more samples: one that fails sometimes is one that fails."""
+        """The case failed, and gives no more samples."""
         self.active.discard(case)
         self._done({due for due in self._due if due[0] == case})
 
@@ -140,8 +147,8 @@ class Design(abc.ABC):
     def _estimate(self, case: int) -> Estimate | None:
         """The estimate so far, also for whoever listens."""
         found = estimate_of(marked(self._samples[case]), self.layout)
-        if found is not None and self._report is not None:
-            self._report(case, found, self.spent[case])
+        if found is not None and self.report is not None:
+            self.report(case, found, self.spent[case])
         return found
 
 

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from opbench.plan.policy import Fixed
-from opbench.sampling.design import Design, Report, Turn
-from opbench.stats.estimate import LAYOUT
+from opbench.sampling.design import Design, Turn
 
 #: Runs between two reports of the estimate.
 REPORT_EVERY = 5
 
 
+@dataclass
 class FixedDesign(Design):
-    def __init__(
-        self,
-        policy: Fixed,
-        cases: int = 1,
-        *,
-        first_start: int = 0,
-        layout: float = LAYOUT,
-        report: Report | None = None,
-    ) -> None:
-        super().__init__(cases, first_start=first_start, layout=layout, report=report)
-        self.policy = policy
-        self.starts = tuple(range(first_start, first_start + min(policy.starts, policy.num_runs)))
+    policy: Fixed
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        starts = min(self.policy.starts, self.policy.num_runs)
+        self.starts = tuple(range(self.first_start, self.first_start + starts))
         self._run = 0
         self._alone = False
 
     def room(self, children: int) -> None:
         """Where the children of all starts do not fit side by side, each run gets its own child."""
-        self._alone = children < len(self.starts)
+        if children < len(self.starts):
+            self._alone, self.relation = True, "separate"
 
     def _turn(self) -> Turn:
         start = self.starts[self._run % len(self.starts)]

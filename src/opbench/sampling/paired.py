@@ -9,9 +9,10 @@ nor clearly different is worth the rest of its time.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from opbench.plan.policy import Adaptive
-from opbench.sampling.design import Child, Design, Report, Turn, marked, placed
-from opbench.stats.estimate import LAYOUT
+from opbench.sampling.design import Child, Design, Turn, marked, placed
 from opbench.stats.ratio import Ratio, ratio
 
 #: Turns that each child takes: the median of 25 blocks of 2 ms is known to about 0.5 % where blocks
@@ -41,24 +42,14 @@ LEAST_SETS = 2
 CLEAR, HOPELESS = 0.0005, 0.2
 
 
+@dataclass
 class PairedDesign(Design):
-    def __init__(
-        self,
-        policy: Adaptive,
-        cases: int = 2,
-        *,
-        base: int = 0,
-        relation: str = "paired",
-        max_time: float | None = None,
-        first_start: int = 0,
-        layout: float = LAYOUT,
-        report: Report | None = None,
-    ) -> None:
-        """`relation` is `paired` for children of the same workers, otherwise `interleaved`."""
-        super().__init__(cases, first_start=first_start, layout=layout, report=report)
-        self.policy, self.base, self.relation = policy, base, relation
+    policy: Adaptive
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         #: Seconds for all cases together.
-        self.allowance = (policy.max_time if max_time is None else max_time) * cases
+        self.allowance = self.max_time * self.cases
         #: Whether not even one child of every case fits into memory: then they cannot be paired.
         self.too_large = False
         #: Children of the set that is taking its turns.
@@ -75,7 +66,9 @@ class PairedDesign(Design):
         self._children.append(child)
 
     def room(self, children: int) -> None:
-        self.too_large = children < 1
+        if children < 1:
+            self.too_large, self.relation = True, "separate"
+            return
         # Fewer starts where a call takes a second: the interval will say so.
         wanted = STARTS[self.relation]
         turn = sum(child.per_call for child in self._children) * LEAST_CALLS

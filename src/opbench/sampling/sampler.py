@@ -1,20 +1,21 @@
 """Samples one group of slots: opens lanes, runs their blocks, and asks the design what comes next.
 
 A group is a set of cases that will be compared with each other, often a single case. Each case gets
-a lane in each of several worker starts. Only the lane whose turn it is runs; the others are stopped.
+a lane in each of several worker starts. Only the lane whose turn it is runs; the others are
+stopped.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opbench.case import Case
 from opbench.plan.groups import Slot
-from opbench.plan.policy import Adaptive, Fixed, Policy
+from opbench.plan.policy import Fixed, Policy
 from opbench.result import Sample
 from opbench.sampling.adaptive import AdaptiveDesign
 from opbench.sampling.design import Child, Design, Turn
@@ -74,45 +75,26 @@ class Sampler:
     policy: Policy
     #: Live workers of a slot for the given start numbers.
     workers: Callable[[Slot, Sequence[int]], list[Worker]]
+    #: What the design is given: see `Design`.
+    options: Mapping[str, Any] = field(default_factory=dict)
     metric: str = "time"
     #: Other metrics, measured in the same turns.
     also: tuple[str, ...] = ()
-    #: Index of the slot that the others are compared with.
-    base: int = 0
-    #: How the slots relate: `paired` when forked from the same workers, `interleaved` when not,
-    #: `separate` once it turns out that they cannot live together.
-    relation: str = "paired"
-    #: Seconds for one slot; None for what the policy says.
-    max_time: float | None = None
-    layout: float = LAYOUT
-    first_start: int = 0
     #: Number of the last block before these.
     order: int = 0
     memory_limit: int = 0
     memory_free: int = 0
     on_estimate: Callable[[Case, Estimate, float], None] | None = None
     rng: random.Random = field(default_factory=random.Random)
-    members: list[Sampled] = field(init=False, default_factory=list)
 
-    def _chosen_design(self) -> Design:
-        common: dict[str, Any] = {
-            "first_start": self.first_start,
-            "layout": self.layout,
-            "report": self._report,
-        }
+    def __post_init__(self) -> None:
+        kind: Any = PairedDesign if len(self.slots) > 1 else AdaptiveDesign
         if isinstance(self.policy, Fixed):
-            return FixedDesign(self.policy, len(self.slots), **common)
-        assert isinstance(self.policy, Adaptive), self.policy
-        if len(self.slots) == 1:
-            return AdaptiveDesign(self.policy, self.max_time, **common)
-        return PairedDesign(
-            self.policy,
-            len(self.slots),
-            base=self.base,
-            relation=self.relation,
-            max_time=self.max_time,
-            **common,
+            kind = FixedDesign
+        self.design: Design = kind(
+            self.policy, len(self.slots), report=self._report, **self.options
         )
+        self.members = [Sampled(slot, self.design.layout) for slot in self.slots]
 
     def _report(self, case: int, estimate: Estimate, spent: float) -> None:
         if self.on_estimate is not None:
@@ -120,8 +102,7 @@ class Sampler:
 
     def sample(self) -> list[Sampled]:
         """All slots, in the order given. Lanes of a slot that is alone stay open until `close`."""
-        self.members = [Sampled(slot, self.layout) for slot in self.slots]
-        self._design = design = self._chosen_design()
+        design = self.design
         try:
             self._take(design.next())
             design.room(self._room())
@@ -138,15 +119,14 @@ class Sampler:
             self.close()
             raise
         for member in self.members:
-            member.relation = self.relation if len(self.slots) > 1 else ""
+            member.relation = design.relation if len(self.slots) > 1 else ""
         return self.members
 
     def _one_by_one(self) -> None:
         """Too large to live together: each by itself."""
-        self.relation = "separate"
         for index, member in enumerate(self.members):
             if member.ended is None:
-                alone = replace(self, slots=[member.slot], base=0)
+                alone = replace(self, slots=[member.slot])
                 (self.members[index],) = alone.sample()
                 alone.close()
                 self.order = alone.order
@@ -172,13 +152,11 @@ class Sampler:
     def _take(self, turn: Turn) -> None:
         if turn.fresh or turn.alone:
             self.close()
-        if turn.alone:
-            self.relation = "separate"
         lanes = [(case, start) for start in turn.starts for case in self._shuffled()]
         if any(self.members[case].lane_in(start) is None for case, start in lanes):
             # Side by side, because importing a framework takes a second or two.
-            for case in self._design.active:
-                self.workers(self.slots[case], sorted({*self._design.starts, *turn.starts}))
+            for case in self.design.active:
+                self.workers(self.slots[case], sorted({*self.design.starts, *turn.starts}))
         if turn.run is None:
             for case, start in lanes:
                 self._try(self._open, case, start, turn)
@@ -192,7 +170,7 @@ class Sampler:
 
     def _shuffled(self) -> list[int]:
         """The cases that have not failed; who is forked first must not always be the same."""
-        cases = sorted(self._design.active)
+        cases = sorted(self.design.active)
         self.rng.shuffle(cases)
         return cases
 
@@ -208,7 +186,7 @@ class Sampler:
         except SessionEnded as ended:
             member.ended = ended
             member.close()
-            self._design.dropped(case)
+            self.design.dropped(case)
 
     def _open(self, case: int, start: int, turn: Turn) -> Lane:
         """The lane of a case in a worker start; a new one is warmed up, except for a fixed run."""
@@ -221,9 +199,9 @@ class Sampler:
         lane = Lane.fork(worker, member.case, self.policy, seed, self.memory_limit)
         member.lanes.append(lane)
         if turn.run is None:
-            limit = self.policy.max_time if self.max_time is None else self.max_time
-            lane.warm_up(min(self.policy.warmup_seconds, limit * WARMUP_SHARE))
-        self._design.opened(Child(start, case, lane.spent, lane.n, lane.per_call))
+            most = self.design.max_time * WARMUP_SHARE
+            lane.warm_up(min(self.policy.warmup_seconds, most))
+        self.design.opened(Child(start, case, lane.spent, lane.n, lane.per_call))
         return lane
 
     def _block(self, case: int, start: int, turn: Turn) -> None:
@@ -236,4 +214,4 @@ class Sampler:
         sample = lane.block(self.metric, self.order, turn.calls)
         for metric in self.also:
             lane.try_block(metric, self.order, turn.calls)
-        self._design.add(sample, lane.spent - before, case)
+        self.design.add(sample, lane.spent - before, case)
