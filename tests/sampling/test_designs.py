@@ -50,22 +50,21 @@ def test_equal_samples_are_precise_after_the_least_rounds():
     assert turns[0] == Turn((0,), calls=0), "the first child shows what a call costs"
     assert {turn.starts for turn in turns[1:]} == {(0, 1, 2)}
     assert len(turns) == 1 + Adaptive.min_rounds
-    result = design.result()
-    assert result.stopped == "precise"
-    assert len(result.samples) == 3 * Adaptive.min_rounds
+    assert design.stopped == "precise"
+    assert len(design.result()) == 3 * Adaptive.min_rounds
 
 
 def test_a_finer_precision_takes_more_starts():
     design = AdaptiveDesign(Adaptive(precision=0.01))
     driven(design)
-    assert design.result().stopped == "precise"
-    assert len({sample.start for sample in design.result().samples}) > 3
+    assert design.stopped == "precise"
+    assert len({sample.start for sample in design.result()}) > 3
 
 
 def test_scattered_blocks_go_on_until_the_time_is_spent():
     design = AdaptiveDesign(Adaptive(precision=1e-6, max_time=1.0, max_starts=3))
     driven(design, scattered, seconds=0.05)
-    assert design.result().stopped == "time"
+    assert design.stopped == "time"
     assert 1.0 <= design.spent[0] < 1.15 + 1e-9, "no longer than one more round"
 
 
@@ -77,23 +76,23 @@ def test_where_starts_decide_more_are_added_and_first_catch_up():
     added = [turn.starts for turn in turns if not set(turn.starts) & set(first)]
     joined = tuple(range(3, 3 + min(STARTS_AT_ONCE, 6)))
     assert added[: Adaptive.min_rounds] == [joined] * Adaptive.min_rounds
-    assert {sample.start for sample in design.result().samples} == set(range(9))
-    assert design.result().stopped == "starts", "all that are allowed have been taken"
+    assert {sample.start for sample in design.result()} == set(range(9))
+    assert design.stopped == "starts", "all that are allowed have been taken"
 
 
 def test_no_start_is_added_for_which_there_is_no_time():
     design = AdaptiveDesign(Adaptive(precision=1e-3, max_time=1.0, starts=3, max_starts=3))
     design.policy = Adaptive(precision=1e-3, max_time=1.0, max_starts=9)
     driven(design, lambda start, block: 1.0 + 0.1 * start, set_up=0.3)
-    assert design.result().stopped == "time"
-    assert {sample.start for sample in design.result().samples} == {0, 1, 2}
+    assert design.stopped == "time"
+    assert {sample.start for sample in design.result()} == {0, 1, 2}
 
 
 @pytest.mark.parametrize(("seconds", "starts"), [(0.001, 3), (1.5, 3), (2.4, 2), (9.0, 1)])
 def test_slow_calls_get_as_many_starts_as_their_time_pays(seconds, starts):
     design = AdaptiveDesign(Adaptive(precision=0.05, max_time=5.0))
     driven(design, seconds=seconds)
-    assert len({sample.start for sample in design.result().samples}) == starts
+    assert len({sample.start for sample in design.result()}) == starts
 
 
 def test_starts_that_do_not_fit_together_follow_each_other():
@@ -105,13 +104,13 @@ def test_starts_that_do_not_fit_together_follow_each_other():
     assert set(order) == {(0,), (1,), (2,)}
     # The first one's child is there already; the others are forked when those before have ended.
     assert [turn.starts for turn in turns if turn.fresh] == [(1,), (2,)]
-    assert design.result().stopped == "precise"
+    assert design.stopped == "precise"
 
 
 def test_each_start_has_its_share_of_the_time_where_one_follows_the_other():
     design = AdaptiveDesign(Adaptive(precision=1e-9, max_time=3.0, max_starts=3))
     driven(design, scattered, room=1, seconds=0.1)
-    blocks = [sample.start for sample in design.result().samples]
+    blocks = [sample.start for sample in design.result()]
     assert all(9 <= blocks.count(start) <= 11 for start in range(3))
 
 
@@ -128,7 +127,7 @@ def test_each_start_has_its_share_of_the_time_where_one_follows_the_other():
 def test_a_long_set_up_is_worth_a_few_blocks_beyond_the_time(seconds, blocks):
     design = AdaptiveDesign(Adaptive(precision=1e-9, max_time=0.3))
     driven(design, seconds=seconds, set_up=0.4)
-    assert (design.result().stopped, len(design.result().samples)) == ("time", blocks)
+    assert (design.stopped, len(design.result())) == ("time", blocks)
 
 
 def test_start_numbers_go_on_where_an_earlier_pass_ended():
@@ -144,7 +143,7 @@ def test_a_case_that_fails_ends_its_design():
     design.dropped(0)
     design.room(1)
     assert design.finished()
-    assert design.result().stopped == ""
+    assert design.stopped == ""
 
 
 def test_estimates_are_reported_with_what_was_spent():
@@ -164,7 +163,7 @@ def test_fixed_runs_take_the_starts_in_turn_and_set_up_each_run():
     assert [turn.run for turn in turns] == list(range(7))
     assert {turn.calls for turn in turns} == {4}
     assert not any(turn.alone or turn.fresh for turn in turns)
-    assert design.result().stopped == "runs"
+    assert design.stopped == "runs"
     assert len(reports) == 7 // REPORT_EVERY
 
 
@@ -181,7 +180,7 @@ def test_a_fixed_design_goes_on_with_the_cases_that_do_not_fail():
     design.next()
     design.add(Sample(1.0), case=1)
     assert design.finished()
-    assert [design.result(case).stopped for case in range(2)] == ["", "runs"]
+    assert (design.stopped, design.active) == ("runs", {1})
 
 
 def test_disturbed_blocks_are_judged_child_by_child_and_keep_their_place():

@@ -178,7 +178,7 @@ def with_sets(sets: int, other: float, spread: float, spent: float) -> PairedDes
 )
 def test_a_doubtful_difference_gets_the_rest_of_its_time(other, spent, sets, stopped):
     design = with_sets(sets, other, 0.001, spent)
-    assert {design.result(case).stopped for case in range(2)} == {stopped}
+    assert design.stopped == stopped
     assert design.finished() == bool(stopped)
 
 
@@ -191,7 +191,7 @@ def test_nothing_is_left_to_know_of_what_failed():
             if design._sets > made:
                 break
     assert design.finished()
-    assert (design.result(0).stopped, design.result(1).stopped) == ("precise", "")
+    assert (design.stopped, design.active) == ("precise", {0})
 
 
 def test_a_group_of_which_all_fail_is_finished():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,11 @@ from opbench.machine import machine_facts
 from opbench.plan.groups import Baseline, placed
 from opbench.plan.request import Request
 from opbench.result import Key, Result
-from opbench.running.executor import executor_for
 from opbench.running.listener import Listener
+from opbench.running.runner import Runner
 
 if TYPE_CHECKING:
+    from opbench.fleet.driver import FleetExecutor
     from opbench.store import Store
     from opbench.store.records import RunRecord
 
@@ -103,8 +104,7 @@ class Recording:
         request = replace(request, framework_envs=environments)
         earlier, done = self._earlier(request)
         facts = machine_facts() if self.resumed_run else self.record.machine
-        runner = executor_for(request, self, listener, done, earlier, facts)
-        self._runner = runner
+        runner = self._runner = self._runner_for(request, listener, done, earlier, facts)
         try:
             runner.prepare()
         except BaseException:
@@ -131,6 +131,22 @@ class Recording:
                 self.store.close()
             listener.finished(status)
         return run
+
+    def _runner_for(
+        self,
+        request: Request,
+        listener: Listener,
+        done: Collection[Key],
+        earlier: Collection[tuple[Case, Result]],
+        facts: dict[str, Any],
+    ) -> Runner | FleetExecutor:
+        """Both report to the listener and bring their results here; they differ in where the work
+        is done. `done` are the keys of what need not be measured again, `earlier` its results."""
+        if request.fleet is None:
+            return Runner(request, self.keep, listener, done, facts)
+        from opbench.fleet.driver import FleetExecutor
+
+        return FleetExecutor(request, request.fleet, self.keep_group, listener, earlier)
 
     def _earlier(self, request: Request) -> tuple[list[tuple[Case, Result]], frozenset[Key]]:
         """What a resumed run has of this request, and the keys of all it has."""

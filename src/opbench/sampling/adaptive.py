@@ -44,10 +44,9 @@ class AdaptiveDesign(Design):
         #: Whether one start follows the other, because their children do not fit side by side.
         self.in_turns = False
         self._first_call = 0.0
-        self._first_turn = True
         #: Blocks of each start whose children live; how many starts there have been.
         self._blocks: dict[int, int] = {}
-        self._begun = 0
+        self._taken = 0
         #: Rounds since the last children joined, and what had been spent by then.
         self._rounds = 0
         self._set_up = 0.0
@@ -69,21 +68,18 @@ class AdaptiveDesign(Design):
         """Let so many more starts take part."""
         if self.in_turns:
             self._blocks = {}
-        first = self.first_start + self._begun
+        first = self.first_start + self._taken
         self._blocks.update(dict.fromkeys(range(first, first + count), 0))
-        self._begun += count
+        self._taken += count
         self.starts = tuple(self._blocks)
         self._rounds, self._set_up = 0, self.spent[0]
 
     def _turn(self) -> Turn:
-        if self._first_turn:
-            self._first_turn = False
-            return Turn(self.starts, calls=0)
         # Starts that joined later first catch up; the others have been heard.
         late = [start for start, blocks in self._blocks.items() if blocks < self.policy.min_rounds]
         return Turn(
             tuple(late) or self.starts,
-            fresh=self.in_turns and self._begun > 1 and self._rounds == 0,
+            fresh=self.in_turns and self._taken > 1 and self._rounds == 0,
         )
 
     def add(self, sample: Sample, seconds: float = 0.0, case: int = 0) -> None:
@@ -95,7 +91,7 @@ class AdaptiveDesign(Design):
         self.stopped = self._judged()
         if not self.stopped:
             return
-        if self.in_turns and self._begun < self._wanted:
+        if self.in_turns and self._taken < self._wanted:
             self.stopped = ""
             self._begin(1)
         elif self.stopped == "starts" and not self.in_turns:
@@ -104,7 +100,7 @@ class AdaptiveDesign(Design):
     def _judged(self) -> str:
         """Why to stop with the starts there are; empty to go on."""
         policy, spent = self.policy, self.spent[0]
-        share = self._begun / self._wanted if self.in_turns else 1.0
+        share = self._taken / self._wanted if self.in_turns else 1.0
         late = spent >= self.max_time * share
         if self._rounds < policy.min_rounds and (not late or self._nearly_free(spent)):
             return ""
@@ -127,10 +123,10 @@ class AdaptiveDesign(Design):
         return least * each <= self._set_up * FINISH_SHARE or 0 < few * each <= self._set_up
 
     def _add_starts(self) -> None:
-        more = min(STARTS_AT_ONCE, self.policy.max_starts - self._begun)
+        more = min(STARTS_AT_ONCE, self.policy.max_starts - self._taken)
         if more <= 0:
             return
-        if self.spent[0] + self.spent[0] / self._begun > self.max_time:
+        if self.spent[0] + self.spent[0] / self._taken > self.max_time:
             self.stopped = "time"
             return
         self.stopped = ""

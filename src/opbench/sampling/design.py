@@ -49,16 +49,6 @@ class Child:
     per_call: float = 0.0
 
 
-@dataclass(frozen=True)
-class Collected:
-    """What a design has gathered of one case: its samples, the disturbed ones marked."""
-
-    samples: tuple[Sample, ...]
-    #: Why sampling stopped: `precise`, `time`, `starts` (more blocks of these would not help),
-    #: `runs`; empty while it goes on, and where the case failed.
-    stopped: str
-
-
 #: Hears of an estimate while sampling goes on: case, estimate, seconds spent on it so far.
 Report = Callable[[int, Estimate, float], None]
 
@@ -83,6 +73,8 @@ class Design(abc.ABC):
 
     def __post_init__(self) -> None:
         self.max_time = self.policy.max_time if self.seconds is None else self.seconds
+        #: Why sampling stopped: `precise`, `time`, `starts` (more blocks of these would not help),
+        #: `runs`; empty while it goes on.
         self.stopped = ""
         #: Cases that have not failed.
         self.active = set(range(self.cases))
@@ -92,12 +84,14 @@ class Design(abc.ABC):
         self.starts: tuple[int, ...] = (self.first_start,)
         self._samples: list[list[Sample]] = [[] for _ in range(self.cases)]
         self._due: set[tuple[int, int]] = set()
+        self._begun = False
 
     # -- what to do ------------------------------------------------------------------------
 
     def next(self) -> Turn:
         """The next turn, while the design is not finished."""
-        turn = self._turn()
+        turn = self._turn() if self._begun else self._first_turn()
+        self._begun = True
         if turn.calls != 0:
             self._due = {(case, start) for case in self.active for start in turn.starts}
         return turn
@@ -105,8 +99,9 @@ class Design(abc.ABC):
     def finished(self) -> bool:
         return bool(self.stopped) or not self.active
 
-    def result(self, case: int = 0) -> Collected:
-        return Collected(marked(self._samples[case]), self.stopped if case in self.active else "")
+    def result(self, case: int = 0) -> tuple[Sample, ...]:
+        """The samples of a case, the disturbed ones marked."""
+        return marked(self._samples[case])
 
     # -- what happened ---------------------------------------------------------------------
 
@@ -137,6 +132,10 @@ class Design(abc.ABC):
 
     # -- of each design --------------------------------------------------------------------
 
+    def _first_turn(self) -> Turn:
+        """A child of every case, without a block: it shows what a call costs and holds."""
+        return Turn(self.starts, calls=0)
+
     @abc.abstractmethod
     def _turn(self) -> Turn: ...
 
@@ -146,7 +145,7 @@ class Design(abc.ABC):
 
     def _estimate(self, case: int) -> Estimate | None:
         """The estimate so far, also for whoever listens."""
-        found = estimate_of(marked(self._samples[case]), self.layout)
+        found = estimate_of(self.result(case), self.layout)
         if found is not None and self.report is not None:
             self.report(case, found, self.spent[case])
         return found
@@ -169,10 +168,10 @@ def marked(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(found)
 
 
-def placed(samples: Sequence[Sample]) -> list[tuple[int, int, float]]:
+def values_of(samples: Sequence[Sample]) -> list[tuple[int, int, float]]:
     """Worker start, child and value of the samples to judge by."""
     return [(sample.start, sample.session, sample.value) for sample in calm(samples)]
 
 
 def estimate_of(samples: Sequence[Sample], layout: float = LAYOUT) -> Estimate | None:
-    return estimate(placed(samples), layout=layout)
+    return estimate(values_of(samples), layout=layout)

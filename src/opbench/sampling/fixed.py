@@ -27,6 +27,9 @@ class FixedDesign(Design):
         if children < len(self.starts):
             self._alone, self.relation = True, "separate"
 
+    def _first_turn(self) -> Turn:
+        return self._turn()  # the first run shows it as well
+
     def _turn(self) -> Turn:
         start = self.starts[self._run % len(self.starts)]
         return Turn((start,), self.policy.num_repeats, alone=self._alone, run=self._run)

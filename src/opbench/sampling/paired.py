@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opbench.plan.policy import Adaptive
-from opbench.sampling.design import Child, Design, Turn, marked, placed
+from opbench.sampling.design import Child, Design, Turn, values_of
 from opbench.stats.ratio import Ratio, ratio
 
 #: Turns that each child takes: the median of 25 blocks of 2 ms is known to about 0.5 % where blocks
@@ -54,7 +54,6 @@ class PairedDesign(Design):
         self.too_large = False
         #: Children of the set that is taking its turns.
         self._children: list[Child] = []
-        self._first_turn = True
         #: Which round of which start of which set it is.
         self._round = self._start = self._sets = 0
 
@@ -77,9 +76,6 @@ class PairedDesign(Design):
         self.starts = tuple(range(self.first_start, self.first_start + wanted))
 
     def _turn(self) -> Turn:
-        if self._first_turn:
-            self._first_turn = False
-            return Turn(self.starts, calls=0)
         if self._round == 0:
             self._children = []
         return Turn((self.starts[self._start],), fresh=self._round == 0)
@@ -124,9 +120,9 @@ class PairedDesign(Design):
         """Of every case to the baseline; nothing is left to know of what failed."""
         if self.base not in self.active:
             return []
-        base = placed(marked(self._samples[self.base]))
+        base = values_of(self.result(self.base))
         return [
-            ratio(base, placed(marked(self._samples[case])), self.relation, self.layout)
+            ratio(base, values_of(self.result(case)), self.relation, self.layout)
             for case in sorted(self.active - {self.base})
         ]
 

@@ -43,7 +43,7 @@ class Sampled:
     lanes: list[Lane] = field(default_factory=list)
     ended: SessionEnded | None = None
     samples: tuple[Sample, ...] = ()
-    #: Why sampling stopped: see `design.Collected`.
+    #: Why sampling stopped: see `Design`.
     stopped: str = ""
     #: How it relates to the others of its group, in the terms of `stats.ratio`; empty if alone.
     relation: str = ""
@@ -111,8 +111,7 @@ class Sampler:
             if len(self.slots) > 1:
                 self.close()
             for case, member in enumerate(self.members):
-                collected = design.result(case)
-                member.samples, member.stopped = collected.samples, collected.stopped
+                member.samples, member.stopped = design.result(case), design.stopped
             if isinstance(design, PairedDesign) and design.too_large:
                 self._one_by_one()
         except BaseException:
