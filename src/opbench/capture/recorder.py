@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -19,30 +19,17 @@ import torch
 from torch.overrides import _get_current_function_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from opbench.capture.api_names import ApiNames
+from opbench.capture.function_names import FunctionNames
 from opbench.capture.log import Log
 from opbench.capture.operators import Operators
 from opbench.capture.phases import Phases
-from opbench.capture.result import capture_of, schemas_of
+from opbench.capture.reading import VERSION
+from opbench.capture.snapshots import snapshots_in
+from opbench.capture.window import Window
 from opbench.capture.writing import rounded, write
 
 #: Steps timed without recording; more would not make the median better.
 MOST_TIMED = 50
-
-
-@dataclass(frozen=True)
-class Window:
-    """What to record: steps of the optimizer, calls of the top module, or everything."""
-
-    kind: str = "all"  # all, steps, calls, auto
-    first: int = 1
-    last: int = 1
-
-    @property
-    def text(self) -> str:
-        if self.kind in ("all", "auto"):
-            return self.kind
-        return f"{self.kind} {self.first}" + (f"-{self.last}" if self.last != self.first else "")
 
 
 class Done(SystemExit):
@@ -72,8 +59,9 @@ class Recorder:
         self.written = False
         self._pid = os.getpid()
         self._operators: Operators | None = None
-        self._names: ApiNames | None = None
-        self._steps = self._calls = 0
+        self._names: FunctionNames | None = None
+        #: Steps of the optimizer, and calls of the top module, that were seen.
+        self.steps = self.calls = 0
         #: Units (steps or calls) recorded, and when the running one began.
         self._recorded = 0
         self._unit_began = perf_counter()
@@ -112,7 +100,7 @@ class Recorder:
     def _open(self) -> None:
         self.log = Log()
         self._operators = Operators(self.log, self.phases, self.timing)
-        self._names = ApiNames(self.phases)
+        self._names = FunctionNames(self.phases)
         self._names.__enter__()
         self._operators.__enter__()
 
@@ -130,16 +118,16 @@ class Recorder:
             self.phases.api = ""
 
     def _step_ended(self) -> None:
-        self._steps += 1
+        self.steps += 1
         if not self._over():
-            self._unit_ended("steps", self._steps, perf_counter() - self._unit_began)
+            self._unit_ended("steps", self.steps, perf_counter() - self._unit_began)
 
     def _call_ended(self) -> None:
-        self._calls += 1
+        self.calls += 1
         if self._over():
             return
         if self.window.kind == "calls":
-            self._unit_ended("calls", self._calls, perf_counter() - self.phases.call_began)
+            self._unit_ended("calls", self.calls, perf_counter() - self.phases.call_began)
         elif self._operators is not None:
             self.log.end_call()
 
@@ -183,13 +171,13 @@ class Recorder:
     def header(self) -> dict[str, Any]:
         facts: dict[str, Any] = {
             "opbench": "capture",
-            "version": 1,
+            "version": VERSION,
             "level": "operators",
             "torch": str(torch.__version__),
             "python": ".".join(map(str, sys.version_info[:3])),
             "source": self.source,
             "window": self.window.text,
-            "steps": self._recorded or max(1, len(self.log.marks)),
+            "steps": self._recorded or max(1, len(self.log.call_ends)),
             "threads": torch.get_num_threads(),
             "device": self._device(),
             "values": self.values,
@@ -209,16 +197,14 @@ class Recorder:
         return facts
 
     def _device(self) -> str:
-        devices: dict[str, int] = {}
-        for seen in self.log.calls.values():
-            for output in seen.arguments[0]:
-                kind = getattr(output, "device", None)
-                if isinstance(kind, str):
-                    devices[kind] = devices.get(kind, 0) + 1
-        return max(devices, key=lambda d: devices[d]) if devices else "cpu"
+        """The device of most arguments."""
+        devices = Counter(
+            tensor.spec.device
+            for call in self.log.calls.values()
+            for tensor in snapshots_in(list(call.arguments[0]))
+        )
+        return max(devices, key=lambda device: devices[device], default="cpu")
 
     def _write(self) -> None:
-        self.log.end()
-        self._capture = capture_of(self.log, self.header(), self.values, self.path.stem)
-        write(self._capture, self.path, schemas_of(self.log))
+        write(self.log.capture(self.header(), self.values, self.path.stem), self.path)
         self.written = True

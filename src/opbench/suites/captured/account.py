@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from opbench.capture.call import Call, Capture
+from opbench.capture.calls import Capture, OperatorCall
 from opbench.case import Case, Label, label_text
 from opbench.result import Result
 from opbench.suites.captured.definition import CAPTURED, IN_ORDER
@@ -40,7 +40,7 @@ class OperatorRow:
 
 def operators(capture: Capture) -> list[OperatorRow]:
     """By time where it was captured with timing, by count otherwise."""
-    groups: dict[str, list[Call]] = defaultdict(list)
+    groups: dict[str, list[OperatorCall]] = defaultdict(list)
     for call in capture.calls:
         groups[call.qualified].append(call)
     timed = any(call.seconds for call in capture.calls)
@@ -66,7 +66,7 @@ def operators(capture: Capture) -> list[OperatorRow]:
 class Measured:
     """The result of one call, at the captured sizes, in one variant and one way of replay."""
 
-    call: Call
+    call: OperatorCall
     variant: Variant
     replay: str
     result: Result
@@ -166,7 +166,7 @@ class Fidelity:
     total: Share
     #: Calls per step, and how many of them could not be replayed: call → reason.
     calls: float
-    missing: tuple[tuple[Call, str], ...] = ()
+    missing: tuple[tuple[OperatorCall, str], ...] = ()
     #: Unique calls that were tried, and the share of the captured time that is theirs.
     tried: int = 0
     tried_share: float = 1.0
@@ -208,7 +208,7 @@ def fidelity(replay: Replay, way: str = "hot") -> Fidelity | None:
     )
 
 
-def share_of(some: Sequence[Call], every: Sequence[Call]) -> float:
+def share_of(some: Sequence[OperatorCall], every: Sequence[OperatorCall]) -> float:
     """Of the captured time; of the calls, where it was captured without timing."""
     total = sum(call.time for call in every)
     if total:
@@ -287,7 +287,9 @@ def choose(replay: Replay, way: str = "hot") -> Choice | None:
     variants = {variant for found in by_call.values() for variant in found if variant}
     if not variants:
         return None
-    rows: dict[str, list[tuple[Call, float, float, Variant, dict[str, str]]]] = defaultdict(list)
+    rows: dict[str, list[tuple[OperatorCall, float, float, Variant, dict[str, str]]]] = defaultdict(
+        list
+    )
     for index, found in by_call.items():
         base = found.get(())
         if base is None or not base.ok:
@@ -322,7 +324,7 @@ def clearly_faster(result: Result, base: Result) -> bool:
 
 def best_of(
     name: str,
-    found: Sequence[tuple[Call, float, float, Variant, dict[str, str]]],
+    found: Sequence[tuple[OperatorCall, float, float, Variant, dict[str, str]]],
     capture: Capture,
     step: float | None,
 ) -> Best:

@@ -18,7 +18,7 @@ from opbench.suites.captured.account import (
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from opbench.capture.call import Capture
+    from opbench.capture.calls import Capture
 
 WAYS = {"hot": "hot", "cold": "cold cache", "order": "in order"}
 
