@@ -70,10 +70,6 @@ def test_python_calls_become_the_same_programs(name, count, expected):
 
 @pytest.mark.parametrize("name", ["step", "odd"])
 def test_a_file_is_written_again_as_it_was(name):
-    import json
-
-    text = (DATA / f"{name}.jsonl").read_text()
-    written = (
-        json.dumps(line, separators=(",", ":")) for line in lines(read(DATA / f"{name}.jsonl"))
-    )
-    assert [*written] == text.splitlines()
+    path = DATA / f"{name}.jsonl"
+    written = [json.dumps(line, separators=(",", ":")) for line in lines(read(path))]
+    assert written == path.read_text().splitlines()

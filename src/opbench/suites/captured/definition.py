@@ -97,7 +97,7 @@ class CapturedDefinition(Definition):
 class CapturedCall(CapturedDefinition):
     """One unique call of a capture."""
 
-    call: OperatorCall = OperatorCall(0, "aten::empty", "default", ())
+    call: OperatorCall = field(kw_only=True)
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         if context.stages and "call" not in context.stages:
