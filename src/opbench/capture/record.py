@@ -22,7 +22,7 @@ from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.capture.api_recorder import ApiRecorder
-    from opbench.capture.recorder import Recorder
+    from opbench.capture.operator_recorder import OperatorRecorder
 
 DEFAULT_FILE = "opbench-capture.jsonl"
 DEFAULT_API_FILE = "opbench-api.jsonl"
@@ -107,11 +107,11 @@ def operator_recorder(
     stop: bool = False,
     source: str = "",
     auto: bool = False,
-) -> Recorder:
-    from opbench.capture.recorder import Recorder
+) -> OperatorRecorder:
+    from opbench.capture.operator_recorder import OperatorRecorder
 
     window = window_of(steps, calls, auto)
-    return Recorder(
+    return OperatorRecorder(
         path, window, values=values, timing=timing, sizes=sizes, stop=stop, source=source
     )
 

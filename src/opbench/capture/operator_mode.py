@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opbench.capture.log import Log, LoggedCall
+from opbench.capture.operator_log import LoggedCall, OperatorLog
 from opbench.capture.phases import Phases
 from opbench.capture.snapshots import take_snapshots
 
@@ -28,10 +28,10 @@ current_node = torch._C._current_autograd_node
 sequence_number = torch.autograd._get_sequence_nr
 
 
-class Operators(TorchDispatchMode):
+class OperatorMode(TorchDispatchMode):
     supports_higher_order_operators = True
 
-    def __init__(self, log: Log, phases: Phases, timing: bool | None = None) -> None:
+    def __init__(self, log: OperatorLog, phases: Phases, timing: bool | None = None) -> None:
         super().__init__()
         self.log = log
         self.phases = phases
@@ -76,7 +76,7 @@ class Operators(TorchDispatchMode):
         else:
             module, api = phases.module, phases.api
             if phase == "forward":
-                phases.places[sequence_number() - 1] = module
+                phases.module_of_node[sequence_number() - 1] = module
         began = perf_counter()
         result = func(*args, **kwargs) if kwargs else func(*args)
         if self.timing is not False and (self.timing or not tensors or tensors[0].is_cpu):
@@ -96,11 +96,11 @@ class Operators(TorchDispatchMode):
 
 
 def behind(phases: Phases) -> tuple[str, str]:
-    """The module whose forward made the node of the graph that now goes backward, and the node."""
+    """The module whose forward created the autograd node that now goes backward, and the node."""
     node = current_node()
     if node is None:
         return "", ""
-    return phases.places.get(node._sequence_nr(), ""), node.name()
+    return phases.module_of_node.get(node._sequence_nr(), ""), node.name()
 
 
 def part(argument: Any, tensors: list[Tensor]) -> Any:
@@ -161,5 +161,5 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
         skip_code(function.__code__)
 
 
-keep_uncompiled(Operators.__torch_dispatch__, behind, part, address, sharing, shapes,
-                take_snapshots, Log.add, LoggedCall.note)  # fmt: skip
+keep_uncompiled(OperatorMode.__torch_dispatch__, behind, part, address, sharing, shapes,
+                take_snapshots, OperatorLog.add, LoggedCall.note)  # fmt: skip

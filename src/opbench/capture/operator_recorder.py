@@ -20,8 +20,8 @@ from torch.overrides import _get_current_function_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from opbench.capture.function_names import FunctionNames
-from opbench.capture.log import Log
-from opbench.capture.operators import Operators
+from opbench.capture.operator_log import OperatorLog
+from opbench.capture.operator_mode import OperatorMode
 from opbench.capture.phases import Phases
 from opbench.capture.reading import VERSION
 from opbench.capture.snapshots import snapshots_in
@@ -36,7 +36,7 @@ class Done(SystemExit):
     """Ends a script whose window is over, when that was asked for."""
 
 
-class Recorder:
+class OperatorRecorder:
     """One recording. `start`, then let the program run, then `finish`."""
 
     def __init__(
@@ -54,24 +54,25 @@ class Recorder:
         self.window = window or Window()
         self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
         self.stop, self.source = stop, source
-        self.log = Log()
+        self.log = OperatorLog()
         self.phases = Phases(self._step_ended, self._call_ended)
         self.written = False
         self._pid = os.getpid()
-        self._operators: Operators | None = None
+        self._mode: OperatorMode | None = None
         self._names: FunctionNames | None = None
         #: Steps of the optimizer, and calls of the top module, that were seen.
         self.steps = self.calls = 0
         #: Units (steps or calls) recorded, and when the running one began.
         self._recorded = 0
         self._unit_began = perf_counter()
+        #: Seconds of the units recorded; and, with their phases, of some that were not.
         self._captured: list[float] = []
-        self._plain: list[tuple[float, dict[str, float]]] = []
+        self._unrecorded: list[tuple[float, dict[str, float]]] = []
         self._finished = False
 
     # -- the window ------------------------------------------------------------------------
 
-    def start(self) -> Recorder:
+    def start(self) -> OperatorRecorder:
         self.phases.watch()
         os.register_at_fork(after_in_child=self.abandon)
         if self.window.kind in ("all", "auto") or self.window.first <= 1:
@@ -85,32 +86,32 @@ class Recorder:
         if self._finished or os.getpid() != self._pid:
             return
         self._finished = True
-        recording = self._operators is not None
+        recording = self._mode is not None
         self._close()
-        self.phases.forget()
-        if recording or (self._plain and self.written):
+        self.phases.unwatch()
+        if recording or (self._unrecorded and self.written):
             self._write()
 
     def abandon(self) -> None:
         """In a forked child: this is no longer the program that is recorded."""
-        if self._operators is not None:
-            self._operators.active = False
+        if self._mode is not None:
+            self._mode.active = False
         self._finished = True
 
     def _open(self) -> None:
-        self.log = Log()
-        self._operators = Operators(self.log, self.phases, self.timing)
+        self.log = OperatorLog()
+        self._mode = OperatorMode(self.log, self.phases, self.timing)
         self._names = FunctionNames(self.phases)
         self._names.__enter__()
-        self._operators.__enter__()
+        self._mode.__enter__()
 
     def _close(self) -> None:
         # A mode of the script's own may lie above ours, and only the topmost can be taken off.
-        if self._operators is not None:
-            self._operators.active = False
-            if _get_current_dispatch_mode() is self._operators:
-                self._operators.__exit__(None, None, None)
-            self._operators = None
+        if self._mode is not None:
+            self._mode.active = False
+            if _get_current_dispatch_mode() is self._mode:
+                self._mode.__exit__(None, None, None)
+            self._mode = None
         if self._names is not None:
             if _get_current_function_mode() is self._names:
                 self._names.__exit__(None, None, None)
@@ -128,7 +129,7 @@ class Recorder:
             return
         if self.window.kind == "calls":
             self._unit_ended("calls", self.calls, perf_counter() - self.phases.call_began)
-        elif self._operators is not None:
+        elif self._mode is not None:
             self.log.end_call()
 
     def _over(self) -> bool:
@@ -139,11 +140,11 @@ class Recorder:
         window = self.window
         if window.kind not in (kind, "all", "auto"):
             return
-        self._account(seconds, number)
+        self._note_unit(seconds, number)
         if window.kind != "all":
             # With `auto` the first step is recorded in case there is no second.
             first, last = (2, 2) if window.kind == "auto" else (window.first, window.last)
-            if number == last and self._operators is not None:
+            if number == last and self._mode is not None:
                 self._close()
                 self._write()
                 if self.stop:
@@ -152,19 +153,19 @@ class Recorder:
                 self._close()
                 self._recorded, self._captured = 0, []
                 self._open()
-            elif len(self._plain) >= MOST_TIMED and self.written:
-                self.phases.forget()
+            elif len(self._unrecorded) >= MOST_TIMED and self.written:
+                self.phases.unwatch()
         self.phases.restart()
         self._unit_began = perf_counter()
 
-    def _account(self, seconds: float, number: int) -> None:
-        self.phases.turn(self.phases.now)
-        if self._operators is not None:
+    def _note_unit(self, seconds: float, number: int) -> None:
+        self.phases.enter(self.phases.now)
+        if self._mode is not None:
             self._recorded += 1
             self._captured.append(seconds)
             self.log.end_step()
-        elif number > 1:  # the first pays for what is made once
-            self._plain.append((seconds, dict(self.phases.seconds)))
+        elif number > 1:  # the first pays for what is set up once
+            self._unrecorded.append((seconds, dict(self.phases.seconds)))
 
     # -- the file --------------------------------------------------------------------------
 
@@ -186,12 +187,12 @@ class Recorder:
             facts["sizes"] = self.sizes
         if self._captured:
             facts["captured_seconds"] = rounded(median(self._captured))
-        if self._plain:
-            facts["step_seconds"] = rounded(median(s for s, _ in self._plain))
-            facts["steps_timed"] = len(self._plain)
-            names = dict.fromkeys(phase for _, phases in self._plain for phase in phases)
+        if self._unrecorded:
+            facts["step_seconds"] = rounded(median(s for s, _ in self._unrecorded))
+            facts["steps_timed"] = len(self._unrecorded)
+            names = dict.fromkeys(phase for _, phases in self._unrecorded for phase in phases)
             facts["phase_seconds"] = {
-                phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._plain))
+                phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._unrecorded))
                 for phase in names
             }
         return facts

@@ -87,7 +87,7 @@ def writes_of(func: Any, positional: int) -> tuple[int | str, ...]:
 
 
 @dataclass
-class Log:
+class OperatorLog:
     calls: dict[Any, LoggedCall] = field(default_factory=dict)
     #: The calls of the current step.
     order: list[Entry] = field(default_factory=list)
