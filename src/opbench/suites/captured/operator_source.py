@@ -90,7 +90,8 @@ def source_of(call: OperatorCall, device: str = "cpu", captured_on: str = "cpu")
     writer = OperatorWriter(call.tensors, device, captured_on)
     texts: dict[int | str, str] = {}
     tensors: dict[int | str, range] = {}
-    for key, value in (*enumerate(call.args), *call.kwargs.items()):
+    given: list[tuple[int | str, Any]] = [*enumerate(call.args), *call.kwargs.items()]
+    for key, value in given:
         first = len(writer.specs)
         texts[key] = writer.text(value)
         tensors[key] = range(first, len(writer.specs))
