@@ -9,7 +9,7 @@ import pytest
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.values import Opaque, TensorSpec
 from opbench.case import Case
-from opbench.result import Result
+from opbench.result import Result, Sample
 from opbench.suites.captured.account import choose, fidelity, operators, replay_of
 from opbench.suites.captured.report import replay_parts
 
@@ -42,7 +42,8 @@ def result(
     if seconds is None:
         return case, Result(case.hash, "time", "s", **{"outcome": "failed", **more})
     wide = {"estimate": seconds, "low": seconds * 0.98, "high": seconds * 1.02}
-    return case, Result(case.hash, "time", "s", **wide)
+    samples = tuple(Sample(seconds, start=block % 4, session=block % 4) for block in range(20))
+    return case, Result(case.hash, "time", "s", samples=samples, **wide)
 
 
 MM, RELU, MUL = CAPTURE.calls
