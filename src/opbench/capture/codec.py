@@ -269,11 +269,16 @@ def values_of(value: Any, dtype: str, shape: tuple[int, ...]) -> Any:
     """A regime of floats as a list of numbers; integers as one of a few objects."""
     if value is None:
         return None
+    floating = "float" in dtype or "complex" in dtype
     if isinstance(value, list):
         if not 2 <= len(value) <= 7:
             raise Wrong("values of a float tensor are 2 to 7 numbers")
+        if not floating:
+            raise Wrong(f"values of {dtype} are an object such as {{'lo': 0, 'hi': 9}}")
         return tuple(number(each, "values") for each in value)
     content = mapping(value, "values")
+    if floating:
+        raise Wrong(f"values of {dtype} are a list of 2 to 7 numbers")
     known = {"is", "bits", "all", "from", "by", "lo", "hi", "sorted", "distinct", "true"}
     if set(content) - known:
         raise Wrong(f"values: unknown {', '.join(sorted(set(content) - known))[:80]}")
@@ -287,6 +292,9 @@ def values_of(value: Any, dtype: str, shape: tuple[int, ...]) -> Any:
         if not isinstance(bits, str) or set(bits) - {"0", "1"} or len(bits) != prod(shape):
             raise Wrong(f"bits: expected as many 0 and 1 as the tensor has elements, {prod(shape)}")
         return {"bits": bits}
+    for first, second in (("from", "by"), ("lo", "hi")):
+        if (first in content) != (second in content):
+            raise Wrong(f"values: expected both {first} and {second}")
     for key in ("all", "from", "by", "lo", "hi"):
         if key in content:
             whole(content[key], f"values: {key}", least=None)

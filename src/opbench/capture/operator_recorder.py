@@ -25,7 +25,7 @@ from opbench.capture.operator_mode import OperatorMode
 from opbench.capture.phases import Phases
 from opbench.capture.reading import VERSION
 from opbench.capture.snapshots import snapshots_in
-from opbench.capture.window import Window
+from opbench.capture.window import window_of
 from opbench.capture.writing import rounded, write
 
 #: Steps timed without recording; more would not make the median better.
@@ -42,16 +42,18 @@ class OperatorRecorder:
     def __init__(
         self,
         path: str | Path,
-        window: Window | None = None,
         *,
+        steps: str | int | None = None,
+        calls: str | int | None = None,
         values: bool = True,
         timing: bool | None = None,
         sizes: Mapping[str, int] | None = None,
         stop: bool = False,
         source: str = "",
+        auto: bool = False,
     ) -> None:
         self.path = Path(path).absolute()
-        self.window = window or Window()
+        self.window = window_of(steps, calls, auto)
         self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
         self.stop, self.source = stop, source
         self.log = OperatorLog()

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import atexit
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbench.capture.window import parse_span, window_of
+from opbench.capture.window import parse_span
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -96,24 +96,10 @@ class Record:
             atexit.unregister(self.stop)
 
 
-def operator_recorder(
-    path: str | Path,
-    *,
-    steps: str | int | None = None,
-    calls: str | int | None = None,
-    values: bool = True,
-    timing: bool | None = None,
-    sizes: Mapping[str, int] | None = None,
-    stop: bool = False,
-    source: str = "",
-    auto: bool = False,
-) -> OperatorRecorder:
+def operator_recorder(path: str | Path, **options: Any) -> OperatorRecorder:
     from opbench.capture.operator_recorder import OperatorRecorder
 
-    window = window_of(steps, calls, auto)
-    return OperatorRecorder(
-        path, window, values=values, timing=timing, sizes=sizes, stop=stop, source=source
-    )
+    return OperatorRecorder(path, **options)
 
 
 def api_recorder(path: str | Path, **options: Any) -> ApiRecorder:
