@@ -125,10 +125,3 @@ def test_a_command_that_opbench_would_refuse_is_found():
         check(["report", "last", "--no-such-option"])
     with pytest.raises(Exception, match="No such command"):
         check(["reprot"])
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_links_and_pictures_exist(path):
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
-        if "://" not in target:
-            assert (path.parent / target).exists(), target
