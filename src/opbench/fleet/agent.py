@@ -19,7 +19,7 @@ from opbench.machine import load_facts, machine_facts
 from opbench.plan.request import Request
 from opbench.result import Key, Result
 from opbench.running.runner import Runner
-from opbench.stats.layout import Experience
+from opbench.stats.start_variance import StartVariance
 from opbench.workers.pool import Pool
 
 
@@ -34,7 +34,7 @@ class Agent:
         self._pool = Pool(cpus=tuple(told["cpus"]))
         for framework, modules in told["preload"].items():
             self._pool.preload(framework, modules)
-        self._layout: defaultdict[str, Experience] = defaultdict(Experience)
+        self._start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
 
     def ready(self) -> dict[str, Any]:
         return {"pid": os.getpid()}
@@ -60,7 +60,7 @@ class Agent:
 
         facts = {**self._facts, "load": load_facts()}
         runner = Runner(request, keep, facts=facts, pool=self._pool)
-        runner.state.layout = self._layout
+        runner.state.start_variance = self._start_variance
         runner.run()
         return {
             "results": [shipment.result_to_dict(result) for result in kept.values()],

@@ -30,7 +30,7 @@ def sampler_for(
         "base": group.base_of(slots),
         "relation": "paired" if len(kinds) == 1 else "interleaved",
         "first_start": first_start,
-        "layout": state.layout[metric.name].value,
+        "start_sd": state.start_variance[metric.name].sd,
     }
     return Sampler(
         slots,
@@ -67,7 +67,7 @@ def sample(
     for member in members:
         found = estimate_of(member.samples)
         if found is not None and member.ended is None:
-            state.layout[metric.name].note(found)
+            state.start_variance[metric.name].add(found)
     for member in members:
         _keep(state, group, member, metric, also)
     if any(member.stopped in ("time", "starts") for member in members):

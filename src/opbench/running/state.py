@@ -16,7 +16,7 @@ from opbench.plan.request import Request
 from opbench.result import Key, Metric, Result, result_key
 from opbench.running.listener import Listener
 from opbench.sampling import outcome
-from opbench.stats.layout import Experience
+from opbench.stats.start_variance import StartVariance
 from opbench.workers.pool import Kind, Pool
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded
@@ -51,7 +51,7 @@ class RunState:
         self.budget: Budget | None = None
         #: What the cases so far have shown of this machine, for each metric: what starts do to the
         #: time a caller waits says nothing about the time a device works.
-        self.layout: defaultdict[str, Experience] = defaultdict(Experience)
+        self.start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
         #: Groups whose intervals are wider than asked.
         self.wide: list[PlannedGroup] = []
         #: Why what a case computes was compared with nobody's, although others compute the same.

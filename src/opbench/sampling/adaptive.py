@@ -38,7 +38,7 @@ class AdaptiveDesign(Design):
     def __post_init__(self) -> None:
         super().__post_init__()
         policy = self.policy
-        needed = starts_for(policy.precision, layout=self.layout, most=policy.max_starts)
+        needed = starts_for(policy.precision, start_sd=self.start_sd, most=policy.max_starts)
         #: How many starts are to be taken.
         self._wanted = min(max(policy.starts, needed), policy.max_starts)
         #: Whether one start follows the other, because their children do not fit side by side.

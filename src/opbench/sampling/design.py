@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from opbench.plan.policy import Policy
-from opbench.result import Sample, calm
-from opbench.stats.contention import contended
-from opbench.stats.estimate import LAYOUT, Estimate, estimate
+from opbench.result import Sample
+from opbench.stats.contention import contended, undisturbed
+from opbench.stats.estimate import DEFAULT_START_SD, Estimate, estimate
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Design(abc.ABC):
     #: workers, `interleaved` when not, `separate` once it turns out that they cannot live together.
     relation: str = "paired"
     first_start: int = 0
-    #: What identical code scatters between worker starts here (`stats.layout`).
-    layout: float = LAYOUT
+    #: What identical code scatters between worker starts here (`stats.start_variance`).
+    start_sd: float = DEFAULT_START_SD
     report: Report | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ class Design(abc.ABC):
 
     def _estimate(self, case: int) -> Estimate | None:
         """The estimate so far, also for whoever listens."""
-        found = estimate_of(self.result(case), self.layout)
+        found = estimate_of(self.result(case), self.start_sd)
         if found is not None and self.report is not None:
             self.report(case, found, self.spent[case])
         return found
@@ -168,10 +168,8 @@ def marked(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(found)
 
 
-def values_of(samples: Sequence[Sample]) -> list[tuple[int, int, float]]:
-    """Worker start, child and value of the samples to judge by."""
-    return [(sample.start, sample.session, sample.value) for sample in calm(samples)]
-
-
-def estimate_of(samples: Sequence[Sample], layout: float = LAYOUT) -> Estimate | None:
-    return estimate(values_of(samples), layout=layout)
+def estimate_of(samples: Sequence[Sample], start_sd: float = DEFAULT_START_SD) -> Estimate | None:
+    (kept,) = undisturbed(samples)
+    return estimate(
+        [(sample.start, sample.session, sample.value) for sample in kept], start_sd=start_sd
+    )

@@ -1,7 +1,7 @@
 """Drift control: cases that stay alive after their turn, and are measured again between the others.
 
 They show how much this machine's speed drifts while a run goes on, which no case can know from the
-seconds it was measured in (`opbench.stats.moments`).
+seconds it was measured in (`opbench.stats.drift`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opbench.result import Result
 from opbench.sampling.lane import Lane
 from opbench.sampling.outcome import wider_than
 from opbench.sampling.sampler import Sampled
-from opbench.stats.moments import wander, widened
+from opbench.stats.drift import drift_between, widen
 from opbench.workers.session import SessionEnded
 
 #: Cases that are kept, each of another name: what slows one kind of work may spare another.
@@ -84,7 +84,7 @@ class DriftControl:
     @property
     def drift(self) -> float | None:
         """Relative standard deviation from visit to visit; None when there were too few."""
-        return wander([kept.visits for kept in self.kept])
+        return drift_between([kept.visits for kept in self.kept])
 
     def close(self) -> None:
         for kept in self.kept:
@@ -96,7 +96,7 @@ def widen_for_drift(result: Result, drift: float, precision: float) -> Result:
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
     before = result.half_width or 0.0
-    low, high = widened(result.estimate, result.low, result.high, drift)
+    low, high = widen(result.estimate, result.low, result.high, drift)
     wider = replace(result, low=low, high=high, detail={**result.detail, "drift": drift})
     after = wider.half_width or 0.0
     if before <= precision < after:

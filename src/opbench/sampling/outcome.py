@@ -12,8 +12,8 @@ from opbench.plan.policy import Adaptive, Fixed, Policy
 from opbench.result import Metric, Result, Sample
 from opbench.sampling.design import estimate_of
 from opbench.sampling.sampler import Sampled
-from opbench.stats.contention import disturbed
-from opbench.stats.estimate import LAYOUT
+from opbench.stats.contention import disturbed_share
+from opbench.stats.estimate import DEFAULT_START_SD
 from opbench.workers.session import SessionEnded
 
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
@@ -51,7 +51,7 @@ def also_sampled_result(
     if ended is not None:
         return failure(sampled.case, metric, ended, place)
     # What starts do to the other metric is not what they do to this one.
-    detail = {**_detail(sampled, metric), "layout": LAYOUT}
+    detail = {**_detail(sampled, metric), "layout": DEFAULT_START_SD}
     return from_samples(sampled.case, metric, samples, detail, policy, place)
 
 
@@ -68,7 +68,7 @@ def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
         "design": sampled.relation,
         "calls_per_block": [lane.n for lane in lanes],
         "first_call": [lane.warmup.get("first") for lane in lanes],
-        "layout": sampled.layout,
+        "layout": sampled.start_sd,
         "settled": all(lane.warmup.get("settled", True) for lane in lanes),
         "seconds": round(sampled.spent, 3),
     }
@@ -82,7 +82,7 @@ def from_samples(
     policy: Policy,
     place: Mapping[str, Any],
 ) -> Result:
-    found = estimate_of(samples, float(detail.get("layout") or LAYOUT))
+    found = estimate_of(samples, float(detail.get("layout") or DEFAULT_START_SD))
     assert found is not None, "a case that did not fail has samples"
     result = Result(
         case_hash=case.hash,
@@ -103,7 +103,7 @@ def from_samples(
 
 def _warnings(result: Result, starts: int, policy: Policy) -> Iterator[tuple[str, str]]:
     """Code and text: one sentence that says what is true of this case, and what to do."""
-    share = disturbed(result.samples)
+    share = disturbed_share(result.samples)
     if share > CONTENDED_SHARE:
         yield (
             "contended",

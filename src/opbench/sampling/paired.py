@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opbench.plan.policy import Adaptive
-from opbench.sampling.design import Child, Design, Turn, values_of
-from opbench.stats.ratio import Ratio, ratio
+from opbench.sampling.design import Child, Design, Turn
+from opbench.stats.pair import compare_samples
+from opbench.stats.ratio import Ratio
 
 #: Turns that each child takes: the median of 25 blocks of 2 ms is known to about 0.5 % where blocks
 #: scatter by 2 %, and taking them costs twice as much as forking and warming up the two children.
@@ -120,9 +121,9 @@ class PairedDesign(Design):
         """Of every case to the baseline; nothing is left to know of what failed."""
         if self.base not in self.active:
             return []
-        base = values_of(self.result(self.base))
+        base = self.result(self.base)
         return [
-            ratio(base, values_of(self.result(case)), self.relation, self.layout)
+            compare_samples(base, self.result(case), self.relation, self.start_sd)
             for case in sorted(self.active - {self.base})
         ]
 

@@ -22,7 +22,7 @@ from opbench.sampling.design import Child, Design, Turn
 from opbench.sampling.fixed import FixedDesign
 from opbench.sampling.lane import Lane
 from opbench.sampling.paired import PairedDesign
-from opbench.stats.estimate import LAYOUT, Estimate
+from opbench.stats.estimate import DEFAULT_START_SD, Estimate
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded
 
@@ -37,8 +37,8 @@ class Sampled:
     """What sampling one slot gives: its samples, or how it ended."""
 
     slot: Slot
-    #: What identical code scatters between worker starts here (`stats.layout`).
-    layout: float = LAYOUT
+    #: What identical code scatters between worker starts here (`stats.start_variance`).
+    start_sd: float = DEFAULT_START_SD
     #: All its lanes, those that have ended too.
     lanes: list[Lane] = field(default_factory=list)
     ended: SessionEnded | None = None
@@ -94,7 +94,7 @@ class Sampler:
         self.design: Design = kind(
             self.policy, len(self.slots), report=self._report, **self.options
         )
-        self.members = [Sampled(slot, self.design.layout) for slot in self.slots]
+        self.members = [Sampled(slot, self.design.start_sd) for slot in self.slots]
 
     def _report(self, case: int, estimate: Estimate, spent: float) -> None:
         if self.on_estimate is not None:
