@@ -80,7 +80,7 @@ def resolve(
 
 
 def _level_of(path: Path) -> str:
-    from opbench.capture.api_file import level_of
+    from opbench.capture.reading import level_of
 
     return level_of(path)
 

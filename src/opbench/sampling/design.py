@@ -170,6 +170,5 @@ def marked(samples: Sequence[Sample]) -> tuple[Sample, ...]:
 
 def estimate_of(samples: Sequence[Sample], start_sd: float = DEFAULT_START_SD) -> Estimate | None:
     (kept,) = undisturbed(samples)
-    return estimate(
-        [(sample.start, sample.session, sample.value) for sample in kept], start_sd=start_sd
-    )
+    placed = [(sample.start, sample.session, sample.value) for sample in kept]
+    return estimate(placed, start_sd=start_sd)

@@ -1,8 +1,8 @@
 """The mode that sees every operator: forward, backward and optimizer, below autograd.
 
 What it does per call must stay within microseconds: a tuple that tells this call from others, a
-count, and the addresses it touched. Values are only glimpsed at, once per unique call, and worked
-out after the window.
+count, and the addresses it touched. Values are copied once per unique call, and described after the
+window.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from opbench.capture.log import Log, Seen
+from opbench.capture.operator_log import LoggedCall, OperatorLog
 from opbench.capture.phases import Phases
-from opbench.capture.values import glimpse
+from opbench.capture.snapshots import take_snapshots
 
 #: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
 #: such as the step size of an optimizer, which differs in every step, do not.
-TELLING = frozenset({0.0, 0.5, 1.0, 2.0, 3.0, -0.5, -1.0, -2.0})
+TELLING_FLOATS = frozenset({0.0, 0.5, 1.0, 2.0, 3.0, -0.5, -1.0, -2.0})
 
 Tensor = torch.Tensor
 graph_task = torch._C._current_graph_task_id
@@ -28,10 +28,10 @@ current_node = torch._C._current_autograd_node
 sequence_number = torch.autograd._get_sequence_nr
 
 
-class Operators(TorchDispatchMode):
+class OperatorMode(TorchDispatchMode):
     supports_higher_order_operators = True
 
-    def __init__(self, log: Log, phases: Phases, timing: bool | None = None) -> None:
+    def __init__(self, log: OperatorLog, phases: Phases, timing: bool | None = None) -> None:
         super().__init__()
         self.log = log
         self.phases = phases
@@ -63,11 +63,11 @@ class Operators(TorchDispatchMode):
         reads = tuple([address(tensor) for tensor in tensors])
         if len(reads) > 1 and len(set(reads)) < len(reads):
             key = (*key, sharing(tensors, reads))
-        seen = self.log.calls.get(key)
-        fresh = seen is None
-        if seen is None:
-            seen = Seen(len(self.log.calls), func, glimpse(args, kwargs or {}, reads))
-            self.log.calls[key] = seen
+        call = self.log.calls.get(key)
+        fresh = call is None
+        if call is None:
+            call = LoggedCall(len(self.log.calls), func, take_snapshots(args, kwargs or {}, reads))
+            self.log.calls[key] = call
         phases = self.phases
         phase = phases.now
         if phase == "backward" or graph_task() != -1:
@@ -76,31 +76,31 @@ class Operators(TorchDispatchMode):
         else:
             module, api = phases.module, phases.api
             if phase == "forward":
-                phases.places[sequence_number() - 1] = module
+                phases.module_of_node[sequence_number() - 1] = module
         began = perf_counter()
-        made = func(*args, **kwargs) if kwargs else func(*args)
+        result = func(*args, **kwargs) if kwargs else func(*args)
         if self.timing is not False and (self.timing or not tensors or tensors[0].is_cpu):
             if self.timing and torch.cuda.is_initialized():
                 torch.cuda.synchronize()
-            seen.seconds[phase] = seen.seconds.get(phase, 0.0) + (perf_counter() - began)
-        seen.note(phase, module, api)
+            call.seconds[phase] = call.seconds.get(phase, 0.0) + (perf_counter() - began)
+        call.note(phase, module, api)
         outputs: tuple[int, ...] = ()
-        if isinstance(made, Tensor):
-            outputs = (address(made),)
-        elif isinstance(made, (tuple, list)):
-            outputs = tuple([address(each) for each in made if isinstance(each, Tensor)])
+        if isinstance(result, Tensor):
+            outputs = (address(result),)
+        elif isinstance(result, (tuple, list)):
+            outputs = tuple([address(each) for each in result if isinstance(each, Tensor)])
         if fresh:
-            seen.outputs = shapes(made)
-        self.log.add((seen.index, phase, reads, outputs))
-        return made
+            call.outputs = shapes(result)
+        self.log.add((call.index, phase, reads, outputs))
+        return result
 
 
 def behind(phases: Phases) -> tuple[str, str]:
-    """The module whose forward made the node of the graph that now goes backward, and the node."""
+    """The module whose forward created the autograd node that now goes backward, and the node."""
     node = current_node()
     if node is None:
         return "", ""
-    return phases.places.get(node._sequence_nr(), ""), node.name()
+    return phases.module_of_node.get(node._sequence_nr(), ""), node.name()
 
 
 def part(argument: Any, tensors: list[Tensor]) -> Any:
@@ -115,7 +115,7 @@ def part(argument: Any, tensors: list[Tensor]) -> Any:
     if kind is int or kind is bool or argument is None or kind is str:
         return argument if kind is not bool else (kind, argument)
     if kind is float:
-        return ("float", argument) if argument in TELLING else "float"
+        return ("float", argument) if argument in TELLING_FLOATS else "float"
     if isinstance(argument, (list, tuple)):
         return tuple([part(each, tensors) for each in argument])
     if isinstance(argument, (torch.dtype, torch.device, torch.layout, torch.memory_format)):
@@ -143,11 +143,11 @@ def sharing(tensors: list[Tensor], reads: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def shapes(made: Any) -> list[tuple[torch.dtype, tuple[int, ...]]]:
-    if isinstance(made, Tensor):
-        return [(made.dtype, tuple(made.shape))]
-    if isinstance(made, (tuple, list)):
-        return [pair for each in made for pair in shapes(each)]
+def shapes(result: Any) -> list[tuple[torch.dtype, tuple[int, ...]]]:
+    if isinstance(result, Tensor):
+        return [(result.dtype, tuple(result.shape))]
+    if isinstance(result, (tuple, list)):
+        return [pair for each in result for pair in shapes(each)]
     return []
 
 
@@ -161,5 +161,5 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
         skip_code(function.__code__)
 
 
-keep_uncompiled(Operators.__torch_dispatch__, behind, part, address, sharing, shapes, glimpse,
-                Log.add, Seen.note)  # fmt: skip
+keep_uncompiled(OperatorMode.__torch_dispatch__, behind, part, address, sharing, shapes,
+                take_snapshots, OperatorLog.add, LoggedCall.note)  # fmt: skip

@@ -11,7 +11,9 @@ from opbench.capture.phases import Phases
 _names: dict[Any, str] = {}
 
 
-class ApiNames(TorchFunctionMode):
+class FunctionNames(TorchFunctionMode):
+    """Keeps the name of the outermost torch function that is running in `phases.api`."""
+
     def __init__(self, phases: Phases) -> None:
         super().__init__()
         self.phases = phases
@@ -20,22 +22,24 @@ class ApiNames(TorchFunctionMode):
         phases = self.phases
         if phases.api:  # `linear` calls `addmm`: the function the person wrote is the outer one
             return func(*args, **kwargs) if kwargs else func(*args)
-        phases.api = name_of(func)
+        phases.api = registered_name(func) or str(getattr(func, "__name__", ""))
         try:
             return func(*args, **kwargs) if kwargs else func(*args)
         finally:
             phases.api = ""
 
 
-def name_of(func: Any) -> str:
+def registered_name(func: Any) -> str:
+    """As torch's own table of overridable functions spells it: `torch.nn.functional.relu`; empty
+    for a function that is not in it."""
     try:
         found = _names.get(func)
     except TypeError:  # not hashable
-        return str(getattr(func, "__name__", ""))
+        return ""
     if found is None:
         try:
-            found = resolve_name(func) or ""
+            found = str(resolve_name(func) or "")
         except Exception:  # a function torch has never heard of
             found = ""
-        found = _names[func] = found or str(getattr(func, "__name__", "")) or ""
+        _names[func] = found
     return found

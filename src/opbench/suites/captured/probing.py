@@ -1,4 +1,4 @@
-"""Captures a script at its own sizes and, once per axis, at another: what depends on what?"""
+"""The sizes of a script: where its arguments name them, and the arguments for another size."""
 
 from __future__ import annotations
 
@@ -45,14 +45,15 @@ def words_at(
     values = {**sizes, **changed}
     found = list(words)
     for axis, size in values.items():
-        marked = [index for index, word in enumerate(found) if f"{{{axis}}}" in word]
-        for index in marked:
-            found[index] = found[index].replace(f"{{{axis}}}", str(size))
-        place = None if marked else option_of(axis, found)
+        template = f"{{{axis}}}"
+        if any(template in word for word in found):
+            found = [word.replace(template, str(size)) for word in found]
+            continue
+        place = option_of(axis, found)
         if place is not None:
             index, begin = place
             found[index] = found[index][:begin] + str(size)
-        elif not marked and axis in changed:
+        elif axis in changed:
             raise UserError(f"the script's arguments have no place for {axis}: write {{{axis}}}")
     return found
 

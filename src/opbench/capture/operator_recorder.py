@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -19,71 +19,62 @@ import torch
 from torch.overrides import _get_current_function_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from opbench.capture.api_names import ApiNames
-from opbench.capture.log import Log
-from opbench.capture.operators import Operators
+from opbench.capture.function_names import FunctionNames
+from opbench.capture.operator_log import OperatorLog
+from opbench.capture.operator_mode import OperatorMode
 from opbench.capture.phases import Phases
-from opbench.capture.result import capture_of, schemas_of
+from opbench.capture.reading import VERSION
+from opbench.capture.snapshots import snapshots_in
+from opbench.capture.window import window_of
 from opbench.capture.writing import rounded, write
 
 #: Steps timed without recording; more would not make the median better.
 MOST_TIMED = 50
 
 
-@dataclass(frozen=True)
-class Window:
-    """What to record: steps of the optimizer, calls of the top module, or everything."""
-
-    kind: str = "all"  # all, steps, calls, auto
-    first: int = 1
-    last: int = 1
-
-    @property
-    def text(self) -> str:
-        if self.kind in ("all", "auto"):
-            return self.kind
-        return f"{self.kind} {self.first}" + (f"-{self.last}" if self.last != self.first else "")
-
-
 class Done(SystemExit):
     """Ends a script whose window is over, when that was asked for."""
 
 
-class Recorder:
+class OperatorRecorder:
     """One recording. `start`, then let the program run, then `finish`."""
 
     def __init__(
         self,
         path: str | Path,
-        window: Window | None = None,
         *,
+        steps: str | int | None = None,
+        calls: str | int | None = None,
         values: bool = True,
         timing: bool | None = None,
         sizes: Mapping[str, int] | None = None,
         stop: bool = False,
         source: str = "",
+        auto: bool = False,
     ) -> None:
         self.path = Path(path).absolute()
-        self.window = window or Window()
+        self.window = window_of(steps, calls, auto)
         self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
         self.stop, self.source = stop, source
-        self.log = Log()
+        self.log = OperatorLog()
         self.phases = Phases(self._step_ended, self._call_ended)
         self.written = False
         self._pid = os.getpid()
-        self._operators: Operators | None = None
-        self._names: ApiNames | None = None
-        self._steps = self._calls = 0
+        self._mode: OperatorMode | None = None
+        self._names: FunctionNames | None = None
+        #: Steps of the optimizer, and calls of the top module, that were seen.
+        self.steps = self.calls = 0
         #: Units (steps or calls) recorded, and when the running one began.
         self._recorded = 0
         self._unit_began = perf_counter()
+        #: Seconds of the units recorded; and, with their phases, of some that were not.
         self._captured: list[float] = []
-        self._plain: list[tuple[float, dict[str, float]]] = []
+        self._unrecorded: list[tuple[float, dict[str, float]]] = []
         self._finished = False
 
     # -- the window ------------------------------------------------------------------------
 
-    def start(self) -> Recorder:
+    def start(self) -> OperatorRecorder:
         self.phases.watch()
         os.register_at_fork(after_in_child=self.abandon)
         if self.window.kind in ("all", "auto") or self.window.first <= 1:
@@ -97,32 +88,32 @@ class Recorder:
         if self._finished or os.getpid() != self._pid:
             return
         self._finished = True
-        recording = self._operators is not None
+        recording = self._mode is not None
         self._close()
-        self.phases.forget()
-        if recording or (self._plain and self.written):
+        self.phases.unwatch()
+        if recording or (self._unrecorded and self.written):
             self._write()
 
     def abandon(self) -> None:
         """In a forked child: this is no longer the program that is recorded."""
-        if self._operators is not None:
-            self._operators.active = False
+        if self._mode is not None:
+            self._mode.active = False
         self._finished = True
 
     def _open(self) -> None:
-        self.log = Log()
-        self._operators = Operators(self.log, self.phases, self.timing)
-        self._names = ApiNames(self.phases)
+        self.log = OperatorLog()
+        self._mode = OperatorMode(self.log, self.phases, self.timing)
+        self._names = FunctionNames(self.phases)
         self._names.__enter__()
-        self._operators.__enter__()
+        self._mode.__enter__()
 
     def _close(self) -> None:
         # A mode of the script's own may lie above ours, and only the topmost can be taken off.
-        if self._operators is not None:
-            self._operators.active = False
-            if _get_current_dispatch_mode() is self._operators:
-                self._operators.__exit__(None, None, None)
-            self._operators = None
+        if self._mode is not None:
+            self._mode.active = False
+            if _get_current_dispatch_mode() is self._mode:
+                self._mode.__exit__(None, None, None)
+            self._mode = None
         if self._names is not None:
             if _get_current_function_mode() is self._names:
                 self._names.__exit__(None, None, None)
@@ -130,17 +121,17 @@ class Recorder:
             self.phases.api = ""
 
     def _step_ended(self) -> None:
-        self._steps += 1
+        self.steps += 1
         if not self._over():
-            self._unit_ended("steps", self._steps, perf_counter() - self._unit_began)
+            self._unit_ended("steps", self.steps, perf_counter() - self._unit_began)
 
     def _call_ended(self) -> None:
-        self._calls += 1
+        self.calls += 1
         if self._over():
             return
         if self.window.kind == "calls":
-            self._unit_ended("calls", self._calls, perf_counter() - self.phases.call_began)
-        elif self._operators is not None:
+            self._unit_ended("calls", self.calls, perf_counter() - self.phases.call_began)
+        elif self._mode is not None:
             self.log.end_call()
 
     def _over(self) -> bool:
@@ -151,11 +142,11 @@ class Recorder:
         window = self.window
         if window.kind not in (kind, "all", "auto"):
             return
-        self._account(seconds, number)
+        self._note_unit(seconds, number)
         if window.kind != "all":
             # With `auto` the first step is recorded in case there is no second.
             first, last = (2, 2) if window.kind == "auto" else (window.first, window.last)
-            if number == last and self._operators is not None:
+            if number == last and self._mode is not None:
                 self._close()
                 self._write()
                 if self.stop:
@@ -164,32 +155,32 @@ class Recorder:
                 self._close()
                 self._recorded, self._captured = 0, []
                 self._open()
-            elif len(self._plain) >= MOST_TIMED and self.written:
-                self.phases.forget()
+            elif len(self._unrecorded) >= MOST_TIMED and self.written:
+                self.phases.unwatch()
         self.phases.restart()
         self._unit_began = perf_counter()
 
-    def _account(self, seconds: float, number: int) -> None:
-        self.phases.turn(self.phases.now)
-        if self._operators is not None:
+    def _note_unit(self, seconds: float, number: int) -> None:
+        self.phases.enter(self.phases.now)
+        if self._mode is not None:
             self._recorded += 1
             self._captured.append(seconds)
             self.log.end_step()
-        elif number > 1:  # the first pays for what is made once
-            self._plain.append((seconds, dict(self.phases.seconds)))
+        elif number > 1:  # the first pays for what is set up once
+            self._unrecorded.append((seconds, dict(self.phases.seconds)))
 
     # -- the file --------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
         facts: dict[str, Any] = {
             "opbench": "capture",
-            "version": 1,
+            "version": VERSION,
             "level": "operators",
             "torch": str(torch.__version__),
             "python": ".".join(map(str, sys.version_info[:3])),
             "source": self.source,
             "window": self.window.text,
-            "steps": self._recorded or max(1, len(self.log.marks)),
+            "steps": self._recorded or max(1, len(self.log.call_ends)),
             "threads": torch.get_num_threads(),
             "device": self._device(),
             "values": self.values,
@@ -198,27 +189,25 @@ class Recorder:
             facts["sizes"] = self.sizes
         if self._captured:
             facts["captured_seconds"] = rounded(median(self._captured))
-        if self._plain:
-            facts["step_seconds"] = rounded(median(s for s, _ in self._plain))
-            facts["steps_timed"] = len(self._plain)
-            names = dict.fromkeys(phase for _, phases in self._plain for phase in phases)
+        if self._unrecorded:
+            facts["step_seconds"] = rounded(median(s for s, _ in self._unrecorded))
+            facts["steps_timed"] = len(self._unrecorded)
+            names = dict.fromkeys(phase for _, phases in self._unrecorded for phase in phases)
             facts["phase_seconds"] = {
-                phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._plain))
+                phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._unrecorded))
                 for phase in names
             }
         return facts
 
     def _device(self) -> str:
-        devices: dict[str, int] = {}
-        for seen in self.log.calls.values():
-            for output in seen.arguments[0]:
-                kind = getattr(output, "device", None)
-                if isinstance(kind, str):
-                    devices[kind] = devices.get(kind, 0) + 1
-        return max(devices, key=lambda d: devices[d]) if devices else "cpu"
+        """The device of most arguments."""
+        devices = Counter(
+            tensor.spec.device
+            for call in self.log.calls.values()
+            for tensor in snapshots_in(list(call.arguments[0]))
+        )
+        return max(devices, key=lambda device: devices[device], default="cpu")
 
     def _write(self) -> None:
-        self.log.end()
-        self._capture = capture_of(self.log, self.header(), self.values, self.path.stem)
-        write(self._capture, self.path, schemas_of(self.log))
+        write(self.log.capture(self.header(), self.values, self.path.stem), self.path)
         self.written = True
