@@ -250,7 +250,7 @@ def test_another_processor_is_told_clearly(monkeypatch):
 
 
 def test_the_request_is_what_valgrinds_header_assembles_to():
-    from opbench.worker.callgrind import MACHINE_CODE
+    from opbench.worker.callgrind.requests import MACHINE_CODE
 
     assert MACHINE_CODE["x86_64"].hex() == (
         "4889f831d248c1c70348c1c70d48c1c73d48c1c7334887db4889d0c3"
@@ -262,7 +262,7 @@ def test_the_request_is_what_valgrinds_header_assembles_to():
 
 def test_the_request_does_nothing_without_valgrind():
     code = (
-        "from opbench.worker.callgrind import requests\n"
+        "from opbench.worker.callgrind.requests import requests\n"
         "r = requests(); r.toggle(); r.start()\n"
         "print(r.under_valgrind)"
     )

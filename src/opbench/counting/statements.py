@@ -7,14 +7,12 @@ import os
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from opbench.case import Case
 from opbench.envs.environments import Environment
-from opbench.worker.cpp_source import key_of
+from opbench.worker.cpp.source import key_of
+from opbench.worker.main import command
 from opbench.workers.session import SessionEnded
-
-BUILD = Path(__file__).resolve().parent.parent / "worker" / "cpp_build.py"
 
 #: torch's headers alone take half a minute a unit on a busy machine.
 TIMEOUT = 1800.0
@@ -36,7 +34,7 @@ def compiled(cases: Iterable[Case], environment: Environment) -> Compiled:
         return found
     try:
         process = subprocess.run(
-            [environment.python, str(BUILD)],
+            command(environment.python, "cpp.build"),
             input=json.dumps({"cases": list(wanted.values())}),
             capture_output=True,
             text=True,

@@ -7,7 +7,7 @@ import platform
 import shutil
 from pathlib import Path
 
-from opbench.worker import callgrind
+from opbench.worker.callgrind import requests
 
 #: The framework is imported uninstrumented; the worker switches instrumentation on once. Functions
 #: are what people read, and they are told by addresses (`opbench.counting.addresses`); what runs
@@ -47,8 +47,8 @@ def why_not() -> str:
     if shutil.which("valgrind") is None:
         return "counting instructions needs Valgrind: apt install valgrind libc6-dbg"
     machine = platform.machine().lower()
-    if callgrind.ALIASES.get(machine, machine) not in callgrind.MACHINE_CODE:
-        known = " and ".join(callgrind.MACHINE_CODE)
+    if requests.ALIASES.get(machine, machine) not in requests.MACHINE_CODE:
+        known = " and ".join(requests.MACHINE_CODE)
         return f"instructions can be counted on {known} only, not on {machine}"
     return ""
 
@@ -58,4 +58,4 @@ def command(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
     out = str(Path(folder) / "dump")
     program = os.environ.get("OPBENCH_VALGRIND") or "valgrind"
     options = (*OPTIONS, *ATOMIC.get(platform.machine(), ()))
-    return (program, *options, f"--callgrind-out-file={out}.%p"), {callgrind.OUT_VARIABLE: out}
+    return (program, *options, f"--callgrind-out-file={out}.%p"), {requests.OUT_VARIABLE: out}

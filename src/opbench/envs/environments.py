@@ -18,7 +18,8 @@ from functools import cache
 from typing import Any
 
 from opbench.errors import UserError
-from opbench.worker import facts
+from opbench.worker.main import command
+from opbench.worker.probe import facts
 
 #: Asking a cold interpreter for its packages takes a second; on a busy network disk, many.
 PATIENCE_S = 60.0
@@ -98,7 +99,7 @@ def interpreter_facts_of(environment: Environment) -> dict[str, Any]:
         return {**facts.interpreter_facts(), **environment.identity()}
     try:
         answer = subprocess.run(
-            [environment.python, facts.__file__],
+            command(environment.python, "probe.facts"),
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,

@@ -6,19 +6,14 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 from opbench.envs.environments import current, find
 from opbench.envs.framework_envs import home_of
 from opbench.errors import UserError
+from opbench.worker.main import command
 
-SCRIPT = Path(__file__).resolve().parent.parent / "worker" / "inventory.py"
 #: The frameworks that can be asked; compiled torch has what torch has.
 FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
-#: As a plain file, its folder not among those that modules are found in.
-START = (
-    "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
-)
 #: Importing a framework on a loaded machine, for the first time.
 PATIENCE_S = 120.0
 
@@ -29,7 +24,7 @@ def inventory(framework: str, on_line: Callable[[str], None] | None = None) -> d
     place = find(home, on_line) if home else current()
     try:
         done = subprocess.run(
-            [place.python, "-c", START, str(SCRIPT), framework],
+            command(place.python, "probe.inventory", framework),
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,

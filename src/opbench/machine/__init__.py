@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opbench.worker.facts import interpreter_facts, thread_settings
+from opbench.worker.probe.facts import interpreter_facts, thread_settings
 
 from .cpu import CpuTimes, cpu_facts, cpu_times, mhz_now, steal_share
 from .gpu import gpu_facts

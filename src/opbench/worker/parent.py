@@ -16,7 +16,8 @@ import socket
 import sys
 import traceback
 
-from . import child, facts, orphans, protocol
+from . import child, orphans, protocol
+from .probe import facts
 
 #: The last bytes a child printed are kept for the message about its end.
 OUTPUT_KEPT = 4096
@@ -87,16 +88,17 @@ def main(control_fd):
     die_with_parent(signal.SIGTERM)
     if os.getppid() != runner:
         return
-    control = socket.socket(fileno=control_fd)
+    control = socket.socket(fileno=int(control_fd))
     control.setblocking(True)
     options = json.loads(control.recv(1 << 20).decode())
     try:
         if "rehearse" in options:
-            from . import cache, callgrind, shadow
+            from . import cache
+            from .callgrind import readable_copies, requests
 
-            shadow.load(options["preload"], cache.folder())
+            readable_copies.load(options["preload"], cache.folder())
             preload(options["preload"])
-            callgrind.rehearse(options["rehearse"])
+            requests.rehearse(options["rehearse"])
         else:
             preload(options["preload"])
     except BaseException as error:

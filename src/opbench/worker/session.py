@@ -3,7 +3,6 @@
 import gc
 import importlib
 import itertools
-import os
 import resource
 import sys
 import time
@@ -75,13 +74,13 @@ class Session:
 
     def do_exchange(self, message):
         """One call on given inputs, instead of `prepare`: what was given and computed, in files."""
-        from . import exchange
+        from .parity import exchange
 
         self._load(message["case"])
         return exchange.run(self, message["folder"], message["given"])
 
     def do_facts(self, _message):
-        from . import facts
+        from .probe import facts
 
         return {"facts": facts.interpreter_facts()}
 
@@ -145,12 +144,12 @@ class Session:
         return importlib.import_module(__package__ + ".metrics." + name)
 
     def _open_compiled(self, message):
-        from . import cpp
+        from .cpp.loop import Loop
 
         if self.loop is not None:
             self.loop.close()
         self.case = message["case"]
-        self.loop = cpp.Loop(self.case, message["library"], message["seed"])
+        self.loop = Loop(self.case, message["library"], message["seed"])
 
     def _load_user_module(self):
         user = self.case.get("module")
@@ -183,7 +182,3 @@ def involuntary_switches():
 
 def cpu_ns():
     return time.process_time_ns()
-
-
-def page_size():
-    return os.sysconf("SC_PAGE_SIZE")

@@ -12,13 +12,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from opbench.errors import UserError
 from opbench.worker import protocol
+from opbench.worker.main import command
 from opbench.workers.session import Session, SessionEnded
-
-MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
 
 #: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
 START_TIMEOUT = 300.0
@@ -85,7 +83,7 @@ class Worker:
         # Of one length, whatever is open here: words shift the stack, and a count may show it.
         descriptor = f"{theirs.fileno():05}"
         self._process = subprocess.Popen(
-            [*prefix, python, str(MAIN), descriptor],
+            [*prefix, *command(python, "parent", descriptor)],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -97,7 +95,7 @@ class Worker:
         theirs.close()
         options: dict = {"preload": list(self.preload), "cpus": list(cpus)}
         if rehearse is not None:
-            options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind.py
+            options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind
         self._control.send(protocol.encode(options))
         self._ready = False
 

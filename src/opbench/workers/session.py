@@ -10,7 +10,7 @@ from typing import Any
 
 from opbench.case import Case
 from opbench.worker import protocol
-from opbench.worker.cpp_source import key_of
+from opbench.worker.cpp.source import key_of
 
 
 class SessionEnded(Exception):
@@ -84,7 +84,7 @@ class Session:
         return self.request({"op": "measure", "metric": metric, "options": options}, timeout)
 
     def exchange(self, case: Case, folder: str, given: list, timeout: float) -> dict[str, Any]:
-        """In place of `prepare`: one call on the given inputs; see `worker/exchange.py`."""
+        """In place of `prepare`: one call on the given inputs; see `worker/parity`."""
         message = {"op": "exchange", "case": case.to_dict(), "folder": folder, "given": given}
         return self.request(message, timeout)
 

@@ -11,7 +11,7 @@ from opbench.case import Case, UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program
 from opbench.errors import UserError
-from opbench.worker.cpp_source import TORCH_NAMES
+from opbench.worker.cpp.source import TORCH_NAMES
 from opbench.worker.stub.snippets.args import AutogradMode, Language, RuntimeMode, TimerArgs
 from opbench.worker.stub.snippets.grouped import GroupedBenchmark
 from opbench.worker.stub.snippets.variants import CPP_DTYPES, Variant, variants

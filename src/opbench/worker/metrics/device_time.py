@@ -7,7 +7,7 @@ kernels are no part of it. Compare `host_time`, which is what a caller waits.
 import sys
 import time
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from ..session import Unsupported
 from ..watch import Watch
 

@@ -6,7 +6,7 @@ costs in a real program lies between this and `device_time`.
 
 import time
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from ..watch import Watch
 from .device_time import enough, measured, torch_with_cuda
 

@@ -7,7 +7,7 @@ the larger of what it takes to launch a call and what it takes to execute one. O
 
 import sys
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from . import time as wall
 
 DESCRIBE = {

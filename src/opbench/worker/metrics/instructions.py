@@ -32,8 +32,8 @@ ABOVE_ZERO = 400
 
 def measure(session, options):
     """Dump files, by what was counted in them: `stmt` and `idle`, each `repeats` times."""
-    from .. import small_blocks
-    from ..callgrind import requests
+    from ..callgrind import small_blocks
+    from ..callgrind.requests import requests
 
     number = int(options.get("number", NUMBER))
     repeats = int(options.get("repeats", REPEATS))

@@ -15,7 +15,7 @@ import sys
 import time
 
 from .. import source
-from ..ledger import Cuda, Events, Traced, largest_rise
+from ..memory.ledger import Cuda, Events, Traced, largest_rise
 from ..session import Unsupported
 
 DESCRIBE = {
@@ -25,9 +25,8 @@ DESCRIBE = {
     "sampled": False,
 }
 
-#: Frameworks that tell in a way of their own: the module beside this folder that asks them.
-TELLERS = {"jax": "memory_jax", "mxnet": "memory_mxnet"}
-SILENT = {"onnxruntime": "onnxruntime does not tell what it allocates"}
+#: Frameworks with a module of their own in `worker/memory`.
+ACCOUNTS = ("jax", "mxnet")
 
 #: Lazily made state (caches, an optimizer's averages, grown lists) is there after this many calls.
 SETTLING_CALLS = 2
@@ -38,11 +37,12 @@ SLOW_CALL = 0.1
 
 
 def measure(session, _options):
-    own = TELLERS.get(session.case["framework"])
-    if own is not None:
-        return importlib.import_module("." + own, __package__.rpartition(".")[0]).measure(session)
-    if session.case["framework"] in SILENT:
-        raise Unsupported(SILENT[session.case["framework"]])
+    framework = session.case["framework"]
+    if framework in ACCOUNTS:
+        package = __package__.rpartition(".")[0] + ".memory."
+        return importlib.import_module(package + framework).measure(session)
+    if framework == "onnxruntime":
+        raise Unsupported("onnxruntime does not report what it allocates")
     torch = sys.modules.get("torch")
     on_cuda = torch is not None and session.case["device"].startswith("cuda")
     kind = Traced if torch is None else Cuda if on_cuda else Events

@@ -1,6 +1,6 @@
 """CUDA events around a loop of calls: launch-bound where the host is the slower side."""
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from ..session import Unsupported
 from ..watch import Watch
 from .device_time import torch_with_cuda

@@ -8,7 +8,8 @@ others, written down. Everything runs in one namespace, outside any loop that is
 import ast
 import os
 
-from . import source, tensors
+from .. import source
+from . import tensors
 
 GIVEN = "_opbench_given"
 

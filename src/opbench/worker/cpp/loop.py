@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 
-from .cpp_source import NOTHING, RUN, TIMED, key_of
+from .source import NOTHING, RUN, TIMED, key_of
 
 #: The questions of a session, in the library's terms. What must not be timed is not there: a C++
 #: statement has no untimed part before each call. The two that are counted come first: each is

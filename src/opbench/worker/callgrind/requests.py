@@ -124,7 +124,8 @@ def rehearse(source):
     The one place where a worker's parent runs operators. It may, because here there is a single
     thread; elsewhere the children would hang.
     """
-    from . import session, small_blocks
+    from .. import session
+    from . import small_blocks
 
     small_blocks.reserve()
     # Walking all that was imported takes a second once it is instrumented: not again below.

@@ -1,6 +1,6 @@
 """Compiles the C++ statements of a run, in the interpreter whose torch they are for.
 
-`python cpp_build.py` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
+`main.py cpp.build` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
 key of each case, a library or the compiler's message. All statements of a run become one library,
 and those that need no torch another; what was compiled before is not compiled again, in this run or
 any other. The compiler is called directly, with torch's folders found without importing it.
@@ -36,8 +36,8 @@ PARTS = {"setup": "cpp_setup", "stmt": "cpp_stmt", "loop": "cpp_stmt"}
 
 def build(cases, jobs):
     """`{key: {"library": path} or {"outcome": …, "reason": …, "output": …}}`."""
-    from . import cache
-    from .cpp_source import key_of, tier_of
+    from .. import cache
+    from .source import key_of, tier_of
 
     wanted = {key_of(case): case for case in cases}
     compiler = find_compiler()
@@ -73,7 +73,7 @@ class Build:
         self.jobs = max(1, jobs)
 
     def run(self, wanted):
-        from .cpp_source import tier_of
+        from .source import tier_of
 
         answers = {}
         for key, case in list(wanted.items()):
@@ -113,7 +113,7 @@ class Build:
 
     def compile(self, batch, work):
         """(object file or None, compiler's output) of each unit, compiled side by side."""
-        from .cpp_source import unit
+        from .source import unit
 
         running = []
         for tier, members in batch:
@@ -169,7 +169,7 @@ def units(wanted, tiers):
 
 
 def brackets(case):
-    from .cpp_source import unbalanced
+    from .source import unbalanced
 
     for part in ("globals", "setup", "stmt"):
         wrong = unbalanced(case.get(part) or "")
@@ -266,10 +266,10 @@ def torch_libraries(torch):
 
 
 def toolchain_hash(compiler, torch):
-    from . import cpp_source
+    from . import source
 
     version = subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True).stdout
-    facts = [compiler, version, FLAGS, LINKING, cpp_source.RUNTIME, cpp_source.STATEMENT]
+    facts = [compiler, version, FLAGS, LINKING, source.RUNTIME, source.STATEMENT]
     if torch is not None:
         library = os.stat(os.path.join(torch, "lib", "libtorch_cpu.so"))
         facts += [torch, library.st_size, library.st_mtime_ns]
@@ -288,15 +288,3 @@ def main():
     request = json.load(sys.stdin)
     answer = build(request["cases"], request.get("jobs") or os.cpu_count() or 1)
     json.dump(answer, sys.stdout)
-
-
-if __name__ == "__main__":
-    import importlib
-    import types
-
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    package = types.ModuleType("_opbench_worker")
-    package.__path__ = [here]
-    sys.modules["_opbench_worker"] = package
-    importlib.import_module("_opbench_worker.cpp_build").main()

@@ -1,4 +1,4 @@
-"""What operators a framework has, by its own account: `python inventory.py FRAMEWORK`, as JSON.
+"""What operators a framework has, by its own account: `main.py probe.inventory FRAMEWORK`, as JSON.
 
 Run by the interpreter of the framework's environment. The framework is imported and asked for
 names; no operator runs.
@@ -7,7 +7,6 @@ names; no operator runs.
 import importlib
 import inspect
 import json
-import sys
 
 #: Modules to look through, beside what is found in a way of its own.
 MODULES = {
@@ -75,7 +74,3 @@ def of_onnxruntime(_framework):
     defs = importlib.import_module("onnx").defs
     current = {schema.name for schema in defs.get_all_schemas() if not schema.deprecated}
     return {"onnx": {name for name in current if defs.has(name)}}
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 
-from .session import Unsupported
+from ..session import Unsupported
 
 #: Lazily made state is there after this many calls.
 SETTLING_CALLS = 2

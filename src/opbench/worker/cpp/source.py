@@ -8,7 +8,7 @@ so a compiler's message says whose line it means.
 import hashlib
 import re
 
-#: What the library answers to; `cpp.py` speaks it. The clock is read only when it is asked for:
+#: What the library answers to; `loop.py` sends it. The clock is read only when it is asked for:
 #: what it costs differs from one reading to the next.
 RUN, NOTHING, TIMED = 1, 2, 4
 
@@ -109,7 +109,6 @@ TORCH_NAMES = re.compile(r"\b(torch|at|c10)\b")
 #: What only the whole of torch's C++ API declares, and some ten seconds of compilation more.
 API_NAMES = re.compile(r"\btorch::(nn|optim|data|serialize|save|load|autograd|fft|special)\b")
 HEADERS = {"none": (), "tensor": ("torch/utils.h",), "all": ("torch/torch.h",)}
-TIERS = tuple(HEADERS)
 
 
 def key_of(case):

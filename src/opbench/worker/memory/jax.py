@@ -5,7 +5,7 @@ XLA decides before it runs anything how much a compiled function needs; `memory_
 
 import ast
 
-from .session import Unsupported
+from ..session import Unsupported
 
 
 def measure(session):

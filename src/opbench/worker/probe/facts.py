@@ -156,5 +156,5 @@ def _optimized():
     return "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS")) or None
 
 
-if __name__ == "__main__":
+def main():
     print(json.dumps(interpreter_facts()))
