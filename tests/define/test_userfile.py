@@ -301,7 +301,7 @@ def test_a_torch_module_has_the_stages_of_training_and_moves_to_a_device(tmp_pat
     assert "net = Net(width=3)" in found[0].setup
     assert "args = make(batch=2, device='cpu')" in found[0].setup
     names = run(found[1], monkeypatch)
-    assert found[1].way == "each"
+    assert found[1].timing_mode == "each"
     assert names["net"].layer.weight.grad.shape == (3, 4)
     run(found[2], monkeypatch)
     on_gpu = expand(definitions_from(path), device="cuda")

@@ -58,7 +58,7 @@ def results(case: Case, answer: Mapping[str, Any], place: Mapping[str, Any]) -> 
     detail = {
         "source": valgrind.SOURCE,
         "calls": number,
-        "way": case.way,
+        "way": case.timing_mode,
         "functions": counted[best].pack(),
     }
     raw = [profile.total for profile in counted]

@@ -90,7 +90,7 @@ class Framework:
             setup=lines(common, setup),
             globals=lines(self.imports(), program.globals),
             before=before,
-            way="each" if before else "repeatable",
+            timing_mode="each" if before else "repeatable",
             sync=self.sync(device),
             preload=self.preload(stage),
             unsupported=reason,

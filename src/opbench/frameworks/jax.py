@@ -103,7 +103,7 @@ class Jax(Framework):
                 program.globals,
             ),
             before=program.before,
-            way="each" if program.before else "repeatable",
+            timing_mode="each" if program.before else "repeatable",
             sync="" if device == "cpu" else wait,
             preload=self.preload(stage),
             unsupported=reason,

@@ -179,7 +179,7 @@ class OnnxRuntime(Framework):
             ),
             globals=lines(self.imports(), program.globals),
             before=program.before,
-            way="each" if program.before else "repeatable",
+            timing_mode="each" if program.before else "repeatable",
             preload=self.preload(stage),
             unsupported=reason,
             inputs=tuple(t.name for t in program.inputs),

@@ -385,7 +385,7 @@ def detail_of(member: Member, group: Group, metric: str = "") -> dict[str, Any]:
     seen = [each for lane in lanes for each in lane.seen if each["metric"] == metric]
     return {
         **({"seen": seen} if seen else {}),
-        "way": member.case.way,
+        "way": member.case.timing_mode,
         "stopped": member.stopped,
         "starts": len(starts),
         "sessions": len(lanes),
