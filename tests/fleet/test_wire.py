@@ -109,7 +109,7 @@ def test_an_environment_that_the_node_cannot_build_is_an_outcome_there(
     ("environment", "said"),
     [
         (Environment("v1", "python", commit="0" * 40), "compare commits on one machine"),
-        (Environment("mine", "python", installed=("a @ file:///x",)), "publish it, or name a URL"),
+        (Environment("mine", "python", installed=("a @ file:///x",)), "publish it, or give a URL"),
     ],
 )
 def test_what_only_this_machine_has_is_refused(environment: Environment, said: str) -> None:

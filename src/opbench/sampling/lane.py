@@ -11,7 +11,7 @@ from opbench.plan.policy import Policy
 from opbench.result import Sample
 from opbench.stats.contention import contended
 from opbench.workers.process import Worker
-from opbench.workers.session import Session, SessionEnded
+from opbench.workers.session import SessionEnded, SessionHandle
 
 #: A block may take this many times longer than foreseen before the child counts as hung.
 SLOWEST_BLOCK = 50.0
@@ -20,7 +20,7 @@ SLOWEST_BLOCK = 50.0
 @dataclass
 class Lane:
     case: Case
-    session: Session
+    session: SessionHandle
     policy: Policy
     start: int
     n: int = 1
@@ -93,7 +93,7 @@ class Lane:
         try:
             self.beside.setdefault(metric, []).append(self._block(metric, order, n))
         except SessionEnded as ended:
-            if not self.session.forgive():
+            if not self.session.recover():
                 raise
             self.refused[metric] = ended
 

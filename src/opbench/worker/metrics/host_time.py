@@ -24,6 +24,6 @@ def block(session, n):
         device_work.wake(session)
     answer = wall.block(session, n)
     if on_cuda:
-        answer["seen"] = nvml.seen()
+        answer["seen"] = nvml.readings()
         device_work.release(sys.modules.get("torch"))
     return answer

@@ -1,9 +1,9 @@
-"""Reads a user's benchmark file in a process that may be lost: which benchmarks does it define?
+"""Which benchmarks does a user's file define? Imported here, in a process that may be lost.
 
 `main.py probe.collect FILE FD` imports the file under its package name, with the stub in the place
 of `opbench`, and writes what it found to the file descriptor as one line of JSON. Errors are
-data too. With a third argument, the name of a model, it describes that; then FILE may also be
-the dotted name of an installed module. Standard library only, Python 3.9, any environment.
+data too. With a third argument, the name of a model, it describes that model; FILE may then also
+be the dotted name of an installed module. Standard library only, Python 3.9, any environment.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def package_of(path):
     folder, file = os.path.split(path)
     stem, extension = os.path.splitext(file)
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"file not found: {path}")
     if extension != ".py" or "." in stem:
         raise ImportError(f"{file} cannot be imported; its name must be one word and end in .py")
     parts = [] if stem == "__init__" else [stem]
@@ -90,7 +90,7 @@ def import_as(name, path):
 
 
 def own_benchmarks(entries, module_name, refuse):
-    """Those the file itself registers: a benchmark file it imports has a life of its own."""
+    """The benchmarks that the file itself registers, not those of benchmark files it imports."""
     lines: dict = {}
     own = [entry for entry in entries if entry["registered_in"] == module_name]
     for entry in own:
@@ -101,7 +101,7 @@ def own_benchmarks(entries, module_name, refuse):
         if not hasattr(sys.modules.get(entry["module"]), entry["function"]):
             raise refuse(
                 f"line {line} registers {entry['function']}, but {entry['module']} has no such "
-                "name when its import has ended; keep the function under its own name"
+                "name after its import; keep the function under its own name"
             )
     return own
 
@@ -131,7 +131,7 @@ def digest(path, root):
 
 
 def belongs(file, project):
-    """Whether a file is the project's own, not a library's that lives below its folder."""
+    """Whether a file belongs to the project, not to a library below its folder."""
     if not file.startswith(project.rstrip(os.sep) + os.sep) and file != project:
         return False
     worker = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -150,7 +150,7 @@ def belongs(file, project):
 
 
 def describe(error, path):
-    """An error as data: what it was, in one line, and at which line of the user's file."""
+    """An error as data: a one-line message, and the line of the user's file."""
     line = None
     if isinstance(error, SyntaxError):
         where = error.filename or path
@@ -186,4 +186,4 @@ def main(path, fd, model=""):
     line = json.dumps(collect(path, model)).encode() + b"\n"
     while line:
         line = line[os.write(fd, line) :]
-    os._exit(0)  # threads and exit handlers of the user's file are no concern of ours
+    os._exit(0)  # without waiting for threads and exit handlers of the user's file
