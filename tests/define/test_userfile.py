@@ -209,7 +209,7 @@ MISTAKES = {
     ),
     "unknown parameter": (
         "import opbench as ob\n@ob.bench\ndef f(n): pass\n",
-        "nothing is known for the parameter n of f; give it values, @ob.bench(n=[...])",
+        "the parameter n of f has no value; give it values, @ob.bench(n=[...])",
     ),
     "stage": (
         "import opbench as ob\n@ob.bench(stages=['backward'])\ndef f(): pass\n",
@@ -217,7 +217,7 @@ MISTAKES = {
     ),
     "option": (
         "import opbench as ob\n@ob.bench(input=len)\ndef f(): pass\n",
-        "f: there is no option input; did you mean inputs=?",
+        "f: unknown option input; did you mean inputs=?",
     ),
     "stage as an axis": (
         "import opbench as ob\n@ob.bench(stage=['forward'])\ndef f(): pass\n",

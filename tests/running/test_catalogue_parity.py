@@ -37,9 +37,9 @@ def test_every_operator_agrees_in_every_framework(stage):
         pytest.importorskip(module)
     axes = {"framework": list(FRAMEWORKS), "size": ["small"]}
     cases = expand(load("ops"), axes=axes, stages=[stage])
-    places = {name: find(name) for case in cases if (name := homes.home_of(case.framework))}
+    places = {name: find(name) for case in cases if (name := homes.env_name_of(case.framework))}
     slots = [
-        Slot(case, places.get(homes.home_of(case.framework), current()))
+        Slot(case, places.get(homes.env_name_of(case.framework), current()))
         for case in cases
         if not case.unsupported
     ]

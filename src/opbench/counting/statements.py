@@ -14,7 +14,7 @@ from opbench.worker.cpp.source import key_of
 from opbench.worker.main import command
 from opbench.workers.session import SessionEnded
 
-#: torch's headers alone take half a minute a unit on a busy machine.
+#: torch's headers alone take half a minute per unit on a busy machine.
 TIMEOUT = 1800.0
 
 
@@ -27,7 +27,7 @@ class Compiled:
 
 
 def compiled(cases: Iterable[Case], environment: Environment) -> Compiled:
-    """Compile what is not in the cache. A statement that fails costs nobody else anything."""
+    """Compile what is not in the cache. A statement that fails does not affect the others."""
     wanted = {case.hash: case.to_dict() for case in cases if case.language == "cpp"}
     found = Compiled()
     if not wanted:
@@ -43,15 +43,15 @@ def compiled(cases: Iterable[Case], environment: Environment) -> Compiled:
         )
         answers = json.loads(process.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        said = error if not isinstance(error, ValueError) else process.stderr.strip()[-300:]
-        ended = SessionEnded("failed", f"compiling C++ did not end well: {said}")
+        why = error if not isinstance(error, ValueError) else process.stderr.strip()[-300:]
+        ended = SessionEnded("failed", f"compiling C++ failed: {why}")
         return Compiled(failures=dict.fromkeys(wanted, ended))
-    for mark, case in wanted.items():
+    for case_hash, case in wanted.items():
         answer = answers[key_of(case)]
         if "library" in answer:
             found.libraries[key_of(case)] = answer["library"]
         else:
-            found.failures[mark] = SessionEnded(
+            found.failures[case_hash] = SessionEnded(
                 answer["outcome"], answer["reason"], output=answer.get("output", "")
             )
     return found

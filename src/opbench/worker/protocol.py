@@ -123,7 +123,7 @@ class Channel:
             raise Closed(str(error)) from None
 
     def receive(self, timeout=None):
-        """The next message. Raises Closed at the end of the stream, Silent after `timeout` seconds."""
+        """The next message; Closed at the end of the stream, Silent after `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while b"\n" not in self._pending:
             if deadline is not None:

@@ -52,7 +52,7 @@ class Session:
         return {"seconds": time.perf_counter() - began}
 
     def do_warmup(self, message):
-        """Call until the time per call has settled; returns the time of a call and the block size."""
+        """Call until the time per call has settled; returns that time and the block size."""
         plan = WarmUp(message["seconds"], message["block_seconds"])
         while not plan.done:
             plan.add(plan.n, self.timed("time", plan.n) / 1e9)

@@ -14,9 +14,9 @@ import types
 
 #: The session of a case. A bare name in upper case is replaced by the statements of that section;
 #: TIMED and EMPTY are the loops below, by timing mode (see `opbench.case.TIMING_MODES`).
-#: `_ob_repeat(None, n)` is timeit's cheapest counter. Instruction counts subtract `idle` from `stmt`,
-#: so both must take the same path to their loop: the identity test costs the same either way, as
-#: the names of operations are interned constants.
+#: `_ob_repeat(None, n)` is timeit's cheapest counter. Instruction counts subtract `idle` from
+#: `stmt`, so both must take the same path to their loop: a test of identity costs the same either
+#: way, as the names of operations are interned constants.
 _TEMPLATE = """
 def _opbench_session(seed, _ob_clock, _ob_repeat):
     SETUP

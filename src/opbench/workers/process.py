@@ -119,7 +119,7 @@ class Worker:
         if event["version"] != protocol.VERSION:
             self.close()
             raise WorkerError(
-                f"the worker uses protocol {event['version']}, not {protocol.VERSION}"
+                f"worker has protocol {event['version']}, not {protocol.VERSION}"
             )
         self.facts = event["facts"]
         self._ready = True

@@ -126,7 +126,7 @@ class SessionHandle:
         return True
 
     def pause(self) -> None:
-        """Stop the child: an idle sibling with spinning threads slows down the one that is timed."""
+        """Stop the child: an idle sibling whose threads spin slows down the one that is timed."""
         if not self._paused and self.ended is None:
             self._paused = True
             self._signal(signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""The operators of a framework, as it lists them itself: `main.py probe.inventory FRAMEWORK`, as JSON.
+"""The operators a framework has, as JSON: `main.py probe.inventory FRAMEWORK`.
 
 Run by the interpreter of the framework's environment. The framework is imported and asked for
 names; no operator runs.
