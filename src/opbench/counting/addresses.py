@@ -107,7 +107,7 @@ class _Attribution:
                 self.entered.setdefault(block.library, set()).add(start)
 
     def _elsewhere(self) -> None:
-        """Reassign instructions of functions that were never entered: they are another library's."""
+        """Reassign instructions of functions that were never entered to another library."""
         import numpy as np
 
         sets = {library: np.array(sorted(starts)) for library, starts in self.entered.items()}
