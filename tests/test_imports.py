@@ -23,7 +23,7 @@ RULE: dict[str, set[str]] = {
     "worker": set(),
     # What is measured.
     "snippets": {"worker.stub"},
-    "frameworks": {"case", "define.program"},
+    "frameworks": {"case", "define.program", "errors"},
     "define": {"case", "errors", "frameworks", "worker.stub", "worker.cpp", "worker.main"},
     "capture": {"case", "define", "errors", "frameworks"},
     # Where and how it is measured.

@@ -230,7 +230,7 @@ def test_an_interpreter_that_is_none_is_refused(
 
 # -- the real installer ----------------------------------------------------------------------
 
-CREATE = "import sys; from opbench.run import environment_builds as b; b.create({})"
+CREATE = "import sys; from opbench.envs import builds as b; b.create({})"
 
 
 def wheel(folder: Path) -> Path:

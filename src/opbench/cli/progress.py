@@ -55,10 +55,7 @@ class Display(Listener):
         self._draw(force=True)
 
     def comparing(self, cases: Sequence[Case]) -> None:
-        self._now, self._estimate = (
-            f"comparing the outputs of {len(cases)} cases: {cases[0].id}",
-            "",
-        )
+        self._now, self._estimate = f"comparing outputs of {len(cases)} cases: {cases[0].id}", ""
         self._draw()
 
     def measuring(self, cases: Sequence[Case]) -> None:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from opbench import frameworks
 from opbench.case import Case
+from opbench.errors import UserError
 from opbench.report import script_cpp
 from opbench.worker.source import assigned
 
@@ -196,7 +197,7 @@ def environment(case: Case) -> str:
     """Thread settings that a framework reads when it is imported."""
     try:
         variables = frameworks.get(case.framework).thread_env(case.threads)
-    except LookupError:
+    except UserError:
         variables = {}
     if not variables:
         return ""
