@@ -6,7 +6,6 @@ result instead of being printed where they arise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,10 +30,10 @@ class Metric:
     #: Sampled metrics are noisy and taken block by block; the others are near-deterministic.
     sampled: bool = False
     #: A program that workers must run under for this metric: `callgrind`, or none.
-    under: str = ""
+    tool: str = ""
     #: A sampled metric in whose children this one is taken too, when both are asked for: a block
     #: of the one, a block of the other. Starting a child on a GPU costs a second.
-    beside: str = ""
+    measured_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,12 +53,6 @@ class Sample:
     #: Involuntary context switches during the block.
     switches: int = 0
     contended: bool = False
-
-
-def calm(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """The samples to judge by: disturbed ones are left out while enough calm ones remain."""
-    undisturbed = [sample for sample in samples if not sample.contended]
-    return undisturbed if 2 * len(undisturbed) >= len(samples) else samples
 
 
 @dataclass(frozen=True)

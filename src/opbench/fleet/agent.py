@@ -16,9 +16,10 @@ from opbench.envs.builds import home
 from opbench.envs.environments import Environment
 from opbench.fleet import wire
 from opbench.machine import load_facts, machine_facts
+from opbench.plan.request import Request
 from opbench.result import Key, Result
-from opbench.running.runner import Request, Runner
-from opbench.stats.layout import Experience
+from opbench.running.runner import Runner
+from opbench.stats.start_variance import StartVariance
 from opbench.workers.pool import Pool
 
 
@@ -33,7 +34,7 @@ class Agent:
         self._pool = Pool(cpus=tuple(shared["cpus"]))
         for framework, modules in shared["preload"].items():
             self._pool.preload(framework, modules)
-        self._layout: defaultdict[str, Experience] = defaultdict(Experience)
+        self._start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
 
     def ready(self) -> dict[str, Any]:
         return {"pid": os.getpid()}
@@ -59,11 +60,11 @@ class Agent:
 
         facts = {**self._facts, "load": load_facts()}
         runner = Runner(request, keep, facts=facts, pool=self._pool)
-        runner.layout = self._layout
+        runner.state.start_variance = self._start_variance
         runner.run()
         return {
             "results": [wire.result_to_dict(result) for result in kept.values()],
-            "environments": runner.places.environments,
+            "environments": runner.environments,
         }
 
     def _environment(self, name: str) -> Environment:

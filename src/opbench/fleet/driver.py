@@ -16,11 +16,11 @@ from opbench.fleet.nodes import Node, check_versions, chosen
 from opbench.fleet.options import Fleet
 from opbench.fleet.schedule import Abandoned, Schedule, Task
 from opbench.fleet.work_units import WorkUnit, work_units
-from opbench.plan.groups import WorkGroup, work
+from opbench.plan.groups import placed
 from opbench.plan.metrics import metrics
+from opbench.plan.request import Request
 from opbench.result import Key, Metric, Result
 from opbench.running.listener import FleetState, Listener
-from opbench.running.runner import Request
 from opbench.sampling import outcome
 from opbench.workers.session import SessionEnded
 
@@ -49,8 +49,8 @@ class FleetExecutor:
         self.fleet = fleet
         self.keep = keep
         self.listener = listener or Listener()
-        self.groups: list[WorkGroup] = work(request.groups, request.environments, request.homes)
-        self.units = work_units(self.groups, self.metrics())
+        groups = placed(request.groups, request.environments, request.framework_envs)
+        self.units = work_units(groups, self.metrics())
         self._by_hash = {case.hash: case for case in request.cases}
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._slots: list[DeviceSlot] = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from opbench.plan.groups import Slot, WorkGroup
+from opbench.plan.groups import PlannedGroup, Slot
 from opbench.result import Metric
 
 #: Cases whose instructions are counted by one agent.
@@ -21,7 +21,7 @@ COUNTED_TOGETHER = 20
 @dataclass(frozen=True)
 class WorkUnit:
     number: int
-    groups: tuple[WorkGroup, ...]
+    groups: tuple[PlannedGroup, ...]
     metrics: tuple[str, ...]
     #: Whether it is timed, and so must be alone on its device; otherwise it counts instructions.
     timed: bool
@@ -38,10 +38,10 @@ class WorkUnit:
         return self.groups[0].id
 
 
-def work_units(groups: Sequence[WorkGroup], metrics: Sequence[Metric]) -> list[WorkUnit]:
+def work_units(groups: Sequence[PlannedGroup], metrics: Sequence[Metric]) -> list[WorkUnit]:
     """The units of a plan, timed ones first."""
-    timed = tuple(metric.name for metric in metrics if not metric.under)
-    counted = tuple(metric.name for metric in metrics if metric.under)
+    timed = tuple(metric.name for metric in metrics if not metric.tool)
+    counted = tuple(metric.name for metric in metrics if metric.tool)
     units: list[WorkUnit] = []
     if timed:
         for together in _parity_groups(groups):
@@ -52,15 +52,15 @@ def work_units(groups: Sequence[WorkGroup], metrics: Sequence[Metric]) -> list[W
     return units
 
 
-def device_of(groups: Iterable[WorkGroup]) -> str:
+def device_of(groups: Iterable[PlannedGroup]) -> str:
     devices = {slot.case.device.partition(":")[0] for group in groups for slot in group.slots}
     return "gpu" if devices - {"cpu"} else "cpu"
 
 
-def _parity_groups(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, ...]]:
+def _parity_groups(groups: Sequence[PlannedGroup]) -> Iterator[tuple[PlannedGroup, ...]]:
     """Groups that share a parity key, joined; in the order of the plan."""
-    joined: list[list[WorkGroup]] = []
-    by_key: dict[str, list[WorkGroup]] = {}
+    joined: list[list[PlannedGroup]] = []
+    by_key: dict[str, list[PlannedGroup]] = {}
     for group in groups:
         keys = [slot.case.parity.key for slot in group.slots if slot.case.parity is not None]
         target = next((by_key[key] for key in keys if key in by_key), None)
@@ -77,8 +77,8 @@ def _parity_groups(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, ...
     return map(tuple, joined)
 
 
-def _chunks(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, ...]]:
-    chunk: list[WorkGroup] = []
+def _chunks(groups: Sequence[PlannedGroup]) -> Iterator[tuple[PlannedGroup, ...]]:
+    chunk: list[PlannedGroup] = []
     for group in groups:
         chunk.append(group)
         if sum(len(member.slots) for member in chunk) >= COUNTED_TOGETHER:
