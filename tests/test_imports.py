@@ -23,17 +23,19 @@ RULE: dict[str, set[str]] = {
     "worker": set(),
     # What is measured.
     "snippets": {"worker.stub"},
-    "frameworks": {"case", "define.program"},
-    "define": {"case", "errors", "frameworks", "worker.stub", "worker.cpp_source"},
+    "frameworks": {"case", "define.program", "errors"},
+    "define": {"case", "errors", "frameworks", "worker.stub", "worker.cpp", "worker.main"},
     "capture": {"case", "define", "errors", "frameworks"},
     # Where and how it is measured.
-    "machine": {"worker.facts"},
-    "envs": {"define", "errors", "frameworks", "machine", "worker.facts"},
+    "machine": {"worker.probe"},
+    "envs": {"define", "errors", "frameworks", "machine", "worker.probe", "worker.main"},
     "counting": {
-        "case", "result", "envs", "worker.callgrind", "worker.cpp_source", "workers.session",
+        "case", "result", "envs", "worker.callgrind", "worker.cpp", "worker.main",
+        "workers.session",
     },
     "workers": {
-        "case", "counting", "envs", "errors", "frameworks", "worker.protocol", "worker.cpp_source",
+        "case", "counting", "envs", "errors", "frameworks", "worker.protocol", "worker.cpp",
+        "worker.main",
     },
     "store": {"case", "errors", "result"},
     "plan": {
@@ -53,10 +55,10 @@ RULE: dict[str, set[str]] = {
     "analyse": {"case", "counting", "errors", "plan", "result", "stats", "store"},
     "report": {
         "analyse", "case", "counting", "define", "errors", "frameworks", "result", "stats",
-        "store", "worker.source", "worker.cpp_source", "__version__",
+        "store", "worker.source", "worker.cpp", "__version__",
     },
 }  # fmt: skip
-RULE["suites"] = {*RULE} - {"worker", "running", "fleet"} | {"worker.stub", "worker.cpp_source"}
+RULE["suites"] = {*RULE} - {"worker", "running", "fleet"} | {"worker.stub", "worker.cpp"}
 RULE["api"] = {*RULE} - {"worker"}
 RULE["compat"] = {*RULE} - {"worker", "fleet"}
 RULE["__init__"] = {"api", "capture", "case", "compat", "define.bench", "result"}

@@ -92,7 +92,7 @@ def _functions(store: Store, sides: list[str], question: Question, match: str, g
 
 
 def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:
-    """The sides that were named, in one of the three ways to name them."""
+    """The sides to compare: two names, one run with --col, or --last 2."""
     from opbench.errors import UserError
 
     if last:
@@ -151,17 +151,17 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
 
 def _kept(side: Side, question: Question, everything: Sequence[StoredResult]) -> list[StoredResult]:
     from opbench.analyse.projection import Filter
-    from opbench.errors import UserError
+    from opbench.errors import UserError, unknown
 
     keep = Filter.parse(question.filter)
     keep.check(everything)
     found = keep.keep(side.results)
     if not found:
         raise UserError(f"the filter '{question.filter}' leaves nothing of '{side.name}'")
-    there = dict.fromkeys(stored.result.metric for stored in found)
+    measured = dict.fromkeys(stored.result.metric for stored in found)
     for metric in question.metrics:
-        if metric not in there:
-            raise UserError(f"'{side.name}' has no metric '{metric}'; there is {', '.join(there)}")
+        if metric not in measured:
+            raise UserError(f"{unknown('metric', metric, measured)} (in '{side.name}')")
     return [s for s in found if not question.metrics or s.result.metric in question.metrics]
 
 

@@ -142,7 +142,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         "device": case.device,
         "threads": case.threads,
         "seed": case.seed,
-        "way": case.way,
+        "way": case.timing_mode,
     }
     console.print(Text("  ".join(f"{name}={value}" for name, value in facts.items())))
     if case.unsupported:

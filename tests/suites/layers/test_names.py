@@ -73,7 +73,7 @@ def test_the_step_is_the_default_stage_and_the_others_are_there():
     only = {"layer": ["linear@hooks"], "batch_size": [16]}
     assert [case.stage for case in expand(definitions, axes=only)] == ["forward_backward"]
     found = expand(definitions, axes=only, stages=["forward", "backward"])
-    assert [(case.stage, case.way) for case in found] == [
+    assert [(case.stage, case.timing_mode) for case in found] == [
         ("forward", "repeatable"),
         ("backward", "each"),
     ]

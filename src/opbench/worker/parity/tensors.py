@@ -1,21 +1,20 @@
-"""Tensors of any framework as raw bytes with a plain header, and back: no pickle, no framework
-of ours. The header says `dtype`, `shape` and, where only a sample of the elements was written,
-the `step` between them.
+"""Tensors of any framework as raw bytes with a plain header, and back, without pickle. The header
+holds `dtype`, `shape` and, where only a sample of the elements is written, the `step` between them.
 
-A framework is recognised by the type of the value, so that nothing is imported here that the code
-under test has not imported itself.
+The framework is recognised by the type of the value, so that nothing is imported here that the
+code under test has not imported itself.
 """
 
 import ctypes
 import struct
 import sys
 
-#: Of larger outputs only a sample is written, evenly spread: enough to see that two differ.
-MOST_ELEMENTS = 1 << 20
+#: Of larger outputs only an evenly spaced sample is written: enough to see that two differ.
+MAX_ELEMENTS = 1 << 20
 
 
 class Unknown(Exception):
-    """A value of a kind that nobody here can read or fill."""
+    """A value of a type that cannot be read or filled here."""
 
 
 def flatten(name, value):
@@ -47,7 +46,7 @@ def kind_of(value):
 
 
 def read(value, sampled=False):
-    """(header, bytes) of a tensor; with `sampled`, of at most about `MOST_ELEMENTS` of it."""
+    """(header, bytes) of a tensor; with `sampled`, of at most about `MAX_ELEMENTS` of it."""
     kind = kind_of(value)
     if kind == "number":
         return _number(value)
@@ -61,19 +60,19 @@ def read(value, sampled=False):
     elif kind == "ort":
         value = value.numpy()
     array = numpy.ascontiguousarray(value)
-    shape = numpy.shape(value)  # ascontiguousarray makes an array of one element of a scalar
+    shape = numpy.shape(value)  # ascontiguousarray turns a scalar into an array of one element
     step = step_for(array.size) if sampled else 1
     if step > 1:
         array = numpy.ascontiguousarray(array.reshape(-1)[::step])
-    return header(array.dtype.name, shape, step), array.tobytes()
+    return header_of(array.dtype.name, shape, step), array.tobytes()
 
 
 def _number(value):
     if isinstance(value, bool):
-        return header("bool", ()), struct.pack("=?", value)
+        return header_of("bool", ()), struct.pack("=?", value)
     if isinstance(value, int) and -(2**63) <= value < 2**63:
-        return header("int64", ()), struct.pack("=q", value)
-    return header("float64", ()), struct.pack("=d", float(value))
+        return header_of("int64", ()), struct.pack("=q", value)
+    return header_of("float64", ()), struct.pack("=d", float(value))
 
 
 def _read_torch(value, sampled):
@@ -86,42 +85,42 @@ def _read_torch(value, sampled):
     if step > 1:
         tensor = tensor[::step].contiguous()
     dtype = str(tensor.dtype).rpartition(".")[2]
-    # Without NumPy, which torch can do without, and which has no bfloat16.
+    # Not through NumPy, which has no bfloat16 and which torch does not need.
     data = ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
-    return header(dtype, shape, step), data
+    return header_of(dtype, shape, step), data
 
 
-def header(dtype, shape, step=1):
+def header_of(dtype, shape, step=1):
     return {"dtype": dtype, "shape": [int(length) for length in shape], "step": step}
 
 
 def step_for(elements):
-    """A prime, so that a sample does not walk along one row or column only."""
-    step = -(-elements // MOST_ELEMENTS)
+    """A prime, so that a sample does not stay within one row or column."""
+    step = -(-elements // MAX_ELEMENTS)
     while step > 1 and any(step % factor == 0 for factor in range(2, int(step**0.5) + 1)):
         step += 1
     return max(1, step)
 
 
-def fill(template, told, data):
-    """The template with the values in `data`: its own dtype, device and wish for gradients."""
+def fill(template, header, data):
+    """The template with the values in `data`; it keeps its dtype, device and requires_grad."""
     kind = kind_of(template)
     if kind == "number":
-        return type(template)(_array(told, data).reshape(-1)[0].item())
+        return type(template)(_array(header, data).reshape(-1)[0].item())
     if kind == "":
-        raise Unknown("a value of type %s cannot be given" % type(template).__qualname__)
+        raise Unknown("a value of type %s cannot be filled" % type(template).__qualname__)
     shape = template.shape() if kind == "ort" else template.shape
-    if list(shape) != told["shape"]:
-        # A gradient takes the shape of the result, which may have its axes in other groups here.
-        if count(shape) != count(told["shape"]):
-            text = "an input has shape %s here and %s there"
-            raise ValueError(text % (list(shape), told["shape"]))
-        told = dict(told, shape=[int(length) for length in shape])
+    if list(shape) != header["shape"]:
+        # A gradient has the shape of the result, whose axes may be grouped differently here.
+        if count(shape) != count(header["shape"]):
+            text = "an input has shape %s here and %s in the reference"
+            raise ValueError(text % (list(shape), header["shape"]))
+        header = dict(header, shape=[int(length) for length in shape])
     if not data:
         return template
     if kind == "torch":
-        return _fill_torch(template, told, data)
-    array = _array(told, data)
+        return _fill_torch(template, header, data)
+    array = _array(header, data)
     if kind == "jax":
         jax = sys.modules["jax"]
         return jax.device_put(array.astype(template.dtype), template.sharding)
@@ -129,8 +128,8 @@ def fill(template, told, data):
         template[:] = array
         return template
     if kind == "ort":
-        made = array.astype(template.numpy().dtype)
-        return type(template).ortvalue_from_numpy(made, template.device_name())
+        array = array.astype(template.numpy().dtype)
+        return type(template).ortvalue_from_numpy(array, template.device_name())
     return array.astype(template.dtype)
 
 
@@ -141,18 +140,18 @@ def count(shape):
     return total
 
 
-def _fill_torch(template, told, data):
+def _fill_torch(template, header, data):
     torch = sys.modules["torch"]
-    given = torch.frombuffer(bytearray(data), dtype=getattr(torch, told["dtype"]))
+    given = torch.frombuffer(bytearray(data), dtype=getattr(torch, header["dtype"]))
     with torch.no_grad():
-        template.copy_(given.reshape(told["shape"]))
+        template.copy_(given.reshape(header["shape"]))
     return template
 
 
-def _array(told, data):
+def _array(header, data):
     """A NumPy array; bfloat16, which NumPy lacks, as the float32 of the same value."""
     numpy = sys.modules["numpy"]
-    if told["dtype"] == "bfloat16":
+    if header["dtype"] == "bfloat16":
         wide = numpy.frombuffer(data, "uint16").astype("uint32") << 16
-        return wide.view("float32").reshape(told["shape"])
-    return numpy.frombuffer(data, told["dtype"]).reshape(told["shape"]).copy()
+        return wide.view("float32").reshape(header["shape"])
+    return numpy.frombuffer(data, header["dtype"]).reshape(header["shape"]).copy()

@@ -1,7 +1,7 @@
-"""What travels between driver and nodes, as plain JSON types: parcels there, results back.
+"""What driver and nodes send each other, as plain JSON types: units one way, results the other.
 
-Users' files travel with their cases. A node that has the same file in the same place (a shared
-disk) uses that; otherwise the Python files of the project are laid out in a temporary folder.
+Users' files are sent with their cases. A node that has the same file in the same place (a shared
+disk) uses it; otherwise the Python files of the project are written to a folder of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from opbench.case import Case, UserModule
 from opbench.envs.environments import Environment, current, find
 from opbench.errors import UserError
-from opbench.fleet.parcels import Parcel
+from opbench.fleet.work_units import WorkUnit
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive, Fixed, Policy
 from opbench.result import Result, Warning
@@ -27,8 +27,8 @@ from opbench.store.payload import sample_columns, samples_from_columns
 POLICIES = {"adaptive": Adaptive, "fixed": Fixed}
 
 #: A project larger than this belongs on a shared disk.
-MOST_FILES = 2000
-MOST_BYTES = 20_000_000
+MAX_FILES = 2000
+MAX_BYTES = 20_000_000
 #: Folders that hold other people's code.
 FOREIGN = ("site-packages", "dist-packages", "node_modules", "__pycache__")
 
@@ -36,9 +36,9 @@ FOREIGN = ("site-packages", "dist-packages", "node_modules", "__pycache__")
 # -- what is measured ------------------------------------------------------------------------
 
 
-def parcel_to_dict(parcel: Parcel) -> dict[str, Any]:
+def unit_to_dict(unit: WorkUnit) -> dict[str, Any]:
     return {
-        "metrics": list(parcel.metrics),
+        "metrics": list(unit.metrics),
         "groups": [
             {
                 "cases": [slot.case.to_dict() for slot in group.slots],
@@ -46,15 +46,15 @@ def parcel_to_dict(parcel: Parcel) -> dict[str, Any]:
                 "base": group.base,
                 "time_factor": group.time_factor,
             }
-            for group in parcel.groups
+            for group in unit.groups
         ],
     }
 
 
 def groups_from_dict(
-    told: Mapping[str, Any], environments: Mapping[str, Environment], roots: Mapping[str, str]
+    unit: Mapping[str, Any], environments: Mapping[str, Environment], roots: Mapping[str, str]
 ) -> tuple[PlannedGroup, ...]:
-    """`roots` says where the users' files of a folder lie on this node."""
+    """`roots` says where this node has the users' files of a folder of the sender."""
     return tuple(
         PlannedGroup(
             tuple(_moved(Case.from_dict(case), roots) for case in group["cases"]),
@@ -62,7 +62,7 @@ def groups_from_dict(
             group["base"],
             group["time_factor"],
         )
-        for group in told["groups"]
+        for group in unit["groups"]
     )
 
 
@@ -75,53 +75,61 @@ def _moved(case: Case, roots: Mapping[str, str]) -> Case:
 
 def policy_to_dict(policy: Policy) -> dict[str, Any]:
     kind = next(name for name, known in POLICIES.items() if type(policy) is known)
-    return {"kind": kind, **{one.name: getattr(policy, one.name) for one in fields(policy)}}
+    return {"kind": kind, **{field.name: getattr(policy, field.name) for field in fields(policy)}}
 
 
-def policy_from_dict(told: Mapping[str, Any]) -> Policy:
-    values = {key: value for key, value in told.items() if key != "kind"}
-    found: Policy = POLICIES[told["kind"]](**values)
-    return found
+def policy_from_dict(data: Mapping[str, Any]) -> Policy:
+    values = dict(data)
+    policy: Policy = POLICIES[values.pop("kind")](**values)
+    return policy
 
 
 # -- where it is measured --------------------------------------------------------------------
 
 
+def environments_to_dicts(environments: Iterable[Environment]) -> list[dict[str, Any]]:
+    by_name: dict[str, Environment] = {}
+    for environment in environments:
+        if by_name.setdefault(environment.name, environment) != environment:
+            raise UserError(f"two environments are named '{environment.name}'")
+    return [environment_to_dict(environment) for environment in by_name.values()]
+
+
 def environment_to_dict(environment: Environment) -> dict[str, Any]:
-    """What a node needs to make the same environment; refused where it cannot."""
+    """What a node needs to build the same environment; UserError where it cannot."""
     if environment.commit or environment.path:
         raise UserError(
-            f"environment '{environment.name}' is a folder of this machine, which nodes of a "
-            "fleet do not have; measure commits on one machine, with opbench ab"
+            f"environment '{environment.name}' is a folder of this machine, which the nodes of a "
+            "fleet do not have; compare commits on one machine, with opbench ab"
         )
     for package in environment.installed:
         if "file:" in package:
             raise UserError(
                 f"environment '{environment.name}' holds {package.partition(' ')[0]} from a "
-                "folder of this machine; nodes cannot install that: publish it, or name a URL"
+                "folder of this machine, which nodes cannot install; publish it, or give a URL"
             )
     return {
         "name": environment.name,
         "installed": list(environment.installed),
-        "broken": getattr(environment, "broken", ""),
+        "broken": environment.broken,
     }
 
 
-def environment_from_dict(told: Mapping[str, Any]) -> Environment:
-    """The same environment on this node, built when it is not there yet."""
+def environment_from_dict(data: Mapping[str, Any]) -> Environment:
+    """The same environment on this node, built if need be."""
     from opbench.envs import builds
 
-    name = told["name"]
-    if told.get("broken"):
-        return Environment(name, "", broken=told["broken"])
+    name = data["name"]
+    if data["broken"]:
+        return Environment(name, "", broken=data["broken"])
     try:
         if name == "current":
             return current()
         if name in builds.PREDEFINED:
             return find(name)
-        # Under a name of its content: this node may have another environment called the same.
-        mark = hashlib.sha256("\n".join(told["installed"]).encode()).hexdigest()[:8]
-        build = builds.create(f"{name[:50]}-{mark}", told["installed"])
+        # Named by its content: this node may have another environment of the same name.
+        digest = hashlib.sha256("\n".join(data["installed"]).encode()).hexdigest()[:8]
+        build = builds.create(f"{name[:50]}-{digest}", data["installed"])
     except UserError as error:
         return Environment(name, "", broken=str(error))
     return Environment(name, build.python, installed=build.packages)
@@ -131,7 +139,7 @@ def environment_from_dict(told: Mapping[str, Any]) -> Environment:
 
 
 def files_of(cases: Iterable[Case]) -> dict[str, dict[str, bytes]]:
-    """For each folder that cases import from: its Python files, by relative name."""
+    """The Python files of each folder that cases import from, by relative name."""
     found: dict[str, dict[str, bytes]] = {}
     for case in cases:
         if case.module is not None and case.module.root not in found:
@@ -157,7 +165,7 @@ def _python_files(module: UserModule) -> dict[str, bytes]:
             content = Path(path).read_bytes()
             total += len(content)
             found[os.path.relpath(path, module.root)] = content
-            if len(found) > MOST_FILES or total > MOST_BYTES:
+            if len(found) > MAX_FILES or total > MAX_BYTES:
                 raise UserError(
                     f"{module.root} is too large to send to every node; put the project on a disk "
                     f"that all nodes share, or {module.module} into a folder of its own"
@@ -165,21 +173,21 @@ def _python_files(module: UserModule) -> dict[str, bytes]:
     return found
 
 
-def lay_out(files: Mapping[str, Mapping[str, bytes]], folder: Path) -> dict[str, str]:
-    """Write what this node lacks below `folder`, under names of their content: it is there for the
-    next run as well. The answer says where each sender's folder now lies."""
+def write_files(files: Mapping[str, Mapping[str, bytes]], folder: Path) -> dict[str, str]:
+    """Write what this node lacks below `folder`, named by content, so that the next run finds it.
+    Returns where each folder of the sender is here."""
     roots: dict[str, str] = {}
     for root, contents in files.items():
         if not all(_is_there(root, name, content) for name, content in contents.items()):
-            roots[root] = str(_laid_out(contents, folder))
+            roots[root] = str(_write_project(contents, folder))
     return roots
 
 
-def _laid_out(contents: Mapping[str, bytes], folder: Path) -> Path:
-    mark = hashlib.sha256()
+def _write_project(contents: Mapping[str, bytes], folder: Path) -> Path:
+    digest = hashlib.sha256()
     for name, content in sorted(contents.items()):
-        mark.update(f"{name}\0{len(content)}\0".encode() + content)
-    place = folder / mark.hexdigest()[:20]
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    place = folder / digest.hexdigest()[:20]
     if place.is_dir():
         return place
     folder.mkdir(parents=True, exist_ok=True)
@@ -187,12 +195,12 @@ def _laid_out(contents: Mapping[str, bytes], folder: Path) -> Path:
     for name, content in contents.items():
         file = draft / name
         if not file.resolve().is_relative_to(draft.resolve()):
-            continue  # a name that leads out of the folder is nobody's Python file
+            continue  # a name that leads out of the folder
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     try:
         draft.rename(place)
-    except OSError:  # another agent was quicker
+    except OSError:  # another agent was faster
         shutil.rmtree(draft, ignore_errors=True)
     return place
 
@@ -208,22 +216,14 @@ def _is_there(root: str, name: str, content: bytes) -> bool:
 
 
 def result_to_dict(result: Result) -> dict[str, Any]:
-    told = {one.name: getattr(result, one.name) for one in fields(result)}
-    told["samples"] = sample_columns(result.samples) if result.samples else None
-    told["warnings"] = [[warning.code, warning.text] for warning in result.warnings]
-    return told
+    data = {field.name: getattr(result, field.name) for field in fields(result)}
+    data["samples"] = sample_columns(result.samples) if result.samples else None
+    data["warnings"] = [[warning.code, warning.text] for warning in result.warnings]
+    return data
 
 
-def result_from_dict(told: Mapping[str, Any]) -> Result:
-    values = dict(told)
-    values["samples"] = samples_from_columns(told["samples"]) if told["samples"] else ()
-    values["warnings"] = tuple(Warning(code, text) for code, text in told["warnings"])
+def result_from_dict(data: Mapping[str, Any]) -> Result:
+    values = dict(data)
+    values["samples"] = samples_from_columns(data["samples"]) if data["samples"] else ()
+    values["warnings"] = tuple(Warning(code, text) for code, text in data["warnings"])
     return Result(**values)
-
-
-def names_of(environments: Sequence[Environment]) -> None:
-    """Two environments of one name cannot be told apart on a node."""
-    by_name: dict[str, Environment] = {}
-    for one in environments:
-        if by_name.setdefault(one.name, one) != one:
-            raise UserError(f"two environments are called '{one.name}'")

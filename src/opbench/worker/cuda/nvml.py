@@ -1,7 +1,6 @@
-"""Clocks, power and temperature of the GPU, asked of NVML itself: no package is needed for that.
+"""Clocks, power and temperature of the GPU, from NVML through ctypes: no package is needed.
 
-The driver's library is loaded with ctypes. Where there is none, nothing is seen, and nobody is
-told twice.
+Without the driver's library every reading is empty.
 """
 
 import ctypes
@@ -12,8 +11,8 @@ _SM, _MEMORY, _CELSIUS = 1, 2, 0
 _state: dict = {}
 
 
-def seen():
-    """`{"sm_mhz": 1980, "memory_mhz": 3201, "watts": 312.4, "celsius": 41}`, or what exists."""
+def readings():
+    """`{"sm_mhz": 1980, "memory_mhz": 3201, "watts": 312.4, "celsius": 41}`, as far as known."""
     if "handle" not in _state:
         _state["handle"] = _open()
     handle = _state["handle"]
@@ -39,7 +38,7 @@ def _open():
         return None
     handle = ctypes.c_void_p()
     uuid = _uuid()
-    # By its own name: NVML does not know how CUDA_VISIBLE_DEVICES renumbers the cards.
+    # By UUID: NVML does not know how CUDA_VISIBLE_DEVICES renumbers the GPUs.
     if uuid and not library.nvmlDeviceGetHandleByUUID(uuid.encode(), ctypes.byref(handle)):
         return handle
     if library.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(handle)):

@@ -1,4 +1,4 @@
-"""A compiled C++ statement in the child: the same conversation as with the Python generator."""
+"""A compiled C++ statement in the child, with the interface of the Python generator."""
 
 import ctypes
 import linecache
@@ -6,11 +6,10 @@ import os
 import sys
 import tempfile
 
-from .cpp_source import NOTHING, RUN, TIMED, key_of
+from .source import NOTHING, RUN, TIMED, key_of
 
-#: The questions of a session, in the library's terms. What must not be timed is not there: a C++
-#: statement has no untimed part before each call. The two that are counted come first: each is
-#: found at once.
+#: The operations of a session, as the library encodes them. `before` is missing: a C++ statement
+#: has no untimed part. The two that are counted come first, so that each is found at once.
 OPERATIONS = {
     "stmt": RUN,
     "idle": NOTHING,
@@ -21,11 +20,11 @@ OPERATIONS = {
 
 
 class StatementError(Exception):
-    """An exception that C++ code threw; the text is its own."""
+    """An exception thrown by C++ code, with its own text."""
 
 
 class Loop:
-    """Answers `send((what, n))` with nanoseconds, as the generator of a Python case does."""
+    """`send((what, n))` returns nanoseconds, as the generator of a Python case does."""
 
     def __init__(self, case, library, seed):
         torch = sys.modules.get("torch")

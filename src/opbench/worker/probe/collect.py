@@ -1,9 +1,9 @@
-"""Reads a user's benchmark file in a process that may be lost: which benchmarks does it define?
+"""Which benchmarks does a user's file define? Imported here, in a process that may be lost.
 
-`python collect.py FILE FD` imports the file under its package name, with the stub in the place
+`main.py probe.collect FILE FD` imports the file under its package name, with the stub in the place
 of `opbench`, and writes what it found to the file descriptor as one line of JSON. Errors are
-data too. With a third argument, the name of a model, it describes that; then FILE may also be
-the dotted name of an installed module. Standard library only, Python 3.9, any environment.
+data too. With a third argument, the name of a model, it describes that model; FILE may then also
+be the dotted name of an installed module. Standard library only, Python 3.9, any environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIBRARIES = ("site-packages", "dist-packages")
 
 def collect(path, model=""):
     """The benchmarks of a file, as plain JSON; `{"error": …}` when it cannot be imported."""
-    from . import stub
+    from .. import stub
 
     if model and not path.endswith(".py"):
         return installed(path, model)
@@ -52,7 +52,7 @@ def collect(path, model=""):
 
 def installed(module_name, model):
     """A model of an installed package: nothing of it belongs to the user's project."""
-    from . import stub
+    from .. import stub
 
     stub.install()
     try:
@@ -68,7 +68,7 @@ def package_of(path):
     folder, file = os.path.split(path)
     stem, extension = os.path.splitext(file)
     if not os.path.isfile(path):
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"file not found: {path}")
     if extension != ".py" or "." in stem:
         raise ImportError(f"{file} cannot be imported; its name must be one word and end in .py")
     parts = [] if stem == "__init__" else [stem]
@@ -90,7 +90,7 @@ def import_as(name, path):
 
 
 def own_benchmarks(entries, module_name, refuse):
-    """Those the file itself registers: a benchmark file it imports has a life of its own."""
+    """The benchmarks that the file itself registers, not those of benchmark files it imports."""
     lines: dict = {}
     own = [entry for entry in entries if entry["registered_in"] == module_name]
     for entry in own:
@@ -101,7 +101,7 @@ def own_benchmarks(entries, module_name, refuse):
         if not hasattr(sys.modules.get(entry["module"]), entry["function"]):
             raise refuse(
                 f"line {line} registers {entry['function']}, but {entry['module']} has no such "
-                "name when its import has ended; keep the function under its own name"
+                "name after its import; keep the function under its own name"
             )
     return own
 
@@ -131,11 +131,11 @@ def digest(path, root):
 
 
 def belongs(file, project):
-    """Whether a file is the project's own, not a library's that lives below its folder."""
+    """Whether a file belongs to the project, not to a library below its folder."""
     if not file.startswith(project.rstrip(os.sep) + os.sep) and file != project:
         return False
-    here = os.path.dirname(os.path.realpath(__file__))
-    if file.startswith(here + os.sep):
+    worker = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    if file.startswith(worker + os.sep):
         return False
     folder = os.path.dirname(file)
     while len(folder) > len(project):
@@ -150,7 +150,7 @@ def belongs(file, project):
 
 
 def describe(error, path):
-    """An error as data: what it was, in one line, and at which line of the user's file."""
+    """An error as data: a one-line message, and the line of the user's file."""
     line = None
     if isinstance(error, SyntaxError):
         where = error.filename or path
@@ -181,25 +181,9 @@ def describe(error, path):
 
 
 def main(path, fd, model=""):
+    fd = int(fd)
     os.set_inheritable(fd, False)  # what the file starts must not keep our pipe open
     line = json.dumps(collect(path, model)).encode() + b"\n"
     while line:
         line = line[os.write(fd, line) :]
-    os._exit(0)  # threads and exit handlers of the user's file are no concern of ours
-
-
-def mount():
-    """Make this folder a package of a private name, and keep it off the path: a file in it that
-    is called like a module of the user's must not shadow it."""
-    import types
-
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    package = types.ModuleType("_opbench_worker")
-    package.__path__ = [here]
-    sys.modules["_opbench_worker"] = package
-    return importlib.import_module("_opbench_worker.collect")
-
-
-if __name__ == "__main__":
-    mount().main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
+    os._exit(0)  # without waiting for threads and exit handlers of the user's file

@@ -1,6 +1,6 @@
 """Compiles the C++ statements of a run, in the interpreter whose torch they are for.
 
-`python cpp_build.py` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
+`main.py cpp.build` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
 key of each case, a library or the compiler's message. All statements of a run become one library,
 and those that need no torch another; what was compiled before is not compiled again, in this run or
 any other. The compiler is called directly, with torch's folders found without importing it.
@@ -19,10 +19,10 @@ import sys
 import tempfile
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-w", "-fvisibility=hidden")
-#: Libraries linked in another way are found no longer.
+#: Changes when linking changes: libraries that were linked differently are not reused.
 LINKING = "statements without torch apart"
 COMPILERS = ("g++", "c++", "clang++")
-NO_COMPILER = "C++ statements need a compiler: apt install g++ (or clang; CXX names another one)"
+NO_COMPILER = "C++ statements need a compiler: apt install g++ (or clang, or set CXX)"
 
 #: Statements of one translation unit: beyond this, two units on two cores are faster than one.
 UNIT_SIZE = 40
@@ -36,8 +36,8 @@ PARTS = {"setup": "cpp_setup", "stmt": "cpp_stmt", "loop": "cpp_stmt"}
 
 def build(cases, jobs):
     """`{key: {"library": path} or {"outcome": …, "reason": …, "output": …}}`."""
-    from . import cache
-    from .cpp_source import key_of, tier_of
+    from .. import cache
+    from .source import key_of, tier_of
 
     wanted = {key_of(case): case for case in cases}
     compiler = find_compiler()
@@ -49,7 +49,7 @@ def build(cases, jobs):
     with locked(folder):
         for key, case in list(wanted.items()):
             if torch is None and tier_of(case) != "none":
-                reason = "this statement needs torch, which is not installed here"
+                reason = "this statement needs torch, which is not installed"
                 answers[key] = {"outcome": "unsupported", "reason": reason}
                 del wanted[key]
             else:
@@ -63,7 +63,7 @@ def build(cases, jobs):
 
 
 class Build:
-    """One round of compilation: what fails is taken out, the others are tried again."""
+    """Compiles and links; a statement that fails is taken out, the others are tried again."""
 
     def __init__(self, compiler, torch, folder, jobs):
         self.compiler = compiler
@@ -73,7 +73,7 @@ class Build:
         self.jobs = max(1, jobs)
 
     def run(self, wanted):
-        from .cpp_source import tier_of
+        from .source import tier_of
 
         answers = {}
         for key, case in list(wanted.items()):
@@ -92,12 +92,12 @@ class Build:
                         objects.append((tier, members, object_))
                         continue
                     failed = blamed(members, output)
-                    if failed is None:  # nobody named: halve until there is one left to blame
+                    if failed is None:  # no statement named: halve until one is left
                         todo += halves(tier, members, output, answers)
                         continue
                     again = {}
                     for key, message in failed.items():
-                        # Perhaps only a header is missing: then with all of torch's.
+                        # Perhaps only a header is missing: try again with all of torch's.
                         if tier == "tensor":
                             again[key] = members.pop(key)
                         else:
@@ -112,8 +112,8 @@ class Build:
         return answers
 
     def compile(self, batch, work):
-        """(object file or None, compiler's output) of each unit, compiled side by side."""
-        from .cpp_source import unit
+        """(object file or None, compiler's output) of each unit, compiled in parallel."""
+        from .source import unit
 
         running = []
         for tier, members in batch:
@@ -131,13 +131,13 @@ class Build:
         ]
 
     def link(self, objects, work, libraries):
-        """One library of all that was compiled, moved to its place at once; then the index."""
+        """Link one library of all objects, move it into place, then write the index."""
         if not objects:
             return {}
         keys = sorted(key for members, _ in objects for key in members)
         name = "opbench-%s.so" % hashlib.sha256(repr(keys).encode()).hexdigest()[:16]
-        made = os.path.join(work, name)
-        command = [self.compiler, "-shared", "-o", made, *(o for _, o in objects), *libraries]
+        draft = os.path.join(work, name)
+        command = [self.compiler, "-shared", "-o", draft, *(o for _, o in objects), *libraries]
         linked = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -146,7 +146,7 @@ class Build:
             failure = {"outcome": "failed", "reason": reason, "output": linked.stdout[-6000:]}
             return dict.fromkeys(keys, failure)
         library = os.path.join(self.folder, name)
-        os.replace(made, library)
+        os.replace(draft, library)
         for key in keys:
             entry = os.path.join(self.folder, key)
             with open(entry + ".new", "w") as stream:
@@ -164,12 +164,12 @@ def units(wanted, tiers):
     for (tier, _globals), members in groups.items():
         for first in range(0, len(members), UNIT_SIZE):
             found.append((tier, dict(members[first : first + UNIT_SIZE])))
-    # The longest first: the last to end decides how long it all takes.
+    # The longest first, because the last to finish determines the total time.
     return sorted(found, key=lambda unit: (unit[0] == "all", len(unit[1])), reverse=True)
 
 
 def brackets(case):
-    from .cpp_source import unbalanced
+    from .source import unbalanced
 
     for part in ("globals", "setup", "stmt"):
         wrong = unbalanced(case.get(part) or "")
@@ -180,7 +180,7 @@ def brackets(case):
 
 
 def blamed(members, output):
-    """`{key: failure}` for the cases that the compiler's messages name; None if it names none."""
+    """`{key: failure}` for the cases that the compiler's messages name; None if there are none."""
     found = {}
     for line in output.splitlines():
         match = ERROR.match(line)
@@ -204,8 +204,8 @@ def blamed(members, output):
 def halves(tier, members, output, answers):
     keys = list(members)
     if len(keys) == 1:
-        said = [line for line in output.splitlines() if "error" in line] or [output[-200:]]
-        reason = "the compiler failed: %s" % said[0][:300]
+        errors = [line for line in output.splitlines() if "error" in line] or [output[-200:]]
+        reason = "the compiler failed: %s" % errors[0][:300]
         answers[keys[0]] = {"outcome": "failed", "reason": reason, "output": output[-6000:]}
         return []
     middle = len(keys) // 2
@@ -266,10 +266,10 @@ def torch_libraries(torch):
 
 
 def toolchain_hash(compiler, torch):
-    from . import cpp_source
+    from . import source
 
     version = subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True).stdout
-    facts = [compiler, version, FLAGS, LINKING, cpp_source.RUNTIME, cpp_source.STATEMENT]
+    facts = [compiler, version, FLAGS, LINKING, source.RUNTIME, source.STATEMENT]
     if torch is not None:
         library = os.stat(os.path.join(torch, "lib", "libtorch_cpu.so"))
         facts += [torch, library.st_size, library.st_mtime_ns]
@@ -278,7 +278,7 @@ def toolchain_hash(compiler, torch):
 
 @contextlib.contextmanager
 def locked(folder):
-    """Two runs that want the same library: the second waits, and finds it made."""
+    """Of two runs that need the same library, the second waits and finds it built."""
     with open(os.path.join(folder, "lock"), "w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         yield
@@ -288,15 +288,3 @@ def main():
     request = json.load(sys.stdin)
     answer = build(request["cases"], request.get("jobs") or os.cpu_count() or 1)
     json.dump(answer, sys.stdout)
-
-
-if __name__ == "__main__":
-    import importlib
-    import types
-
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
-    package = types.ModuleType("_opbench_worker")
-    package.__path__ = [here]
-    sys.modules["_opbench_worker"] = package
-    importlib.import_module("_opbench_worker.cpp_build").main()

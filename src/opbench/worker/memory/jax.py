@@ -1,18 +1,18 @@
 """Memory of a jitted call, as XLA planned it: results and scratch space, to the byte.
 
-XLA decides before it runs anything how much a compiled function needs; `memory_analysis` tells.
+XLA decides in advance how much memory a compiled function needs; `memory_analysis` reports it.
 """
 
 import ast
 
-from .session import Unsupported
+from ..session import Unsupported
 
 
 def measure(session):
     call, arguments = compiled_call(session)
     plan = call.lower(*arguments).compile().memory_analysis()
     if plan is None:
-        raise Unsupported("this backend of JAX does not tell what a call allocates")
+        raise Unsupported("this backend of JAX does not report what a call allocates")
     output, scratch = plan.output_size_in_bytes, plan.temp_size_in_bytes
     given = plan.argument_size_in_bytes
     detail = {
@@ -30,13 +30,13 @@ def measure(session):
 
 
 def compiled_call(session):
-    """The jitted function of the statement, and what it is called with."""
+    """The jitted function that the statement calls, and its arguments."""
     for node in ast.walk(ast.parse(session.case["stmt"])):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found = session.evaluate(node.func.id)
             if hasattr(found, "lower"):
-                return found, [session.evaluate(ast.unparse(one)) for one in node.args]
-    raise Unsupported("JAX tells what a jitted call allocates, and this statement calls none")
+                return found, [session.evaluate(ast.unparse(arg)) for arg in node.args]
+    raise Unsupported("JAX reports what a jitted call allocates; this statement makes none")
 
 
 def sizes_of(value):

@@ -1,16 +1,16 @@
-"""How long the device works: the union of its kernels' and copies' intervals, as CUPTI saw them.
+"""How long the device works: the union of the intervals of its kernels and copies, from CUPTI.
 
 Events around a loop of calls measure the launching thread as soon as it is slower than the device,
-so they are not used where CUPTI answers. Where it does not (no permission, another tool attached),
-the calls are queued behind a kernel that spins until the host has got ahead, with events around
-them; the source of a number is always told with it.
+so they are used only where CUPTI is not available (no permission, another tool attached). The
+calls are then queued behind a kernel that spins until the host has got ahead, with events around
+them; every number comes with its source.
 """
 
 import time
 
 CUPTI = "cupti kernel intervals"
 EVENTS = "cuda events behind a spinning kernel"
-#: Cycles per nanosecond of the fastest GPUs: the spinning kernel should rather be too long.
+#: Cycles per nanosecond of the fastest GPUs: the spinning kernel may be too long, never too short.
 CYCLES_PER_NS = 2.0
 
 
@@ -25,7 +25,7 @@ def busy_ns(torch, work, skip_stream=None):
 
 
 def device_events(torch, work):
-    """What CUPTI saw on the device during `work()`; nothing where there is no CUPTI."""
+    """CUPTI's events on the device during `work()`; empty without CUPTI."""
     try:
         profile = torch.autograd.profiler.profile(use_device="cuda", use_kineto=True, use_cpu=False)
     except (AssertionError, RuntimeError):  # torch was built, or is run, without it
@@ -42,20 +42,17 @@ def device_events(torch, work):
 
 
 def _annotation(event):
-    """Ranges that code marks for itself span the gaps between kernels as well."""
-    asked = getattr(event, "is_user_annotation", None)
-    return bool(asked and asked())
+    """Ranges annotated by user code also span the gaps between kernels."""
+    is_annotation = getattr(event, "is_user_annotation", None)
+    return bool(is_annotation and is_annotation())
 
 
 def union(spans):
-    """Total length of the intervals, what overlaps counted once."""
-    total, reached = 0, None
+    """Total length of the intervals, overlaps counted once."""
+    total, reached = 0, float("-inf")
     for begin, end in sorted(spans):
-        if reached is None or begin > reached:
-            total += end - begin
-            reached = end
-        elif end > reached:
-            total += end - reached
+        if end > reached:
+            total += end - max(begin, reached)
             reached = end
     return total
 
@@ -75,8 +72,8 @@ def queued_ns(torch, work):
     return first.elapsed_time(last) * 1e6
 
 
-#: Of a child that has just been woken, driver, interpreter and caches are cold: the first calls of
-#: launch-bound code took half as long again, and one untimed call did not mend that.
+#: In a child that was just resumed, driver, interpreter and caches are cold: the first calls of
+#: launch-bound code took half as long again, and one untimed call did not help.
 WAKE_SECONDS = 0.05
 #: A child that worked this recently is still warm.
 RECENTLY = 0.02
@@ -93,7 +90,7 @@ def wake(session):
 
 
 def release(torch):
-    """Give cached memory back: a paused child must not sit on what its neighbours need."""
+    """Free cached memory: a paused child must not hold what its neighbours need."""
     if torch is not None:
         torch.cuda.empty_cache()
     _last["worked"] = time.perf_counter()
@@ -115,6 +112,6 @@ class Flush:
         self.torch.cuda.synchronize()
 
     def own_stream(self):
-        """The number by which CUPTI knows the stream: seen by flushing once under its eyes."""
+        """CUPTI's number of the stream, found by profiling one flush."""
         streams = {event.device_resource_id() for event in device_events(self.torch, self)}
         return streams.pop() if len(streams) == 1 else None

@@ -1,8 +1,8 @@
-"""Memory of one call of MXNet, from its profiler: the most that was held at once, in bytes.
+"""Memory of one call of MXNet, from its profiler: the peak of what was held, in bytes.
 
-The profiler keeps one counter per device, of bytes asked for and given back since it was switched
-on, and its trace has every value of it. (Its tables, and suites built on them, round to kB, and
-call the average what they show.)
+The profiler keeps one counter per device, of bytes allocated less bytes freed since it was enabled,
+and its trace has every value of it. (Its tables, and suites built on them, round to kB and call the
+result an average.)
 """
 
 import json
@@ -10,9 +10,9 @@ import os
 import sys
 import tempfile
 
-from .session import Unsupported
+from ..session import Unsupported
 
-#: Lazily made state is there after this many calls.
+#: Lazily created state exists after this many calls.
 SETTLING_CALLS = 2
 COUNTER = "Memory: "
 
@@ -34,7 +34,7 @@ def measure(session):
 
 
 def levels_of_a_call(session, mxnet, device):
-    """Bytes held since the profiler was switched on, after each change; once per process."""
+    """Bytes held since the profiler was enabled, after each change; once per process."""
     profiler = mxnet.profiler
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "trace.json")

@@ -1,10 +1,10 @@
 """Libraries that Valgrind cannot read on aarch64, loaded from copies that it can.
 
-Functions that use scalable vectors describe their stack frames with expressions that Valgrind's
-reader (seen with 3.19) answers with an assertion, and the whole process dies while a library is
-being mapped. Valgrind finds those descriptions by the name of their section; the C++ runtime, by
-the program headers. So a copy in which the section has another name behaves the same and passes.
-The copies are loaded first; everything that needs the library later is given the one in memory.
+Functions that use scalable vectors describe their stack frames with expressions on which Valgrind's
+reader (seen with 3.19) fails an assertion, and the process dies while the library is being mapped.
+Valgrind finds those descriptions by the name of their section; the C++ runtime, by the program
+headers. So a copy in which the section has another name behaves the same and is readable. The
+copies are loaded first; whatever needs the library later gets the one in memory.
 """
 
 import ctypes
@@ -23,14 +23,14 @@ SECTION = ".eh_frame"
 
 
 def load(names, cache):
-    """Load readable copies of what the modules of these names will need."""
+    """Load readable copies of the libraries that these modules will need."""
     if platform.machine() != "aarch64":
         return []
     loaded = []
     for folder in folders(names):
-        shadow = shadow_of(folder, cache)
-        for name in sorted(os.listdir(shadow)) if shadow else ():
-            path = os.path.join(shadow, name)
+        copies = copies_of(folder, cache)
+        for name in sorted(os.listdir(copies)):
+            path = os.path.join(copies, name)
             if not os.path.islink(path):
                 ctypes.CDLL(path)
                 loaded.append(path)
@@ -41,7 +41,7 @@ def folders(names):
     """Where the packages keep their libraries: `torch/lib`, `numpy.libs`."""
     packages = {name.split(".")[0] for name in names}
     if packages - {"numpy"}:
-        packages.add("numpy")  # the frameworks import it when it is there
+        packages.add("numpy")  # the frameworks import it where it is installed
     found = []
     for package in sorted(packages):
         for entry in sys.path:
@@ -52,29 +52,28 @@ def folders(names):
     return found
 
 
-def shadow_of(folder, cache):
-    """A folder of links to the libraries, and copies of the unreadable ones; None without such."""
+def copies_of(folder, cache):
+    """A folder with links to the readable libraries and copies of the unreadable ones."""
     files = sorted(
         name for name in os.listdir(folder) if ".so" in name and not name.endswith(".py")
     )
     facts = [(name, os.stat(os.path.join(folder, name))) for name in files]
     text = repr([folder, [(name, s.st_size, s.st_mtime_ns) for name, s in facts]])
-    shadow = os.path.join(cache, "shadow-" + hashlib.sha256(text.encode()).hexdigest()[:16])
-    if not os.path.isdir(shadow):
+    copies = os.path.join(cache, "shadow-" + hashlib.sha256(text.encode()).hexdigest()[:16])
+    if not os.path.isdir(copies):
         os.makedirs(cache, exist_ok=True)
-        made = tempfile.mkdtemp(dir=cache)
+        draft = tempfile.mkdtemp(dir=cache)
         for name in files:
             path = os.path.join(folder, name)
             if unreadable(path):
-                copy_without_section(path, os.path.join(made, name))
+                copy_without_section(path, os.path.join(draft, name))
             else:
-                os.symlink(path, os.path.join(made, name))
+                os.symlink(path, os.path.join(draft, name))
         try:
-            os.rename(made, shadow)
+            os.rename(draft, copies)
         except OSError:  # another worker was faster
-            shutil.rmtree(made)
-    names = os.listdir(shadow)
-    return shadow if any(not os.path.islink(os.path.join(shadow, n)) for n in names) else None
+            shutil.rmtree(draft)
+    return copies
 
 
 def unreadable(path):

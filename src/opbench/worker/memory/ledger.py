@@ -1,20 +1,20 @@
 """Accounts of memory: how many bytes a framework held before, during and after each piece of work.
 
-A ledger is told where one piece ends and the next begins (`piece`), and afterwards gives for each
-piece the level held at its end, the lowest and the highest level in it, and the largest rise. The
-levels come from the allocator itself: its events on the CPU, its statistics on CUDA, and Python's
-tracemalloc (to which NumPy reports) elsewhere.
+A ledger records pieces of work (`with ledger.piece(name)`) and gives for each the level at its
+start and end, and the lowest and highest level in between. The levels come from the allocator
+itself: its events on the CPU, its statistics on CUDA, and Python's tracemalloc (to which NumPy
+reports) elsewhere.
 """
 
 import contextlib
 import tracemalloc
 
-#: Marks the pieces among the profiler's events.
-MARK = "opbench piece "
+#: The prefix of pieces among the profiler's events.
+PREFIX = "opbench piece "
 
 
 class Piece:
-    """Bytes held, seen over one piece of work."""
+    """Bytes held during one piece of work."""
 
     __slots__ = ("end", "high", "low", "name", "reserved", "start")
 
@@ -26,8 +26,8 @@ class Piece:
 def largest_rise(pieces):
     """The most bytes held above the lowest level seen before, over some pieces in a row.
 
-    A training step first lets go of the last step's gradients. Counting from the level at its
-    start would set what it then allocates off against them, as if gradients cost nothing.
+    A training step first frees the gradients of the step before. Counting from the level at its
+    start would offset what it then allocates against them, as if gradients cost nothing.
     """
     lowest = pieces[0].start
     rise = 0
@@ -42,7 +42,7 @@ class Events:
     """torch on the CPU: the profiler reports each allocation and release, to the byte."""
 
     source = "torch allocator events"
-    #: Nothing is known of what was held before the first event.
+    #: What was held before the first event is unknown.
     offset = 0
 
     def __init__(self, torch):
@@ -60,7 +60,7 @@ class Events:
     @contextlib.contextmanager
     def piece(self, name):
         self._names.append(name)
-        with self.torch.autograd.profiler.record_function(MARK + str(len(self._names) - 1)):
+        with self.torch.autograd.profiler.record_function(PREFIX + str(len(self._names) - 1)):
             yield
 
     def pieces(self):
@@ -70,9 +70,9 @@ class Events:
             name = event.name()
             if name == "[memory]":
                 changes.append((event.start_ns(), event.nbytes()))
-            elif name.startswith(MARK):
+            elif name.startswith(PREFIX):
                 begin = event.start_ns()
-                windows[int(name[len(MARK) :])] = (begin, begin + event.duration_ns())
+                windows[int(name[len(PREFIX) :])] = (begin, begin + event.duration_ns())
         changes.sort(key=lambda change: change[0])
         found, position, level = [], 0, 0
         for number, name in enumerate(self._names):
@@ -90,7 +90,7 @@ class Events:
 
 
 class Cuda:
-    """The caching allocator's own statistics. Lows within a piece are not seen, only its ends."""
+    """The caching allocator's own statistics. Low levels within a piece are not seen."""
 
     source = "cuda caching allocator"
 

@@ -1,15 +1,15 @@
-"""C++ statements as source of one library: each a coroutine that sets up once and then runs blocks.
+"""C++ statements as the source of one library: each a coroutine that sets up once and runs blocks.
 
 As in Python, the variables of the setup must outlive a block and be plain names in the statement;
-a coroutine is C++'s generator. Every piece of a user's text stands below a `#line` that names it,
-so a compiler's message says whose line it means.
+a coroutine is C++'s generator. A `#line` names each piece of a user's text, so that a compiler's
+message points at the user's line.
 """
 
 import hashlib
 import re
 
-#: What the library answers to; `cpp.py` speaks it. The clock is read only when it is asked for:
-#: what it costs differs from one reading to the next.
+#: The operations of the library; `loop.py` sends them. The clock is read only when requested: its
+#: cost varies from one reading to the next.
 RUN, NOTHING, TIMED = 1, 2, 4
 
 RUNTIME = r"""
@@ -106,20 +106,19 @@ extern "C" __attribute__((visibility("default"))) void* opbench_{key}(const char
 """
 
 TORCH_NAMES = re.compile(r"\b(torch|at|c10)\b")
-#: What only the whole of torch's C++ API declares, and some ten seconds of compilation more.
+#: Declared only by the whole of torch's C++ API, which takes some ten seconds more to compile.
 API_NAMES = re.compile(r"\btorch::(nn|optim|data|serialize|save|load|autograd|fft|special)\b")
 HEADERS = {"none": (), "tensor": ("torch/utils.h",), "all": ("torch/torch.h",)}
-TIERS = tuple(HEADERS)
 
 
 def key_of(case):
-    """Twenty hex digits over what is compiled; threads and seed are not part of it."""
+    """Twenty hex digits over what is compiled; threads and seed are left out."""
     text = "\0".join(case.get(name) or "" for name in ("globals", "setup", "stmt"))
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def tier_of(case):
-    """The least of torch's headers that the text seems to need."""
+    """The smallest set of torch's headers that the text seems to need."""
     text = "\n".join(case.get(name) or "" for name in ("globals", "setup", "stmt"))
     if API_NAMES.search(text):
         return "all"
@@ -143,9 +142,9 @@ def unit(cases, tier):
 
 
 def unbalanced(source):
-    """What is wrong with the brackets of a piece of C++: an open one would swallow what follows."""
+    """(line, message) of a bracket that does not match: an open one would swallow the rest."""
     pairs = {")": "(", "]": "[", "}": "{"}
-    open_ones = []
+    opened = []
     bare = re.sub(
         r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'',
         lambda match: "\n" * match.group().count("\n"),
@@ -155,12 +154,12 @@ def unbalanced(source):
     for number, line in enumerate(bare.splitlines(), 1):
         for character in line:
             if character in "([{":
-                open_ones.append((character, number))
+                opened.append((character, number))
             elif character in pairs:
-                if not open_ones or open_ones[-1][0] != pairs[character]:
+                if not opened or opened[-1][0] != pairs[character]:
                     return number, "'%s' closes nothing" % character
-                open_ones.pop()
-    if open_ones:
-        character, number = open_ones[-1]
+                opened.pop()
+    if opened:
+        character, number = opened[-1]
         return number, "'%s' is never closed" % character
     return None

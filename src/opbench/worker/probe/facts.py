@@ -97,7 +97,7 @@ def package_versions():
         for distribution in distributions:
             try:
                 version = importlib.metadata.version(distribution)
-            except Exception:  # damaged metadata raises all sorts; then it is as good as absent
+            except Exception:  # damaged metadata raises anything; treat it as absent
                 continue
             if version:
                 versions[framework] = version
@@ -107,16 +107,16 @@ def package_versions():
 
 def thread_settings(environ=None):
     """The thread variables that are set, with their values."""
-    return _chosen(THREAD_VARIABLES, environ)
+    return _set(THREAD_VARIABLES, environ)
 
 
 def kernel_settings(environ=None):
     """The variables that choose kernels or allocators and are set, with their values."""
-    return _chosen(KERNEL_VARIABLES, environ)
+    return _set(KERNEL_VARIABLES, environ)
 
 
 def numpy_blas():
-    """`scipy-openblas 0.3.31`, or an empty string when the build record does not tell."""
+    """`scipy-openblas 0.3.31`, or an empty string when the build record does not say."""
     try:
         spec = importlib.util.find_spec("numpy")  # finds, does not import
         if spec is None or not spec.submodule_search_locations:
@@ -143,18 +143,18 @@ def _text(node):
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def _chosen(names, environ):
+def _set(names, environ):
     environ = os.environ if environ is None else environ
     return {name: environ[name] for name in names if environ.get(name)}
 
 
 def _optimized():
-    """True when built with `--enable-optimizations`; None when the build record does not tell.
+    """True when built with `--enable-optimizations`; None when the build record does not say.
 
-    Never False: Debian, for one, optimises by other means and leaves no trace of it.
+    Never False: Debian, for one, optimises by other means and leaves no trace.
     """
     return "--enable-optimizations" in str(sysconfig.get_config_var("CONFIG_ARGS")) or None
 
 
-if __name__ == "__main__":
+def main():
     print(json.dumps(interpreter_facts()))

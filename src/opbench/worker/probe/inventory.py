@@ -1,4 +1,4 @@
-"""What operators a framework has, by its own account: `python inventory.py FRAMEWORK`, as JSON.
+"""The operators a framework has, as JSON: `main.py probe.inventory FRAMEWORK`.
 
 Run by the interpreter of the framework's environment. The framework is imported and asked for
 names; no operator runs.
@@ -7,16 +7,15 @@ names; no operator runs.
 import importlib
 import inspect
 import json
-import sys
 
-#: Modules to look through, beside what is found in a way of its own.
+#: Modules to search, for frameworks without a function of their own below.
 MODULES = {
     "jax": ("jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "jax.numpy.linalg"),
     "numpy": ("numpy", "numpy.linalg", "numpy.fft"),
     "mxnet": ("mxnet.ndarray", "mxnet.ndarray.linalg", "mxnet.ndarray.random"),
 }
-#: They make, print, store or inspect arrays, or steer the library: no operators.
-ASIDE = (
+#: Prefixes of functions that create, print, store or inspect arrays, or configure the library.
+NOT_OPERATORS = (
     "set", "get", "is", "save", "load", "from", "array2", "print", "show", "seterr", "tobytes",
     "register", "iinfo", "finfo", "issub", "isscalar", "may_share", "shares", "apply_along",
 )  # fmt: skip
@@ -32,20 +31,20 @@ def of_modules(framework):
 
 
 def functions(module):
-    """Public functions of a module that somebody would call with tensors."""
+    """Public functions of a module that take tensors."""
     listed = getattr(module, "__all__", None) or dir(module)
     names = []
     for name in listed:
         value = getattr(module, name, None)
         if name.startswith("_") or inspect.isclass(value) or inspect.ismodule(value):
             continue
-        if callable(value) and not name.lower().startswith(ASIDE):
+        if callable(value) and not name.lower().startswith(NOT_OPERATORS):
             names.append(name)
     return names
 
 
 #: Operators that users reach under another name, or that belong to one library or layout.
-TORCH_ASIDE = (
+TORCH_INTERNAL = (
     "cudnn", "miopen", "mkldnn", "fbgemm", "native_", "fake_quant", "quant", "q_", "sparse_",
     "new_", "to_", "crow_", "ccol_", "col_", "row_", "batch_norm_", "retain", "record", "rename",
     "refine", "output_nr", "dense_dim", "dim", "data", "item", "numel", "size", "stride", "storage",
@@ -62,7 +61,11 @@ def of_torch(_framework):
     for full in torch._C._dispatch_get_all_op_names():
         name = full.partition("::")[2].partition(".")[0]
         hidden = name.startswith("_") or name.endswith(("_backward", "_copy"))
-        if hidden or not full.startswith("aten::") or name.startswith(ASIDE + TORCH_ASIDE):
+        if (
+            hidden
+            or not full.startswith("aten::")
+            or name.startswith(NOT_OPERATORS + TORCH_INTERNAL)
+        ):
             continue
         if hasattr(torch, name) or hasattr(torch.Tensor, name):
             aten.add(name)
@@ -75,7 +78,3 @@ def of_onnxruntime(_framework):
     defs = importlib.import_module("onnx").defs
     current = {schema.name for schema in defs.get_all_schemas() if not schema.deprecated}
     return {"onnx": {name for name in current if defs.has(name)}}
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

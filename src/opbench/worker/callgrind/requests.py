@@ -1,9 +1,9 @@
-"""Speaking to Callgrind from inside the process it observes, without a compiler.
+"""Client requests to Callgrind from inside the process it observes, without a compiler.
 
 A client request is a sequence of instructions that does nothing on a processor and that Valgrind
 recognises when it translates them. Here it is a few bytes of machine code on a page of their own,
 called through ctypes with a pointer to six words: the request and its arguments. So instructions
-can be counted in any interpreter, for every framework, whatever is installed beside it.
+can be counted in any interpreter and for every framework.
 """
 
 import ctypes
@@ -46,7 +46,7 @@ PROT_READ, PROT_EXEC = 1, 4
 
 
 class Missing(Exception):
-    """There is no way to speak to Valgrind from here; the text says why."""
+    """Client requests are not possible here; the text says why."""
 
 
 class Requests:
@@ -57,7 +57,7 @@ class Requests:
         code = MACHINE_CODE.get(ALIASES.get(machine, machine))
         if code is None:
             raise Missing(
-                "instruction counts need a Valgrind client request, which opbench can spell for "
+                "instruction counts need a Valgrind client request, which opbench has for "
                 "%s, not for %s" % (" and ".join(MACHINE_CODE), machine)
             )
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
@@ -66,7 +66,7 @@ class Requests:
         libc = ctypes.CDLL(None, use_errno=True)
         # Never writable and executable at once: hardened kernels refuse that.
         if libc.mprotect(ctypes.c_void_p(address), len(self._page), PROT_READ | PROT_EXEC):
-            raise Missing("this system forbids the page of code that calls Valgrind: mprotect")
+            raise Missing("mprotect refused the page of code that calls Valgrind")
         _clear_instruction_cache(address, len(code))
         self._call = ctypes.CFUNCTYPE(ctypes.c_ulong, ctypes.c_void_p)(address)
         self._words = (ctypes.c_ulong * 6)()
@@ -83,15 +83,15 @@ class Requests:
         return bool(self.ask(RUNNING_ON_VALGRIND))
 
     def start(self):
-        """Instrument what runs from now on: costly, so once per worker, never per case."""
+        """Start instrumentation: costly, so once per worker, never per case."""
         self.ask(START)
 
     def toggle(self):
-        """Begin or end collecting: nothing but the call itself happens on this side of it."""
+        """Start or stop collecting, with as little code around it as possible."""
         self._call(self._toggle_at)
 
     def dump(self, name):
-        """Write what was collected since the last dump, and begin anew. Returns the file."""
+        """Write what was collected since the last dump; returns the file."""
         text = ctypes.create_string_buffer(name.encode())
         self.ask(DUMP_AT, ctypes.addressof(text))
         self.dumps += 1
@@ -99,7 +99,7 @@ class Requests:
 
 
 def _clear_instruction_cache(address, size):
-    """Processors other than x86 may still hold what was on the page before."""
+    """Processors other than x86 may still hold the former content of the page."""
     try:
         clear = ctypes.CDLL("libgcc_s.so.1").__clear_cache
     except (OSError, AttributeError):
@@ -111,7 +111,7 @@ _requests = None
 
 
 def requests():
-    """The requests of this process; made in the worker's parent, they serve its children too."""
+    """The requests of this process; created in the worker's parent, they serve its children too."""
     global _requests
     if _requests is None:
         _requests = Requests()
@@ -121,13 +121,14 @@ def requests():
 def rehearse(source):
     """Instrument, then run common code once: children inherit what Valgrind has translated.
 
-    The one place where a worker's parent runs operators. It may, because here there is a single
-    thread; elsewhere the children would hang.
+    The only place where a worker's parent runs operators. It may, because it has a single thread
+    here; elsewhere the children would hang.
     """
-    from . import session, small_blocks
+    from .. import session
+    from . import small_blocks
 
     small_blocks.reserve()
-    # Walking all that was imported takes a second once it is instrumented: not again below.
+    # Once instrumented, scanning all that was imported takes a second: freeze it first.
     gc.collect()
     gc.freeze()
     requests().start()
