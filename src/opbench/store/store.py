@@ -14,10 +14,9 @@ from sqlalchemy.exc import IntegrityError
 from opbench.case import Case
 from opbench.result import Result
 from opbench.store import tables
-from opbench.store.all_histories import AllHistories, read_all
 from opbench.store.database import Database
 from opbench.store.errors import StoreError
-from opbench.store.history import StoredPoint, read_environments, read_metrics, read_points
+from opbench.store.history import StoredHistory, read_environments, read_history, read_metrics
 from opbench.store.insertion import (
     insert_cases,
     insert_new,
@@ -270,15 +269,20 @@ class Store:
             wanted = [tables.results.c.run_id == _run_id(run)]
             return dict(read_packed_samples(connection, wanted))
 
-    def history(self, case_id: str, metric: str) -> list[StoredPoint]:
-        """One metric of one case over all runs, oldest first; rows of a few hundred bytes."""
+    def history(
+        self,
+        *,
+        run: str | RunRecord | None = None,
+        case_id: str | None = None,
+        metric: str | None = None,
+        last: int | None = None,
+    ) -> StoredHistory:
+        """Every case of one run, or one case, over all runs (or the `last` that have results)."""
+        run_id = None if run is None else _run_id(run)
         with self._database.reading() as connection:
-            return read_points(connection, case_id, metric)
-
-    def histories(self, run: str | RunRecord, last: int | None = None) -> AllHistories:
-        """Every case of the run over all runs (or the `last`), in one reading."""
-        with self._database.reading() as connection:
-            return read_all(connection, _run_id(run), last)
+            return read_history(
+                connection, run_id=run_id, case_id=case_id, metric=metric, last=last
+            )
 
     # ----------------------------------------------------------------- cases
 
