@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -38,11 +37,11 @@ class Origin:
     #: Of the environment; filled in when all rows are read, and empty where none were stored.
     facts: dict[str, Any] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def machine(self) -> str:
         return self.node or str(section(self.run.machine, "system").get("machine_id") or "")
 
-    @cached_property
+    @property
     def hardware(self) -> str:
         """The processor, and devices where there are some: for people."""
         if not self.node:
@@ -51,7 +50,7 @@ class Origin:
         gpus = [{"name": name} for name in node.get("gpus") or ()]
         return hardware_of({"cpu": {"model": node.get("cpu")}, "gpus": gpus})
 
-    @cached_property
+    @property
     def built_from(self) -> str:
         """The commit that the environment was built from; empty for any other environment."""
         return str(section(self.facts, "interpreter").get("commit") or "")
@@ -117,7 +116,7 @@ def read_history(
         wanted.append(results.c.metric == metric)
     having = select(runs).where(exists().where(results.c.run_id == runs.c.id, *wanted))
     latest_first = having.order_by(runs.c.created.desc(), runs.c.id.desc()).limit(last)
-    found = StoredHistory([run_from_row(row) for row in connection.execute(latest_first).mappings()])
+    found = StoredHistory([run_from_row(row) for row in connection.execute(latest_first).all()])
     found.runs.reverse()
     numbered = {run.id: (run, index) for index, run in enumerate(found.runs)}
     if run_id is not None and not numbered.keys() - {run_id}:
@@ -141,10 +140,13 @@ def read_history(
         type_coerce(results.c.low, Double),
         type_coerce(results.c.high, Double),
     ).where(*wanted)
+    # Of one case by an expression: for a plain column SQLite would scan all results in that order
+    # rather than look up those of the case and sort them.
+    arrival = results.c.id if run_id is not None else results.c.id + 0
     origins: dict[tuple[str, str, str, str], Origin] = {}
     rows = found.rows
     for name, environment, fingerprint, node, measured, unit, mark, *rest in connection.execute(
-        query.order_by(results.c.id), execution_options={"yield_per": BATCH}
+        query.order_by(arrival), execution_options={"yield_per": BATCH}
     ):
         place = (name, environment, fingerprint, node)
         origin = origins.get(place)

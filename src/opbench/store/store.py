@@ -111,14 +111,14 @@ class Store:
         order = (tables.runs.c.created.desc(), tables.runs.c.id.desc())
         with self._database.reading() as connection:
             rows = connection.execute(select(tables.runs).order_by(*order).limit(limit))
-            return [run_from_row(row) for row in rows.mappings()]
+            return [run_from_row(row) for row in rows.all()]
 
     def find_run(self, ref: str) -> RunRecord:
         """`last`, `last~1`, an id, a unique beginning of one, or a name (its latest run)."""
         with self._database.reading() as connection:
             run_id = find_run_id(connection, ref)
-            row = connection.execute(select(tables.runs).where(tables.runs.c.id == run_id))
-            return run_from_row(row.mappings().one())
+            rows = connection.execute(select(tables.runs).where(tables.runs.c.id == run_id))
+            return run_from_row(rows.one())
 
     def tally(self, run: str | RunRecord | None = None) -> dict[str, dict[str, int]]:
         """How many results of each outcome, by run id."""
