@@ -38,7 +38,7 @@ def old(request, tmp_path) -> Path:
 
 
 def test_every_schema_has_its_file():
-    assert SCHEMAS == tuple(range(1, SCHEMA_VERSION + 1))
+    assert tuple(range(1, SCHEMA_VERSION + 1)) == SCHEMAS
 
 
 def test_it_opens_migrates_and_reads(old):

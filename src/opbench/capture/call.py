@@ -7,7 +7,7 @@ operators looked up by name in torch's registry, with arguments made anew from t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -195,9 +195,6 @@ class Capture:
     def phases(self) -> tuple[str, ...]:
         seen = {phase for call in self.calls for phase in call.counts}
         return tuple(phase for phase in PHASES if phase in seen)
-
-    def with_calls(self, calls: tuple[Call, ...]) -> Capture:
-        return replace(self, calls=calls)
 
 
 def everything_in(arguments: Any) -> Iterator[Any]:

@@ -200,7 +200,8 @@ def _commit(point: HistoryRow) -> str:
 def _ends(series: Series) -> tuple[str, str]:
     """Days, or the time of day where it was one day; in UTC, as the ids of runs are."""
     first, last = (
-        datetime.fromtimestamp(series.points[index].run.created, tz=timezone.utc) for index in (0, -1)
+        datetime.fromtimestamp(series.points[index].run.created, tz=timezone.utc)
+        for index in (0, -1)
     )
     shape = "%H:%M" if first.date() == last.date() else "%Y-%m-%d"
     return first.strftime(shape), last.strftime(shape)

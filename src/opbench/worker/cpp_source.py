@@ -109,7 +109,6 @@ TORCH_NAMES = re.compile(r"\b(torch|at|c10)\b")
 #: What only the whole of torch's C++ API declares, and some ten seconds of compilation more.
 API_NAMES = re.compile(r"\btorch::(nn|optim|data|serialize|save|load|autograd|fft|special)\b")
 HEADERS = {"none": (), "tensor": ("torch/utils.h",), "all": ("torch/torch.h",)}
-TIERS = tuple(HEADERS)
 
 
 def key_of(case):

@@ -22,7 +22,6 @@ OPERATIONS = {
     "block": {"metric": str, "n": int},
     "measure": {"metric": str, "options": dict},
     "exchange": {"case": dict, "folder": str, "given": list},
-    "facts": {},
 }
 #: What an answer to an operation must bring; `measure` brings what its metric says.
 ANSWERS = {
@@ -45,7 +44,6 @@ ANSWERS = {
     },
     "measure": {"results": dict},
     "exchange": {"inputs": list, "outputs": list},
-    "facts": {"facts": dict},
 }
 EVENTS = {
     "ready": {"version": int, "pid": int, "facts": dict},

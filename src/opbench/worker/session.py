@@ -3,7 +3,6 @@
 import gc
 import importlib
 import itertools
-import os
 import resource
 import sys
 import time
@@ -79,11 +78,6 @@ class Session:
 
         self._load(message["case"])
         return exchange.run(self, message["folder"], message["given"])
-
-    def do_facts(self, _message):
-        from . import facts
-
-        return {"facts": facts.interpreter_facts()}
 
     # -- what metrics use ------------------------------------------------------------------
 
@@ -183,7 +177,3 @@ def involuntary_switches():
 
 def cpu_ns():
     return time.process_time_ns()
-
-
-def page_size():
-    return os.sysconf("SC_PAGE_SIZE")

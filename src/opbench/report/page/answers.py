@@ -192,8 +192,7 @@ def _points(series: Series, runs: Mapping[Origin, int]) -> dict[str, Any]:
         ],
         "beside": [_cause(change) for change in series.changes],
         "marks": [
-            [index, ", ".join(map(difference_text, known))]
-            for index, known in series.notes.items()
+            [index, ", ".join(map(difference_text, known))] for index, known in series.notes.items()
         ],
     }
 
