@@ -145,9 +145,16 @@ def read_history(
     arrival = results.c.id if run_id is not None else results.c.id + 0
     origins: dict[tuple[str, str, str, str], Origin] = {}
     rows = found.rows
-    for name, environment, fingerprint, node, measured, unit, mark, *rest in connection.execute(
-        query.order_by(arrival), execution_options={"yield_per": BATCH}
-    ):
+    for (
+        name,
+        environment,
+        fingerprint,
+        node,
+        measured,
+        unit,
+        stored_hash,
+        *rest,
+    ) in connection.execute(query.order_by(arrival), execution_options={"yield_per": BATCH}):
         place = (name, environment, fingerprint, node)
         origin = origins.get(place)
         if origin is None:
@@ -156,7 +163,7 @@ def read_history(
             origin = Origin(*numbered[name], environment, fingerprint, node)
             origins[place] = origin
         found.units[measured] = unit
-        case_hash, id = known[mark]
+        case_hash, id = known[hashed]
         if str in map(type, rest[2:]):  # a NaN, which SQLite keeps as text
             rest[2:] = (None if number is None else float(number) for number in rest[2:])
         row = HistoryRow(origin, case_hash, *rest)

@@ -83,7 +83,7 @@ class Store:
             with self._database.writing() as connection:
                 connection.execute(insert(tables.runs), run_row(run))
         except StoreError as error:
-            if _broke(error, "unique"):
+            if _violates(error, "unique"):
                 raise StoreError(f"the store already has a run {run.id}") from None
             raise
 
@@ -173,13 +173,13 @@ class Store:
 
         def write() -> int:
             with self._database.writing(statements=1 if alone else 2) as connection:
-                insert_cases(connection, [new[mark] for mark in sorted(new)])
+                insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
                 return insert_results(connection, run_id, [r for _, r in batch], replace)
 
         try:
-            stored = _again_if_cut(write)
+            stored = _retry_if_disconnected(write)
         except StoreError as error:
-            if _broke(error, "foreign key"):
+            if _violates(error, "foreign key"):
                 raise StoreError(f"the store has no run {run_id}: begin it first") from error
             raise
         self._known_cases |= set(new)
@@ -195,17 +195,17 @@ class Store:
             return True
         batch = sorted(pairs, key=lambda pair: pair[1].key())
         new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
-        one, table = batch[0][1], tables.results.c
+        first, table = batch[0][1], tables.results.c
         run = select(tables.runs.c.id).where(tables.runs.c.id == run_id).with_for_update()
         there = (
             select(table.node)
             .distinct()
             .where(
                 table.run_id == run_id,
-                table.case_hash == one.case_hash,
-                table.metric == one.metric,
-                table.environment == one.environment,
-                table.policy == one.policy,
+                table.case_hash == first.case_hash,
+                table.metric == first.metric,
+                table.environment == first.environment,
+                table.policy == first.policy,
             )
         )
 
@@ -214,17 +214,17 @@ class Store:
                 if connection.scalar(run) is None:
                     raise StoreError(f"the store has no run {run_id}: begin it first")
                 nodes = set(connection.scalars(there))
-                if "" in nodes and one.node:
+                if "" in nodes and first.node:
                     # An earlier attempt was given up, on no node in particular: this replaces it.
                     remove_given_up(connection, run_id, [result for _, result in batch])
                     nodes.remove("")
-                if len(nodes) >= most or one.node in nodes:
+                if len(nodes) >= most or first.node in nodes:
                     return False
-                insert_cases(connection, [new[mark] for mark in sorted(new)])
+                insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
                 insert_results(connection, run_id, [result for _, result in batch])
                 return True
 
-        stored = _again_if_cut(write)
+        stored = _retry_if_disconnected(write)
         self._known_cases |= set(new)
         return stored
 
@@ -321,7 +321,7 @@ class Store:
             return [found[case_hash] for case_hash in hashes]
 
 
-def _again_if_cut(write: Callable[[], T]) -> T:
+def _retry_if_disconnected(write: Callable[[], T]) -> T:
     """A server that was restarted cuts all connections. Writing results twice does no harm."""
     try:
         return write()
@@ -335,7 +335,7 @@ def _run_id(run: str | RunRecord) -> str:
     return run.id if isinstance(run, RunRecord) else run
 
 
-def _broke(error: StoreError, constraint: str) -> bool:
+def _violates(error: StoreError, constraint: str) -> bool:
     """Whether the database refused a row for a constraint of this kind (both name it so)."""
     cause = error.__cause__
     return isinstance(cause, IntegrityError) and constraint in str(cause.orig).lower()
