@@ -6,8 +6,8 @@ they measure noise however often the level changed; where points are few, the in
 with them stand in, weighted as in `estimate`. Then blips, points that stick out from what lies on
 either side, are drawn in to the edge of the noise. What is left goes through PELT (Killick 2012,
 from `ruptures`): the best segmentation of the logs, where each further change must pay a penalty
-in units of that noise. Last, each change must stand a t test between the levels on its two sides,
-corrected for the number of places it could have been; the weakest goes first.
+in units of that noise. Last, each change must stand a t test between the levels before and after
+it, corrected for the number of places it could have been; the weakest goes first.
 
 `ruptures` rather than `apache-otava`, whose e-divisive test is made for this task: otava 0.8 pins
 numpy to 2.2.0 and scipy below 1.17, which would decide the versions of the frameworks under test,
@@ -35,7 +35,7 @@ PENALTY = 4.0
 #: A change stays when the chance of seeing it in pure noise is below this.
 ALARM = 0.01
 #: How many differences the intervals of the points are worth against the differences themselves;
-#: like `estimate.LAYOUT_WEIGHT`.
+#: like `estimate.START_SD_WEIGHT`.
 INTERVAL_WEIGHT = 4
 #: Least noise assumed, relative: repeated counts of bytes or instructions have none at all, and a
 #: change of one in a thousand of them is still found.
@@ -84,8 +84,8 @@ def change_points(points: Sequence[Point]) -> tuple[ChangePoint, ...]:
 
     levels, errors = _scaled(found)
     noise = _noise(np.diff(levels), errors)
-    damped = np.asarray(_without_blips(levels.tolist(), noise))
-    edges, doubts = _tested(damped, _segments(damped / noise), noise)
+    smoothed = np.asarray(_without_blips(levels.tolist(), noise))
+    edges, doubts = _tested(smoothed, _segments(smoothed / noise), noise)
     changes = []
     for at, doubt in enumerate(doubts, start=1):
         before = [point.value for point in found[edges[at - 1] : edges[at]]]
@@ -145,7 +145,7 @@ def _without_blips(levels: list[float], noise: float) -> list[float]:
     The first point after a step sticks out from what was before it only. Two high points in a row
     are a blip still: the median of three neighbours does not see the other one.
     """
-    damped = list(levels)
+    smoothed = list(levels)
     reach = BLIP * noise
     for index in _suspects(levels, reach):
         level = levels[index]
@@ -154,8 +154,8 @@ def _without_blips(levels: list[float], noise: float) -> list[float]:
         away = [_distance(level, before, after), _distance(level, after, before[::-1])]
         least = min(away, key=abs)
         if abs(least) > reach and away[0] * away[1] > 0:
-            damped[index] = level - least + math.copysign(reach, least)
-    return damped
+            smoothed[index] = level - least + math.copysign(reach, least)
+    return smoothed
 
 
 def _suspects(levels: list[float], reach: float) -> list[int]:

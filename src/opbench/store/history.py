@@ -145,16 +145,8 @@ def read_history(
     arrival = results.c.id if run_id is not None else results.c.id + 0
     origins: dict[tuple[str, str, str, str], Origin] = {}
     rows = found.rows
-    for (
-        name,
-        environment,
-        fingerprint,
-        node,
-        measured,
-        unit,
-        stored_hash,
-        *rest,
-    ) in connection.execute(query.order_by(arrival), execution_options={"yield_per": BATCH}):
+    stream = connection.execute(query.order_by(arrival), execution_options={"yield_per": BATCH})
+    for name, environment, fingerprint, node, measured, unit, hashed, *rest in stream:
         place = (name, environment, fingerprint, node)
         origin = origins.get(place)
         if origin is None:
