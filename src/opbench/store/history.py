@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Double, exists, select, type_coerce
+from sqlalchemy import ColumnElement, Connection, Double, exists, select, type_coerce
 
 from opbench.store.facts import hardware_of, section
 from opbench.store.records import RunRecord
@@ -106,12 +106,13 @@ def read_history(
 ) -> StoredHistory:
     """Results of every run (or of the `last` that have some): of the cases, by id, that one run has
     results of, or of one case; of all metrics, or of one. Of every version of a case."""
+    chosen: ColumnElement[bool] = cases.c.id == case_id
     if run_id is not None:
         own = select(results.c.case_hash).where(results.c.run_id == run_id)
         chosen = cases.c.id.in_(select(cases.c.id).where(cases.c.hash.in_(own)))
-    else:
-        chosen = cases.c.id == case_id
-    wanted = [results.c.case_hash.in_(select(cases.c.hash).where(chosen))]
+    wanted: list[ColumnElement[bool]] = [
+        results.c.case_hash.in_(select(cases.c.hash).where(chosen))
+    ]
     if metric is not None:
         wanted.append(results.c.metric == metric)
     having = select(runs).where(exists().where(results.c.run_id == runs.c.id, *wanted))
