@@ -108,4 +108,4 @@ def test_a_reader_that_is_gone_is_told_as_closed():
     channel, theirs = channels()
     theirs.close()
     with pytest.raises(protocol.Closed):
-        channel.send({"op": "facts"})
+        channel.send({"op": "block"})

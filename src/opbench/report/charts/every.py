@@ -94,17 +94,15 @@ def _histories(contents: Contents) -> dict[str, Any]:
     """Those with changes first, then the longest."""
     if contents.history is None:
         return {}
-    units = {stored.result.metric: stored.result.unit for stored in contents.results}
-    tracks = sorted(
-        (track for track in contents.history.tracks if len(track.points) > 2),
-        key=lambda track: (-len(track.steps), -len(track.points)),
+    long = sorted(
+        (series for series in contents.history if len(series.points) > 2),
+        key=lambda series: (-len(series.changes), -len(series.points)),
     )
-    machines = len({track.kind[0] for track in tracks})
+    machines = len({series.machine for series in long})
     found = {}
-    for track in tracks[:HISTORIES]:
-        machine, _, environment = track.kind
-        name = f"history_{track.metric}_{track.case_id}_{environment}"
+    for series in long[:HISTORIES]:
+        name = f"history_{series.metric}_{series.case_id}_{series.environment}"
         if machines > 1:  # a case has one history on each
-            name += f"_{machine}"
-        found[name] = history(track, contents.history.runs, units.get(track.metric, ""))
+            name += f"_{series.machine}"
+        found[name] = history(series)
     return found
