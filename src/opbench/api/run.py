@@ -195,6 +195,7 @@ def prepare(
 
     `environments` stand for those that `given` names. Users' files are read in the first.
     """
+    from opbench.define import suites
     from opbench.define.expand import expand
     from opbench.define.targets import resolve
     from opbench.envs.environments import current
@@ -210,10 +211,8 @@ def prepare(
     options = Options.of({**targets.suggested, **wished})
     measured = chosen(options.metrics, options.clock, options.device or "cpu")
     options = replace(options, metrics=measured, clock="")
-    if options.top is not None:
-        from opbench.suites.captured.definition import costliest
-
-        targets.definitions = costliest(targets.definitions, options.top)
+    for suite in suites.every().values():
+        targets.definitions = suite.narrow(targets.definitions, options)
     cases = expand(
         targets.definitions,
         axes=options.axes,

@@ -1,6 +1,6 @@
-// The charts, one tab each; a chart without data has no tab.
+// The charts, one tab each; a chart without data has no tab. Scripts of suites add theirs.
 
-const CHARTS = [ratiosChart, factorsChart, scalingChart, frameworksChart, rooflineChart, historyChart];
+const CHARTS = [ratiosChart, factorsChart, scalingChart, frameworksChart, historyChart];
 const shownChart = { now: null, width: 0 };
 
 function startCharts() {
