@@ -11,12 +11,12 @@ The classes are those of the catalogue (`suites/ops/catalogue`), made when they 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from opbench.compat.operator_benchmark import OperatorBenchmark, measure
+from opbench.errors import nearest
 
 BEGIN, END = "run_all_", "_operations_benchmarks"
 #: As the classic suite called it.
@@ -52,7 +52,7 @@ def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:
         "operator": operator,
         "default_framework": framework,
         "__doc__": f"The operator `{operator.name}` ({operator.category}).",
-        "__module__": __name__,
+        "__module__": "opbench.ops",
     }
     return type(name, (OperatorBenchmark,), attributes)
 
@@ -79,23 +79,20 @@ def camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
-def lookup(name: str, framework: str, module: str) -> Any:
-    """What a module of operators answers for a name it is asked for."""
-    if name == "__all__":
-        return sorted(names(framework))
-    if name.startswith("__"):
-        raise AttributeError(name)
-    known = names(framework)
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise AttributeError(f"{module} has no operator or function '{name}'{hint}")
-    return known[name]
+def attributes_of(
+    framework: str, module: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a module that holds the operators."""
 
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return sorted(names(framework))
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = names(framework)
+        if name not in known:
+            hint = nearest(name, known)
+            raise AttributeError(f"{module} has no operator or function '{name}'{hint}")
+        return known[name]
 
-def __getattr__(name: str) -> Any:
-    return lookup(name, "torch", __name__)
-
-
-def __dir__() -> list[str]:
-    return sorted(names())
+    return get, lambda: sorted(names(framework))
