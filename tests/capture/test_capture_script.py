@@ -124,7 +124,7 @@ def test_a_window_that_never_comes_and_a_script_that_fails(opbench_here, tmp_pat
         (("--probe", "batch", "x.py"), "written AXIS=SIZE"),
         (("--probe", "batch=8", "x.py", "--batch", "8"), "is the base size itself"),
         (("--probe", "batch=8", "x.py"), "where does the script take batch from?"),
-        (("--level", "kernels", "x.py"), "there is no level 'kernels'"),
+        (("--level", "kernels", "x.py"), "unknown level 'kernels'; choose from: operators, api"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(opbench_here, tmp_path, words, said):

@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def explain(error: Exception) -> int:
-    """One line for what a person can mend; a traceback only for a bug of ours."""
+    """One line for what a person can fix; a traceback only for a bug of ours."""
     if isinstance(error, typer.Abort):
         print("opbench: interrupted", file=sys.stderr)
         return 130

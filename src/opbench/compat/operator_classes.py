@@ -1,4 +1,4 @@
-"""Operators from Python, the classic way: one class per operator, one function per category.
+"""Operators from Python as classic classes: one per operator, and a function per category.
 
     from opbench.ops import Add, run_all_arithmetic_operations_benchmarks
     run_all_arithmetic_operations_benchmarks()              # prints a line per operator
@@ -32,10 +32,10 @@ def names(framework: str = "torch") -> dict[str, Any]:
     found: dict[str, Any] = {}
     classes: dict[str, type[OperatorBenchmark]] = {}
     for operator in catalogue().values():
-        made = _class(operator, framework)
-        classes[operator.name] = made
-        for name in (made.__name__, *map(camel, operator.aliases)):
-            found.setdefault(name, made)
+        benchmark = _class(operator, framework)
+        classes[operator.name] = benchmark
+        for name in (benchmark.__name__, *map(camel, operator.aliases)):
+            found.setdefault(name, benchmark)
     members: dict[str, list[str]] = {category: [] for category in CATEGORIES}
     for operator in catalogue().values():
         members[operator.category].append(operator.name)
@@ -61,9 +61,9 @@ def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[...,
     def run(
         framework: str | None = None, inputs: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, float]]:
-        made = [each(framework=framework, inputs=inputs, **options) for each in classes]
-        measure(made, on_result=OperatorBenchmark.print_benchmark_results)
-        return [each.get_benchmark_results() for each in made]
+        benchmarks = [each(framework=framework, inputs=inputs, **options) for each in classes]
+        measure(benchmarks, on_result=OperatorBenchmark.print_benchmark_results)
+        return [each.get_benchmark_results() for each in benchmarks]
 
     run.__name__ = f"{BEGIN}{group}{END}"
     run.__doc__ = (

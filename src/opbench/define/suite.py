@@ -113,7 +113,7 @@ class Suite:
         return None
 
     def read_module(self, collected: CollectedFile) -> Targets | None:
-        """What to run of a user's Python file beside its `@ob.bench` functions."""
+        """What to run of a user's Python file besides its `@ob.bench` functions."""
         return None
 
     def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
@@ -144,7 +144,7 @@ class Suite:
         results: Sequence[StoredResult],
         facts: Mapping[str, dict[str, Any]],
     ) -> Any:
-        """What the suite's charts need beside the results of the run: `contents.of_suites[NAME]`.
+        """What the suite's charts need besides the results of the run: `contents.of_suites[NAME]`.
         None for nothing."""
         return None
 

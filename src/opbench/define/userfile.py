@@ -189,7 +189,7 @@ def immovable(entry: dict[str, Any], device: str) -> str:
     takes = entry["inputs"]["takes"] if entry["inputs"] else entry["takes"]
     if device == "cpu" or "device" in takes:
         return ""
-    return f"{maker} has no parameter `device`, so it cannot be told to use {device}"
+    return f"{maker} has no parameter `device`, so it cannot use {device}"
 
 
 def collected(

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 
 class CaptureCommand(TyperCommand):
@@ -26,6 +26,7 @@ class CaptureCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+LEVELS = ("operators", "api")
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 
 
@@ -51,7 +52,7 @@ def capture(
     ),
     stop: bool = typer.Option(False, "--stop", help="End the script when the window is over."),
     probe: list[str] = typer.Option(
-        [], "--probe", metavar="AXIS=SIZE", help="Run again at this size, to foretell others."
+        [], "--probe", metavar="AXIS=SIZE", help="Run again at this size, to predict others."
     ),
     size: list[str] = typer.Option(
         [], "--size", metavar="AXIS=SIZE", help="The base size of an axis written {axis}."
@@ -71,8 +72,8 @@ def capture(
         raise UserError("name the script to run: opbench capture train.py, or -m MODULE")
     if not module and not Path(words[0]).is_file():
         raise UserError(f"there is no script {words[0]}")
-    if level not in ("operators", "api"):
-        raise UserError(f"there is no level '{level}'; there is operators, api")
+    if level not in LEVELS:
+        raise UserError(unknown("level", level, LEVELS))
     if function and level != "api":
         raise UserError("--function goes with --level api; operators are all recorded anyway")
     check_window(steps, calls)
@@ -89,11 +90,11 @@ def capture(
         "functions": function,
         "source": module or Path(words[0]).name,
     }
-    code, told = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
-    check(told, steps, calls, output)
+    code, report = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
+    check(report, steps, calls, output)
     if probes:
         learn(words, sizes, probes, options, output)
-    if told.get("written") and level == "operators":
+    if report.get("written") and level == "operators":
         print(summary(output))
     return code
 
@@ -110,29 +111,31 @@ def check_window(steps: str | None, calls: str | None) -> None:
 
 
 def launch(words: list[str], options: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Run the script in an interpreter of its own; (its exit code, what became of the capture)."""
+    """Run the script in an interpreter of its own; (its exit code, the report on the capture)."""
     path = Path(options["path"]).absolute()
     with tempfile.TemporaryDirectory(prefix="opbench-capture-") as folder:
-        report = Path(folder) / "report.json"
+        path_of_report = Path(folder) / "report.json"
         given = {k: v for k, v in options.items() if v is not None}
-        given |= {"path": str(path), "report": str(report)}
+        given |= {"path": str(path), "report": str(path_of_report)}
         command = [sys.executable, "-m", "opbench.capture.launch", json.dumps(given), *words]
         code = subprocess.run(command).returncode
         try:
-            told = json.loads(report.read_text(encoding="utf-8"))
+            report = json.loads(path_of_report.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            told = {}
-    return code, told
+            report = {}
+    return code, report
 
 
-def check(told: dict[str, Any], steps: str | None, calls: str | None, output: Path) -> None:
-    if told.get("written"):
+def check(report: dict[str, Any], steps: str | None, calls: str | None, output: Path) -> None:
+    if report.get("written"):
         return
-    if not told:
+    if not report:
         raise UserError("the script's process ended before the capture could be written")
-    if not told.get("torch"):
+    if not report.get("torch"):
         raise UserError("the script never imported torch, so there was nothing to capture")
-    seen = f"{told.get('steps', 0)} optimizer steps and {told.get('calls', 0)} calls of its model"
+    seen = (
+        f"{report.get('steps', 0)} optimizer steps and {report.get('calls', 0)} calls of its model"
+    )
     asked = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
     raise UserError(f"the script ended after {seen}, before {asked} could be captured")
 
@@ -144,7 +147,7 @@ def learn(
     options: dict[str, Any],
     output: Path,
 ) -> None:
-    """Capture each probe, and write what they tell into the file."""
+    """Capture each probe, and write what follows from them into the file."""
     from opbench.capture.probing import words_at
     from opbench.capture.reading import read, schemas
     from opbench.capture.writing import write
@@ -156,8 +159,8 @@ def learn(
             path = Path(folder) / f"{axis}.jsonl"
             print(f"probing {axis}={size}", file=sys.stderr)
             at = words_at(words, sizes, {axis: size})
-            _, told = launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
-            check(told, options["steps"], options["calls"], path)
+            _, report = launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
+            check(report, options["steps"], options["calls"], path)
             found[axis] = (size, read(path))
     try:
         whole = combined(read(output), found)

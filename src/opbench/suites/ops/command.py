@@ -8,7 +8,7 @@ from opbench.errors import UserError, nearest, unknown
 
 
 def ops(
-    name: str = typer.Argument("", metavar="[OPERATOR]", help="Show this one in full."),
+    name: str = typer.Argument("", metavar="[OPERATOR]", help="Show this operator in full."),
     category: str = typer.Option("", help="Only this category."),
     framework: str = typer.Option("", help="Only this framework."),
     uncovered: bool = typer.Option(
@@ -64,9 +64,9 @@ def _show(name: str) -> None:
         per_call = f"   {amount.flops:.3g} FLOP, {amount.bytes:.3g} bytes" if amount else ""
         print(f"  {size:8} {', '.join(f'{k}={v}' for k, v in given.items())}{per_call}")
     for framework in FRAMEWORKS:
-        made = program(operator, frameworks.get(framework), operator.values(), "cpu")
-        text = made.unsupported and f"({made.unsupported})"
-        for line in (text or made.forward).split("\n"):
+        written = program(operator, frameworks.get(framework), operator.values(), "cpu")
+        text = written.unsupported and f"({written.unsupported})"
+        for line in (text or written.forward).split("\n"):
             print(f"  {framework:14} {line}")
             framework = ""
 
@@ -93,7 +93,9 @@ def print_uncovered(framework: str) -> int:
         asked += 1
         calls = covered(name)
         for place, names in has.items():
-            lacking = [one for one in names if one not in calls and one.rstrip("_") not in calls]
+            lacking = [
+                each for each in names if each not in calls and each.rstrip("_") not in calls
+            ]
             console.print(
                 f"{name}, {place}: {len(names)} operators, {len(names) - len(lacking)} in the "
                 f"catalogue, {len(lacking)} not",

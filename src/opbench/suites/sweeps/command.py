@@ -26,7 +26,7 @@ def names_of(results: Iterable[tuple[Case, Result]]) -> list[str]:
 def write_files(
     results: Sequence[tuple[Case, Result]], environment: Iterable[str], folder: Path
 ) -> list[Path]:
-    """`NAME.csv` and `NAME.png` for each sweep; says which were written."""
+    """`NAME.csv` and `NAME.png` for each sweep; the files that were written."""
     written: list[Path] = []
     lines = list(environment)
     for name in names_of(results):
@@ -98,7 +98,7 @@ def sweep(
         print(write_csv(results, environment, output))
     if chart is not None:
         if not write_chart(results, chart):
-            raise UserError("nothing of this sweep was timed, so there is no chart")
+            raise UserError("no chart: nothing of this sweep was timed")
         print(chart)
 
 

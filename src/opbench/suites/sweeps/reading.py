@@ -66,7 +66,7 @@ def find_model(text: str, by: TargetFile) -> Model:
     if file is not None:
         target = str(file)
     elif where.endswith(".py"):
-        raise UserError(f"{path}: model: there is no file {where} beside it")
+        raise UserError(f"{path}: model: no file {where} in its folder")
     elif not all(part.isidentifier() for part in where.split(".")):
         raise UserError(f"{path}: model: '{where}' is neither a file nor a module")
     found = collected(Path(target), by.python, env=by.env, model=name)
@@ -76,7 +76,7 @@ def find_model(text: str, by: TargetFile) -> Model:
 
 
 def _file_of(where: str, folder: Path) -> Path | None:
-    """The file that is meant, when it lies beside the sweep's own."""
+    """The file that is meant, if it is in the folder of the sweep."""
     if where.endswith(".py"):
         file = folder / where
     else:
