@@ -9,7 +9,8 @@ import pytest
 from opbench import frameworks
 from opbench.define.expand import expand
 from opbench.define.program import NORMAL, ONES, POSITIVE, Program, Tensor, integers, uniform
-from opbench.define.suites import UnknownSuite, load, named
+from opbench.define.suites import load, named
+from opbench.errors import UserError
 from opbench.frameworks.framework import Framework
 
 
@@ -131,5 +132,5 @@ def test_suites_load_by_name_and_say_what_there_is():
     for name, suite in named().items():
         assert suite.about
         assert load(name)
-    with pytest.raises(UnknownSuite, match="unknown suite or file 'tuor'; did you mean tour"):
+    with pytest.raises(UserError, match="unknown suite or file 'tuor'; did you mean tour"):
         load("tuor")

@@ -21,10 +21,6 @@ PACKAGE = "opbench.suites"
 Answer = TypeVar("Answer")
 
 
-class UnknownSuite(UserError):
-    pass
-
-
 @cache
 def every() -> dict[str, Suite]:
     """All suites by the name of their folder."""
@@ -43,7 +39,7 @@ def named() -> dict[str, Suite]:
 
 def find(name: str) -> Suite:
     if name not in named():
-        raise UnknownSuite(unknown("suite or file", name, named()))
+        raise UserError(unknown("suite or file", name, named()))
     return named()[name]
 
 
