@@ -12,7 +12,7 @@ from opbench.cli.report_output import check_format, console_for, runs_with, writ
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
-    from opbench.suites.layers.factors import Row
+    from opbench.suites.layers.factors import LayerRow
 
 FORMATS = ("terminal", "md", "csv")
 
@@ -67,7 +67,7 @@ def layers(
         typer.echo(f"{len(written)} charts in {charts}", err=True)
 
 
-def _read(runs: Sequence[str], store: str | None) -> tuple[list[Row], list[str]]:
+def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[str]]:
     from opbench.report.environment import environment_lines
     from opbench.store import Store
     from opbench.suites.layers.factors import rows as rows_of
