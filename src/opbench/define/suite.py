@@ -157,7 +157,7 @@ class Suite:
         return {}
 
     def page_scripts(self) -> Iterable[Path]:
-        """Scripts of the page: each may add to its CHARTS and SUITE_CASE_SECTIONS."""
+        """Scripts of the page: each may add to SUITE_CHARTS and SUITE_CASE_SECTIONS."""
         return ()
 
     def commands(self) -> Iterable[Command]:

@@ -69,5 +69,5 @@ function drawCaseRoofline(row) {
   drawRoofline(host, host.clientWidth || 600, points, roofs, row, 280);
 }
 
-CHARTS.push(rooflineChart);
+SUITE_CHARTS.push(rooflineChart);
 SUITE_CASE_SECTIONS.push({ name: "roofline", draw: drawCaseRoofline });
