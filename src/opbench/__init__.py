@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 # Older interfaces keep their addresses: `opbench.ops`, `opbench.mxnet_benchmarks`, …
-__path__.append(str(Path(__file__).parent / "compat"))
+__path__.append(str(Path(__file__).parent / "compat" / "addresses"))
 
 if TYPE_CHECKING:
     from opbench.api.frames import load

@@ -62,8 +62,12 @@ function formatWork(value) {
 }
 
 function drawCaseRoofline(row) {
+  if (!page.table.roofline) return;
   const { points, roofs } = page.table.roofline;
   if (!points.some((point) => point[0] === row)) return;
   const host = section("roofline", "Roofline");
   drawRoofline(host, host.clientWidth || 600, points, roofs, row, 280);
 }
+
+SUITE_CHARTS.push(rooflineChart);
+SUITE_CASE_SECTIONS.push({ name: "roofline", draw: drawCaseRoofline });
