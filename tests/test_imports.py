@@ -24,7 +24,9 @@ RULE: dict[str, set[str]] = {
     # What is measured.
     "snippets": {"worker.stub"},
     "frameworks": {"case", "define.program"},
-    "define": {"case", "errors", "frameworks", "worker.stub", "worker.cpp_source"},
+    "define": {
+        "case", "errors", "frameworks", "plan.options", "worker.stub", "worker.cpp_source",
+    },
     "capture": {"case", "define", "errors", "frameworks"},
     # Where and how it is measured.
     "machine": {"worker.facts"},

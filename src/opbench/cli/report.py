@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from opbench.cli.options import run_option
 from opbench.cli.report_group import PAGE, ReportGroup
 from opbench.cli.report_page import page
 from opbench.errors import UserError
@@ -55,9 +56,7 @@ def layers(
         metavar="FILE|published",
         help="Lay our factors beside those of a CSV file, or of the study of 2021.",
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Factors of each mode over the layer as it is, for time and memory, with intervals."""
     from opbench.suites.layers.factors_published import published

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from opbench.cli.options import run_option
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,9 +28,7 @@ def ops(
     ),
     format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv|json"),
     output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Every operator measured: quantiles, mean, interval; frameworks side by side; fusion."""
     if format not in FORMATS:

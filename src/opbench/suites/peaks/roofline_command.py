@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from opbench.cli.options import run_option
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,9 +28,7 @@ def roofline(
     chart: Path = typer.Option(
         None, "--chart", metavar="FILE.png|.svg|.html", help="Also draw the chart."
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Achieved GFLOP/s and GB/s of each operator, and the share of the machine's limit."""
     from opbench.store import Store

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from opbench.case import Case
+from opbench.cli.options import run_option
 from opbench.errors import UserError
 from opbench.result import Result
 
@@ -78,9 +79,7 @@ def sweep(
     chart: Path = typer.Option(
         None, "--chart", metavar="FILE.png|svg|html|json", help="[default: NAME.png]"
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Kernel and time statistics of a sweep as CSV, and time against each dim as a chart."""
     results, environment = _stored(run, store)
