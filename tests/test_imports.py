@@ -77,7 +77,10 @@ PENDING = {
 #: The framework under test, which a metric may ask for what only it knows.
 FRAMEWORKS = {"torch", "numpy"}
 
-HEAVY = ("torch", "numpy", "pandas", "scipy", "altair", "sqlalchemy", "ray", "alembic", "psycopg")
+HEAVY = (
+    "torch", "numpy", "pandas", "pydantic", "scipy", "altair", "sqlalchemy", "ray", "alembic",
+    "psycopg",
+)  # fmt: skip
 
 FILES = [
     path

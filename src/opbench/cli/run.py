@@ -8,7 +8,6 @@ from typing import Any
 import typer
 
 from opbench.cli.options import takes
-from opbench.store.masking import without_password
 from opbench.suites.sweeps.command import after_run
 
 
@@ -66,6 +65,8 @@ def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
     if "name" in options:
         again += ["--name", options["name"]]
     if "store" in options:
+        from opbench.store.masking import without_password
+
         again += ["--store", without_password(options["store"])]
     return f"Interrupted; finished results are stored. Continue with: {shlex.join(again)}"
 

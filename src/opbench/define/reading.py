@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from opbench.case import STAGES
-
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -74,6 +72,8 @@ def name_list(value: Any) -> list[str]:
 
 
 def stage_list(value: Any) -> list[str]:
+    from opbench.case import STAGES
+
     stages = name_list(value)
     for stage in stages:
         if stage not in STAGES:

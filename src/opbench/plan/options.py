@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opbench.case import Label
 from opbench.errors import UserError, unknown
 from opbench.plan.option import (
     ASSIGNMENT,
@@ -31,7 +30,10 @@ from opbench.plan.option import (
     Option,
     option,
 )
-from opbench.plan.policy import MAX_STARTS, Adaptive, Fixed, Policy
+
+if TYPE_CHECKING:
+    from opbench.case import Label
+    from opbench.plan.policy import Policy
 
 WHAT = "What to measure"
 SAMPLING = "How long, how precisely"
@@ -100,7 +102,7 @@ class RunOptions:
         None, COUNT,
         "Most fresh worker starts of a case that is not compared: identical code differs between "
         "starts, so more of them narrow an interval that longer sampling cannot.",
-        SAMPLING, where=("run", "file"), otherwise=str(MAX_STARTS),
+        SAMPLING, where=("run", "file"), otherwise="12",
     )  # fmt: skip
     num_runs: int | None = option(
         None, COUNT, "Fixed design: this many runs, each with fresh inputs.", SAMPLING,
@@ -169,6 +171,8 @@ class RunOptions:
 
     @property
     def policy(self) -> Policy:
+        from opbench.plan.policy import MAX_STARTS, Adaptive, Fixed
+
         limits: dict[str, Any] = {"max_time": self.max_time_per_case, "timeout": self.timeout}
         most = self.max_starts or MAX_STARTS
         if self.num_runs is None and self.num_repeats is None:

@@ -8,8 +8,10 @@ that format.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from opbench.define.definition import Definition
+if TYPE_CHECKING:
+    from opbench.define.definition import Definition
 
 
 def definitions() -> Iterator[Definition]:

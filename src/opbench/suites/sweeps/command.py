@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.case import Case
 from opbench.cli.options import run_option
 from opbench.errors import UserError
-from opbench.result import Result
+
+if TYPE_CHECKING:
+    from opbench.case import Case
+    from opbench.result import Result
 
 
 def names_of(results: Iterable[tuple[Case, Result]]) -> list[str]:
