@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from typing import Any
 
 import typer
 
@@ -55,7 +56,7 @@ def peaks(
         axes["n"] = list(SIZES_CUDA)
     if dtype:
         axes["dtype"] = list(names(dtype))
-    options = {
+    options: dict[str, Any] = {
         "axes": axes,
         "device": device,
         "name": SUITE,
