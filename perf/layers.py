@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from opbench.stats.moments import REACH
+from opbench.stats.drift import REACH
 
 TITLE = "Layers: opbench beside Opacus' own runner"
 

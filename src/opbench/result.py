@@ -6,7 +6,6 @@ result instead of being printed from the depths.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,12 +53,6 @@ class Sample:
     #: Involuntary context switches during the block.
     switches: int = 0
     contended: bool = False
-
-
-def calm(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """The samples to judge by: disturbed ones are left out while enough calm ones remain."""
-    undisturbed = [sample for sample in samples if not sample.contended]
-    return undisturbed if 2 * len(undisturbed) >= len(samples) else samples
 
 
 @dataclass(frozen=True)

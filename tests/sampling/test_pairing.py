@@ -30,7 +30,7 @@ from opbench.sampling.pairing import (
     in_doubt,
     is_known,
 )
-from opbench.stats.estimate import LAYOUT
+from opbench.stats.estimate import DEFAULT_START_SD
 from opbench.stats.ratio import Ratio, ratio
 
 HERE, THERE = Environment("here", "python"), Environment("there", "python")
@@ -156,7 +156,7 @@ def member_with(value: float, spread: float, spent: float) -> Any:
 def test_a_doubtful_difference_gets_the_rest_of_its_time(other, spent, last, stopped):
     both = [member_with(1.0, 0.0, spent), member_with(other, 0.001, spent)]
     group: Any = SimpleNamespace(
-        members=both, base=0, design="paired", layout=LAYOUT, on_estimate=None
+        members=both, base=0, design="paired", layout=DEFAULT_START_SD, on_estimate=None
     )
     _consider(group, Adaptive(precision=0.02), starts=4, allowance=10.0, last=last)
     assert {one.stopped for one in both} == {stopped}
@@ -167,7 +167,7 @@ def test_nothing_is_left_to_know_of_what_failed():
     both = [member_with(1.0, 0.0, 1.0), member_with(1.0, 0.0, 1.0)]
     both[1].ended = "crashed"
     group: Any = SimpleNamespace(
-        members=both, base=0, design="paired", layout=LAYOUT, on_estimate=None
+        members=both, base=0, design="paired", layout=DEFAULT_START_SD, on_estimate=None
     )
     _consider(group, Adaptive(precision=0.02), starts=4, allowance=10.0, last=False)
     assert all(one.done for one in both)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.util import find_spec
 
-from opbench.analyse.compare import Comparison, Row, compare_pairs
+from opbench.analyse.compare import Comparison, ComparisonRow, compare_pairs
 from opbench.case import Case
 from opbench.errors import UserError
 from opbench.plan.groups import PlannedGroup
@@ -93,7 +93,7 @@ class Trial:
     operator: str
     #: Extra work really done by the second side: 0.02 is 2 %.
     effect: float
-    row: Row
+    row: ComparisonRow
     seconds: float
 
     @property

@@ -157,15 +157,12 @@ def page(run: str = "last", *, against: str | None = None, store: Where = None) 
 def compare(base: str, new: str, *, store: Where = None) -> Compared:
     """Two sides, named as for `opbench compare`."""
     from opbench.analyse.compare import compare as compared
-    from opbench.analyse.sides import find_side, same_machine
+    from opbench.analyse.sides import find_side, same_machine, side_names
 
     with Store.open(store, create=False) as opened:
         sides = [find_side(opened, text) for text in (base, new)]
     same_machine(*sides)
-    names = (sides[0].name, sides[1].name)
-    if names[0] == names[1]:
-        names = (sides[0].run.id, sides[1].run.id)
-    return Compared(compared(sides[0].results, sides[1].results, names=names))
+    return Compared(compared(sides[0].results, sides[1].results, names=side_names(*sides)))
 
 
 def history(case: str, metric: str = "time", *, store: Where = None) -> Past:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -120,7 +120,7 @@ class Question:
 def comparisons(store: Store, sides: list[str], question: Question) -> list[Comparison]:
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
-    from opbench.analyse.sides import find_side, same_machine
+    from opbench.analyse.sides import find_side, same_machine, side_names
     from opbench.errors import UserError
 
     chosen = [find_side(store, text) for text in sides]
@@ -131,11 +131,7 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
     if len(chosen) == 2:
         if not question.across_machines:
             same_machine(*chosen)
-        one, other = chosen
-        # Two runs of one name: their ids tell them apart.
-        alike = one.name == other.name
-        titles = (one.run.id, other.run.id) if alike else (one.name, other.name)
-        return [_compared(titles, kept[0], kept[1], question)]
+        return [_compared(side_names(*chosen), kept[0], kept[1], question)]
     col = question.col or "environment"
     by_value = columns(kept[0], col)
     if len(by_value) < 2 and question.col is None:
@@ -175,15 +171,14 @@ def _compared(
     question: Question,
     col: str = "",
 ) -> Comparison:
-    from opbench.analyse.compare import compare_pairs
-    from opbench.analyse.matching import match
+    from opbench.analyse.compare import compare as compared
     from opbench.errors import UserError
 
-    matched = match(base, new, question.rows, col)
-    if not matched.pairs:
+    margin, rows = question.margin, question.rows
+    found = compared(base, new, names=names, margin=margin, rows=rows, without=col)
+    if not found.rows:
         raise UserError(
             f"'{names[0]}' and '{names[1]}' have no case and metric in common; "
             "measure the same cases in both"
         )
-    found = compare_pairs(matched.pairs, names=names, margin=question.margin)
-    return replace(found, only_base=matched.only_base, only_new=matched.only_new)
+    return found

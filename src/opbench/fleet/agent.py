@@ -18,7 +18,7 @@ from opbench.fleet import shipment
 from opbench.machine import load_facts, machine_facts
 from opbench.result import Key, Result
 from opbench.running.runner import Request, Runner
-from opbench.stats.layout import Experience
+from opbench.stats.start_variance import StartVariance
 from opbench.workers.pool import Pool
 
 
@@ -33,7 +33,7 @@ class Agent:
         self._pool = Pool(cpus=tuple(told["cpus"]))
         for framework, modules in told["preload"].items():
             self._pool.preload(framework, modules)
-        self._layout: defaultdict[str, Experience] = defaultdict(Experience)
+        self._layout: defaultdict[str, StartVariance] = defaultdict(StartVariance)
 
     def ready(self) -> dict[str, Any]:
         return {"pid": os.getpid()}

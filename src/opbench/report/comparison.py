@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opbench.analyse.compare import Comparison, Row
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ REASONS = 8
 FOLDED = 20
 
 
-def word(row: Row) -> str:
+def word(row: ComparisonRow) -> str:
     return WORDS.get(row.unit, {}).get(row.verdict, row.verdict)
 
 
-def ratio_text(row: Row) -> str:
+def ratio_text(row: ComparisonRow) -> str:
     if row.value is None:
         return "–"
     low, high = (row.value if end is None else end for end in (row.low, row.high))
     return format_ratio(row.value, low, high)
 
 
-def change_text(row: Row) -> str:
+def change_text(row: ComparisonRow) -> str:
     if row.value is None:
         return ""
     change = row.value - 1
@@ -63,7 +63,7 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
         console.print(Text(line))
 
 
-def _table(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
+def _table(comparison: Comparison, rows: Sequence[ComparisonRow], title: str) -> Table:
     """Where it gets narrow the names of cases and sides fold; numbers and verdicts never do."""
     from rich import box
     from rich.table import Table
@@ -124,7 +124,7 @@ def remarks(comparison: Comparison) -> list[str]:
     return [*lines, counts(comparison.rows)]
 
 
-def counts(rows: Sequence[Row]) -> str:
+def counts(rows: Sequence[ComparisonRow]) -> str:
     found: dict[str, int] = {}
     for row in rows:
         found[row.verdict] = found.get(row.verdict, 0) + 1
@@ -159,7 +159,7 @@ def as_markdown(comparison: Comparison) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _markdown_table(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
+def _markdown_table(comparison: Comparison, rows: Sequence[ComparisonRow]) -> list[str]:
     head = f"| case | metric | {_md(comparison.base)} | {_md(comparison.new)} | change | 95 % | |"
     lines = [head, "| :-- | :-- | --: | --: | --: | --: | :-- |"]
     for row in rows:

@@ -20,13 +20,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from opbench.analyse.compare import Comparison, Row
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.result import Result
 
 SCHEMA = "opbench-comparison/1"
 
 
-def as_json(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) -> str:
+def as_json(comparisons: Sequence[Comparison], fails: Callable[[ComparisonRow], bool]) -> str:
     record = {
         "schema": SCHEMA,
         "comparisons": [_comparison(comparison) for comparison in comparisons],
@@ -56,7 +56,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: ComparisonRow) -> dict[str, Any]:
     return {
         "case": row.case_id,
         "metric": row.metric,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.analyse.baseline import factors
+from opbench.analyse.within import factors
 from opbench.case import Case
 from opbench.report.units import format_interval, format_ratio
 from opbench.result import OUTCOMES, Result
@@ -67,12 +67,11 @@ def table(run: Finished) -> RenderableType:
     metrics = list(dict.fromkeys(result.metric for _, result in run.results))
     places = places_of(run.results)
     by_key = {(c.hash, place_of(r, places), r.metric): r for c, r in run.results}
-    against = {}
-    if run.baseline:
-        for place in places:
-            there = [(case, r) for case, r in run.results if place_of(r, places) == place]
-            for (mark, _), factor in factors(there, run.baseline).items():
-                against[mark, place] = factor
+    against = {
+        (result.case_hash, place_of(result, places), result.metric): ratio
+        for result, ratio in (factors(run.results, run.baseline) if run.baseline else ())
+    }
+    compared = [metric for metric in metrics if any(key[2] == metric for key in against)]
     several = len({environment for environment, _ in places}) > 1
     replicated = any(node for _, node in places)
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -84,8 +83,10 @@ def table(run: Finished) -> RenderableType:
         grid.add_column("node")
     for metric in metrics:
         grid.add_column(metric, justify="right", no_wrap=True)
-    if run.baseline:
-        grid.add_column(f"× {run.baseline.axis}={run.baseline.value}", justify="right")
+    for metric in compared:
+        assert run.baseline is not None
+        title = f"× {run.baseline.axis}={run.baseline.value}"
+        grid.add_column(f"{metric} {title}" if len(compared) > 1 else title, justify="right")
     noted = any(result.warnings for _, result in run.results)
     if noted:
         grid.add_column("note", overflow="fold")
@@ -100,9 +101,9 @@ def table(run: Finished) -> RenderableType:
             if replicated:
                 row.append(Text(place[1]))
             row += [cell(result) for result in found.values()]
-            if run.baseline:
-                ratio = against.get((mark, place))
-                row.append(Text(format_ratio(*ratio) if ratio else ""))
+            for metric in compared:
+                ratio = against.get((mark, place, metric))
+                row.append(Text(format_ratio(ratio.value, ratio.low, ratio.high) if ratio else ""))
             if noted:
                 row.append(Text(", ".join(codes(found.values())), style="yellow"))
             grid.add_row(*row)

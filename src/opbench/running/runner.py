@@ -27,7 +27,7 @@ from opbench.sampling import outcome
 from opbench.sampling.control import Control, with_moment
 from opbench.sampling.group import Entry, Group
 from opbench.sampling.lane import Lane
-from opbench.stats.layout import Experience
+from opbench.stats.start_variance import StartVariance
 from opbench.workers.pool import Kind, Pool
 from opbench.workers.process import Worker, WorkerError
 from opbench.workers.session import SessionEnded
@@ -88,7 +88,7 @@ class Runner:
         self.budget: Budget | None = None
         #: What the cases so far have shown of this machine, for each metric: what starts do to the
         #: time a caller waits says nothing about the time a device works.
-        self.layout: defaultdict[str, Experience] = defaultdict(Experience)
+        self.layout: defaultdict[str, StartVariance] = defaultdict(StartVariance)
         #: Groups whose intervals came out wider than asked.
         self.wide: list[WorkGroup] = []
         #: Seconds spent waiting for workers to start, for the account of where time went.
@@ -242,7 +242,7 @@ class Runner:
             self.budget.note(sum(member.spent for member in members))
         for member in members:
             if (found := member.estimate()) is not None and member.ended is None:
-                self.layout[metric.name].note(found)
+                self.layout[metric.name].add(found)
         for slot, member in zip(slots, members, strict=True):
             place = self.places.of(slot.environment, planned.id if len(slots) > 1 else "")
             result = outcome.sampled_result(member, group, metric, place)
@@ -268,7 +268,7 @@ class Runner:
             on_estimate=self.listener.estimated,
             rng=self._rng,
             base=base,
-            layout=self.layout[metric.name].value,
+            layout=self.layout[metric.name].sd,
         )
 
     def _entry(self, slot: Slot) -> Entry:

@@ -1,7 +1,7 @@
 """Cases that stay alive after their turn, and are looked at again between the others.
 
 They tell how much this machine's speed wanders while a run goes on, which no case can know from the
-seconds it was measured in (`opbench.stats.moments`).
+seconds it was measured in (`opbench.stats.drift`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from opbench.result import Result
 from opbench.sampling.group import Member
 from opbench.sampling.lane import Lane
-from opbench.stats.moments import wander, widened
+from opbench.stats.drift import drift_between, widen
 from opbench.workers.session import SessionEnded
 
 #: Cases that are kept, each of another name: what slows one kind of work may spare another.
@@ -83,7 +83,7 @@ class Control:
 
     @property
     def wandering(self) -> float | None:
-        return wander([kept.visits for kept in self.kept])
+        return drift_between([kept.visits for kept in self.kept])
 
     def close(self) -> None:
         for kept in self.kept:
@@ -95,7 +95,7 @@ def with_moment(result: Result, wandering: float, precision: float) -> Result:
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
     before = result.half_width or 0.0
-    low, high = widened(result.estimate, result.low, result.high, wandering)
+    low, high = widen(result.estimate, result.low, result.high, wandering)
     made = replace(result, low=low, high=high, detail={**result.detail, "wandering": wandering})
     if before <= precision < (made.half_width or 0.0):
         made = made.with_warning(

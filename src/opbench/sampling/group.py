@@ -15,10 +15,11 @@ from typing import Any
 
 from opbench.case import Case
 from opbench.plan.policy import Adaptive, Fixed, Policy
-from opbench.result import Sample, calm
+from opbench.result import Sample
 from opbench.sampling.lane import Lane
 from opbench.sampling.pairing import sample_pairs
-from opbench.stats.estimate import LAYOUT, Estimate, estimate, starts_for
+from opbench.stats.contention import undisturbed
+from opbench.stats.estimate import DEFAULT_START_SD, Estimate, estimate, starts_for
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded
 
@@ -81,7 +82,7 @@ class Member:
     def samples(self) -> list[Sample]:
         return [sample for lane in self.all_lanes for sample in lane.marked_samples()]
 
-    def estimate(self, layout: float = LAYOUT) -> Estimate | None:
+    def estimate(self, layout: float = DEFAULT_START_SD) -> Estimate | None:
         return estimate_of(self.samples(), layout)
 
     def close(self) -> None:
@@ -91,9 +92,10 @@ class Member:
         self.lanes = []
 
 
-def estimate_of(samples: Sequence[Sample], layout: float = LAYOUT) -> Estimate | None:
-    placed = [(sample.start, sample.session, sample.value) for sample in calm(samples)]
-    return estimate(placed, layout=layout)
+def estimate_of(samples: Sequence[Sample], layout: float = DEFAULT_START_SD) -> Estimate | None:
+    (kept,) = undisturbed(samples)
+    placed = [(sample.start, sample.session, sample.value) for sample in kept]
+    return estimate(placed, start_sd=layout)
 
 
 @dataclass
@@ -116,8 +118,8 @@ class Group:
 
     #: Index of the entry that the others are compared with.
     base: int = 0
-    #: What identical code scatters between worker starts here (`stats.layout`).
-    layout: float = LAYOUT
+    #: What identical code scatters between worker starts here (`stats.start_variance`).
+    layout: float = DEFAULT_START_SD
     paired: bool = True
     order: int = 0
     #: Metrics taken beside, in the same children.
@@ -199,7 +201,7 @@ class Group:
     # -- the adaptive design ---------------------------------------------------------------
 
     def _adaptive(self, policy: Adaptive) -> None:
-        needed = starts_for(policy.precision, layout=self.layout, most=policy.max_starts)
+        needed = starts_for(policy.precision, start_sd=self.layout, most=policy.max_starts)
         wanted = min(max(policy.starts, needed), policy.max_starts)
         self.open_all(0)
         if not self.fits(1):

@@ -11,8 +11,8 @@ from opbench.case import Case
 from opbench.plan.policy import Adaptive, Policy
 from opbench.result import Metric, Result, Sample
 from opbench.sampling.group import Group, Member, detail_of, estimate_of
-from opbench.stats.contention import disturbed
-from opbench.stats.estimate import LAYOUT
+from opbench.stats.contention import disturbed_share
+from opbench.stats.estimate import DEFAULT_START_SD
 from opbench.workers.session import SessionEnded
 
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
@@ -45,7 +45,7 @@ def beside_result(member: Member, group: Group, metric: Metric, place: Mapping[s
         ended = member.ended or refused or SessionEnded("failed", "no block of it was taken")
         return failure(member.case, metric, ended, place)
     # What starts do to the other metric is not what they do to this one.
-    detail = {**detail_of(member, group, metric.name), "layout": LAYOUT}
+    detail = {**detail_of(member, group, metric.name), "layout": DEFAULT_START_SD}
     return from_samples(member.case, metric, samples, detail, group.policy, place)
 
 
@@ -57,7 +57,7 @@ def from_samples(
     policy: Policy,
     place: Mapping[str, Any],
 ) -> Result:
-    found = estimate_of(samples, float(detail.get("layout") or LAYOUT))
+    found = estimate_of(samples, float(detail.get("layout") or DEFAULT_START_SD))
     assert found is not None, "a member that did not end has samples"
     result = Result(
         case_hash=case.hash,
@@ -80,7 +80,7 @@ def _reservations(
     result: Result, starts: int, samples: tuple[Sample, ...], detail: dict, policy: Policy
 ) -> list[tuple[str, str]]:
     found = []
-    share = disturbed(samples)
+    share = disturbed_share(samples)
     if share > CONTENDED_SHARE:
         found.append(
             (

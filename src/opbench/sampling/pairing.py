@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from opbench.result import calm
-from opbench.stats.ratio import Ratio, ratio
+from opbench.stats.pair import compare_samples
+from opbench.stats.ratio import Ratio
 
 if TYPE_CHECKING:
     from opbench.plan.policy import Adaptive
@@ -119,7 +119,7 @@ def _can_be_known(group: Group, member: Member) -> bool:
 
 def _ratio(group: Group, member: Member) -> Ratio | None:
     base = group.members[group.base]
-    return ratio(_placed(base), _placed(member), group.design, group.layout)
+    return compare_samples(base.samples(), member.samples(), group.design, group.layout)
 
 
 def is_known(found: Ratio | None, precision: float) -> bool:
@@ -129,7 +129,3 @@ def is_known(found: Ratio | None, precision: float) -> bool:
 
 def in_doubt(found: Ratio | None) -> bool:
     return found is not None and CLEAR < found.p_value < HOPELESS
-
-
-def _placed(member: Member) -> list[tuple[int, int, float]]:
-    return [(s.start, s.session, s.value) for s in calm(member.samples())]

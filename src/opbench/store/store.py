@@ -198,12 +198,16 @@ class Store:
         new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
         one, table = batch[0][1], tables.results.c
         run = select(tables.runs.c.id).where(tables.runs.c.id == run_id).with_for_update()
-        there = select(table.node).distinct().where(
-            table.run_id == run_id,
-            table.case_hash == one.case_hash,
-            table.metric == one.metric,
-            table.environment == one.environment,
-            table.policy == one.policy,
+        there = (
+            select(table.node)
+            .distinct()
+            .where(
+                table.run_id == run_id,
+                table.case_hash == one.case_hash,
+                table.metric == one.metric,
+                table.environment == one.environment,
+                table.policy == one.policy,
+            )
         )
 
         def write() -> bool:

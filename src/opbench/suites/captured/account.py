@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from opbench.capture.call import Call, Capture
 from opbench.case import Case, Label, label_text
 from opbench.result import Result
+from opbench.stats.pair import compare_results
 from opbench.suites.captured.definition import CAPTURED, IN_ORDER
 
 #: Axes of a variant; what else is a label says at which point it was measured.
@@ -314,10 +315,9 @@ def choose(replay: Replay, way: str = "hot") -> Choice | None:
 
 
 def clearly_faster(result: Result, base: Result) -> bool:
-    """Faster by more than the two intervals overlap: what noise gives, no change gives."""
-    if result.high is None or base.low is None:
-        return False
-    return result.high < base.low
+    """The whole interval of their ratio is below 1: what noise gives, no change gives."""
+    high = compare_results(base, result).high
+    return high is not None and high < 1
 
 
 def best_of(

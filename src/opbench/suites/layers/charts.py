@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbench.suites.layers.factors import LAYERS, MAX_MEMORY, MODES, Row, metrics_of
+from opbench.suites.layers.factors import LAYERS, MAX_MEMORY, MODES, LayerRow, metrics_of
 from opbench.suites.layers.report import TITLES
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ VARIANTS = [*(mode for mode in MODES), "dp", *(f"dp {mode}" for mode in MODES[1:
 PANEL = {"width": 420, "height": 160}
 
 
-def summary(rows: Sequence[Row], metric: str) -> altair.FacetChart | None:
+def summary(rows: Sequence[LayerRow], metric: str) -> altair.FacetChart | None:
     """Factor by layer, one group per batch size, on a logarithmic scale; 1 is torch.nn itself."""
     import altair
 
@@ -58,7 +58,7 @@ def summary(rows: Sequence[Row], metric: str) -> altair.FacetChart | None:
     )
 
 
-def layer_chart(rows: Sequence[Row], layer: str) -> altair.HConcatChart | None:
+def layer_chart(rows: Sequence[LayerRow], layer: str) -> altair.HConcatChart | None:
     """One layer and its DP version: each metric against the batch size, one line per mode."""
     import altair
 
@@ -93,7 +93,7 @@ def layer_chart(rows: Sequence[Row], layer: str) -> altair.HConcatChart | None:
     return altair.hconcat(*panels).properties(title=layer)
 
 
-def charts(rows: Sequence[Row]) -> dict[str, Any]:
+def charts(rows: Sequence[LayerRow]) -> dict[str, Any]:
     """Every chart of the report by the name of its file; of the whole step where there is one."""
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
     found: dict[str, Any] = {}
@@ -104,7 +104,9 @@ def charts(rows: Sequence[Row]) -> dict[str, Any]:
     return {name: chart for name, chart in found.items() if chart is not None}
 
 
-def save(rows: Sequence[Row], folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+def save(
+    rows: Sequence[LayerRow], folder: Path, formats: Sequence[str] = ("png", "svg")
+) -> list[Path]:
     """Write every chart in every format; the folder is made when it is missing."""
     written = []
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""What a machine does to identical code from moment to moment, while a run goes on.
+"""How much a machine's speed drifts during a run, seen in code that is measured again and again.
 
 A case is measured within some seconds, and all its worker starts see the same machine: how warm
-it is, what its neighbours do. Minutes later it may be some per cent faster or slower, and starts
-taken in one moment cannot know. A few cases that are looked at again and again can.
+it is, what its neighbours do. Minutes later it may be some per cent faster or slower, and samples
+taken within seconds cannot show it. A few control cases, revisited throughout the run, can.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-#: Degrees of freedom before it is called known: two cases looked at four times, say.
+#: Degrees of freedom before the drift counts as known: two cases visited four times, say.
 ENOUGH = 6
 #: One visit while a neighbour was busy must not make a whole run useless.
 MOST = 0.1
@@ -22,11 +22,11 @@ REACH = 1.96
 Visit = Sequence[float]
 
 
-def wander(cases: Sequence[Sequence[Visit]]) -> float | None:
+def drift_between(cases: Sequence[Sequence[Visit]]) -> float | None:
     """Relative standard deviation between visits to the same running code; None if too few.
 
-    Each visit is halved, every other block: what both halves show in common is the moment, what
-    they show apart is the noise of blocks.
+    Each visit is halved, every other block: what both halves show in common is drift, what they
+    show apart is the noise of blocks.
     """
     products, freedom = 0.0, 0
     for visits in cases:
@@ -44,17 +44,15 @@ def wander(cases: Sequence[Sequence[Visit]]) -> float | None:
 
 
 def _halves(visit: Visit) -> tuple[float, float] | None:
-    """Logarithms of the medians of every other block; None where there is nothing to take them of.
-
-    An empty statement, its loop taken off, may come out at or below zero.
-    """
+    """Logarithms of the medians of every other block; None where a median is not positive (an
+    empty statement, its loop subtracted) or a half is empty."""
     if len(visit) < 2:
         return None
     a, b = median(visit[::2]), median(visit[1::2])
     return (math.log(a), math.log(b)) if a > 0 and b > 0 else None
 
 
-def widened(value: float, low: float, high: float, wandering: float) -> tuple[float, float]:
-    """The interval, when the moment it was measured in was one of many."""
-    reach = REACH * wandering * abs(value)
+def widen(value: float, low: float, high: float, drift: float) -> tuple[float, float]:
+    """The interval for any time during the run, not just the seconds it was measured in."""
+    reach = REACH * drift * abs(value)
     return value - math.hypot(value - low, reach), value + math.hypot(high - value, reach)
