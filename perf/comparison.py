@@ -13,8 +13,9 @@ from opbench.api.selftest import OPERATORS, pair, share_interval
 from opbench.case import Case
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
+from opbench.plan.request import Request
 from opbench.result import Result
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.store.records import StoredResult
 
 TITLE = "Comparison: false alarms and power of single pairs"

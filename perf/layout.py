@@ -18,8 +18,9 @@ from opbench.api.selftest import pair
 from opbench.case import Case
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
+from opbench.plan.request import Request
 from opbench.result import Result
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.stats.contention import undisturbed
 from opbench.stats.estimate import median_error
 from opbench.workers.process import Worker

@@ -30,10 +30,10 @@ class Metric:
     #: Sampled metrics are noisy and taken block by block; the others are near-deterministic.
     sampled: bool = False
     #: A program that workers must run under for this metric: `callgrind`, or none.
-    under: str = ""
+    tool: str = ""
     #: A sampled metric in whose children this one is taken too, when both are asked for: a block
     #: of the one, a block of the other. Starting a child on a GPU costs a second.
-    beside: str = ""
+    measured_with: str = ""
 
 
 @dataclass(frozen=True)

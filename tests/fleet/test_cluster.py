@@ -21,10 +21,10 @@ from opbench.errors import UserError
 from opbench.fleet.options import Fleet
 from opbench.plan.groups import Baseline, groups
 from opbench.plan.policy import Adaptive, Fixed
+from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import FleetState, Listener
 from opbench.running.recording import Finished, Recording
-from opbench.running.runner import Request
 from opbench.store import Store
 
 #: Quick, and what matters here is not how precise.

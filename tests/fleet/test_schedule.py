@@ -13,17 +13,16 @@ from opbench.fleet.nodes import Node, check_versions, chosen, nodes_of
 from opbench.fleet.options import Fleet, parse_requirements, parse_slots, size
 from opbench.fleet.parcels import COUNTED_TOGETHER, parcels
 from opbench.fleet.schedule import Schedule
-from opbench.plan.groups import Slot, WorkGroup
+from opbench.plan.groups import PlannedGroup
 from opbench.result import Metric
 
 HERE = Environment("current", "python")
 TIME = Metric("time", "s", "", sampled=True)
-COUNT = Metric("instructions", "instructions", "", under="callgrind")
+COUNT = Metric("instructions", "instructions", "", tool="callgrind")
 
 
-def group(name: str, device: str = "cpu") -> WorkGroup:
-    slot = Slot(Case("s", name, "call", "pass", device=device), HERE)
-    return WorkGroup(slot.case.id, (slot,), slot)
+def group(name: str, device: str = "cpu") -> PlannedGroup:
+    return PlannedGroup((Case("s", name, "call", "pass", device=device),), (HERE,))
 
 
 def plan(count: int, *metrics: Metric, device: str = "cpu") -> list:

@@ -16,9 +16,9 @@ from opbench.errors import UserError
 from opbench.plan.groups import groups
 from opbench.plan.option import PLACES, SWITCH
 from opbench.plan.options import OPTIONS, RunOptions, asked, options_of, read
+from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.recording import Recording
-from opbench.running.runner import Request
 from opbench.store import Store
 
 BENCH = '[[benchmark]]\nname = "total"\nstmt = "sum(range(n))"\naxes.n = [1, 2]\n'

@@ -9,9 +9,10 @@ import pytest
 from opbench.case import Case
 from opbench.plan.groups import Baseline, PlannedGroup, groups
 from opbench.plan.policy import Adaptive, Fixed
+from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import Listener
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.workers.pool import MOST_ALIVE, Pool
 
 

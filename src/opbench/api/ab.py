@@ -18,9 +18,9 @@ from opbench.envs.worktrees import environment_for, resolve, target_in
 from opbench.errors import UserError
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.options import RunOptions, asked
+from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.recording import Finished, Recording
-from opbench.running.runner import Request
 from opbench.store.records import StoredResult
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from opbench.errors import UserError
 from opbench.plan.groups import Baseline, PlannedGroup, groups
 from opbench.plan.options import RunOptions, asked, read
-from opbench.running.runner import Request
+from opbench.plan.request import Request
 
 if TYPE_CHECKING:
     from opbench.envs.environments import Environment
@@ -58,7 +58,7 @@ def build(
     if baseline is not None and "baseline" not in wished and not baseline.among(cases):
         options, baseline = replace(options, baseline=None), None
     request = Request(
-        groups=tuple(patient(groups(cases, baseline), targets.patience)),
+        groups=tuple(timed(groups(cases, baseline), targets.time_factors)),
         policy=options.policy,
         metrics=options.metrics,
         environments=places or _places(options.environments) or (current(),),
@@ -71,13 +71,14 @@ def build(
     return request, options
 
 
-def patient(
-    planned: Iterable[PlannedGroup], patience: Mapping[tuple[str, str], float]
+def timed(
+    planned: Iterable[PlannedGroup], factors: Mapping[tuple[str, str], float]
 ) -> Iterator[PlannedGroup]:
     """The groups, those given more time whose benchmark asks for it."""
     for group in planned:
         first = group.cases[0]
-        yield replace(group, patience=patience.get((first.suite, first.name), group.patience))
+        factor = factors.get((first.suite, first.name), group.time_factor)
+        yield replace(group, time_factor=factor)
 
 
 def _places(names: Sequence[str]) -> tuple[Environment, ...]:

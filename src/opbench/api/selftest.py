@@ -18,9 +18,10 @@ from opbench.case import Case
 from opbench.errors import UserError
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
+from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import Listener
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.store.records import StoredResult
 
 

@@ -16,7 +16,7 @@ from opbench.envs.environments import Environment, find
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
-    from opbench.running.runner import Request
+    from opbench.plan.request import Request
 
 
 def of(request: Request, on_line: Callable[[str, str], None]) -> dict[str, Environment]:

@@ -16,8 +16,9 @@ from opbench.envs.builds import home
 from opbench.envs.environments import Environment
 from opbench.fleet import shipment
 from opbench.machine import load_facts, machine_facts
+from opbench.plan.request import Request
 from opbench.result import Key, Result
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.stats.start_variance import StartVariance
 from opbench.workers.pool import Pool
 
@@ -33,7 +34,7 @@ class Agent:
         self._pool = Pool(cpus=tuple(told["cpus"]))
         for framework, modules in told["preload"].items():
             self._pool.preload(framework, modules)
-        self._layout: defaultdict[str, StartVariance] = defaultdict(StartVariance)
+        self._start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
 
     def ready(self) -> dict[str, Any]:
         return {"pid": os.getpid()}
@@ -59,11 +60,11 @@ class Agent:
 
         facts = {**self._facts, "load": load_facts()}
         runner = Runner(request, keep, facts=facts, pool=self._pool)
-        runner.layout = self._layout
+        runner.state.start_variance = self._start_variance
         runner.run()
         return {
             "results": [shipment.result_to_dict(result) for result in kept.values()],
-            "environments": runner.places.environments,
+            "environments": runner.environments,
         }
 
     def _environment(self, name: str) -> Environment:

@@ -16,11 +16,11 @@ from opbench.fleet.options import Fleet
 from opbench.fleet.parcels import Parcel, parcels
 from opbench.fleet.schedule import GivenUp, Schedule, Task
 from opbench.fleet.seats import MOST_FAILED_STARTS, Seat, seats_of
-from opbench.plan.groups import WorkGroup, work
+from opbench.plan.groups import placed
 from opbench.plan.metrics import metrics
+from opbench.plan.request import Request
 from opbench.result import Key, Metric, Result
 from opbench.running.listener import FleetState, Listener
-from opbench.running.runner import Request
 from opbench.sampling import outcome
 from opbench.workers.session import SessionEnded
 
@@ -49,8 +49,8 @@ class FleetExecutor:
         self.fleet = fleet
         self.keep = keep
         self.listener = listener or Listener()
-        self.groups: list[WorkGroup] = work(request.groups, request.environments, request.homes)
-        self.parcels = parcels(self.groups, self.metrics())
+        groups = placed(request.groups, request.environments, request.framework_envs)
+        self.parcels = parcels(groups, self.metrics())
         self._by_hash = {case.hash: case for case in request.cases}
         self._results: dict[Key, tuple[Case, Result]] = {}
         self._seats: list[Seat] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from opbench.plan.groups import Slot, WorkGroup
+from opbench.plan.groups import PlannedGroup, Slot
 from opbench.result import Metric
 
 #: Cases whose instructions are counted by the same agent.
@@ -20,7 +20,7 @@ COUNTED_TOGETHER = 20
 @dataclass(frozen=True)
 class Parcel:
     number: int
-    groups: tuple[WorkGroup, ...]
+    groups: tuple[PlannedGroup, ...]
     metrics: tuple[str, ...]
     #: Takes time, so it must be alone with its device; otherwise it counts.
     timed: bool
@@ -36,10 +36,10 @@ class Parcel:
         return self.groups[0].id
 
 
-def parcels(groups: Sequence[WorkGroup], metrics: Sequence[Metric]) -> list[Parcel]:
+def parcels(groups: Sequence[PlannedGroup], metrics: Sequence[Metric]) -> list[Parcel]:
     """All of a plan: what is timed first, then what is counted."""
-    timed = tuple(metric.name for metric in metrics if not metric.under)
-    counted = tuple(metric.name for metric in metrics if metric.under)
+    timed = tuple(metric.name for metric in metrics if not metric.tool)
+    counted = tuple(metric.name for metric in metrics if metric.tool)
     found: list[Parcel] = []
     if timed:
         for together in _inseparable(groups):
@@ -50,15 +50,15 @@ def parcels(groups: Sequence[WorkGroup], metrics: Sequence[Metric]) -> list[Parc
     return found
 
 
-def device_of(groups: Iterable[WorkGroup]) -> str:
+def device_of(groups: Iterable[PlannedGroup]) -> str:
     devices = {slot.case.device.partition(":")[0] for group in groups for slot in group.slots}
     return "gpu" if devices - {"cpu"} else "cpu"
 
 
-def _inseparable(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, ...]]:
+def _inseparable(groups: Sequence[PlannedGroup]) -> Iterator[tuple[PlannedGroup, ...]]:
     """Groups with a parity key in common, joined; in the order of the plan."""
-    joined: list[list[WorkGroup]] = []
-    by_key: dict[str, list[WorkGroup]] = {}
+    joined: list[list[PlannedGroup]] = []
+    by_key: dict[str, list[PlannedGroup]] = {}
     for group in groups:
         parities = (getattr(slot.case, "parity", None) for slot in group.slots)
         keys = [parity.key for parity in parities if parity is not None]
@@ -76,8 +76,8 @@ def _inseparable(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, ...]]
     return map(tuple, joined)
 
 
-def _chunks(groups: Sequence[WorkGroup]) -> Iterator[tuple[WorkGroup, ...]]:
-    chunk: list[WorkGroup] = []
+def _chunks(groups: Sequence[PlannedGroup]) -> Iterator[tuple[PlannedGroup, ...]]:
+    chunk: list[PlannedGroup] = []
     for group in groups:
         chunk.append(group)
         if sum(len(one.slots) for one in chunk) >= COUNTED_TOGETHER:

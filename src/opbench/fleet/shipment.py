@@ -43,8 +43,8 @@ def parcel_to_dict(parcel: Parcel) -> dict[str, Any]:
             {
                 "cases": [slot.case.to_dict() for slot in group.slots],
                 "environments": [slot.environment.name for slot in group.slots],
-                "base": group.slots.index(group.base),
-                "patience": group.patience,
+                "base": group.base,
+                "time_factor": group.time_factor,
             }
             for group in parcel.groups
         ],
@@ -60,7 +60,7 @@ def groups_from_dict(
             tuple(_moved(Case.from_dict(case), roots) for case in group["cases"]),
             tuple(environments[name] for name in group["environments"]),
             group["base"],
-            group["patience"],
+            group["time_factor"],
         )
         for group in told["groups"]
     )

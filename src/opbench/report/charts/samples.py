@@ -23,14 +23,14 @@ def samples(result: Result, title: str = "") -> altair.LayerChart | None:
         {
             "start": sample.start + 1,
             "value": sample.value / factor,
-            "block": "disturbed" if sample.contended else "calm",
+            "block": "disturbed" if sample.contended else "undisturbed",
         }
         for sample in result.samples
     ]
     x = altair.X(
         "value:Q", scale=altair.Scale(zero=False), title=f"{result.metric} per call, {symbol}"
     )
-    colours = altair.Scale(domain=["calm", "disturbed"], range=["#0072b2", "#d55e00"])
+    colours = altair.Scale(domain=["undisturbed", "disturbed"], range=["#0072b2", "#d55e00"])
     dots = (
         altair.Chart(inline(data))
         .mark_tick(thickness=1.5, opacity=0.6)

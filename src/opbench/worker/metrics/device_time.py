@@ -16,7 +16,7 @@ DESCRIBE = {
     "unit": "s",
     "description": "time the device works for one call, caches warm, gaps between kernels left out",
     "sampled": True,
-    "beside": "host_time",
+    "measured_with": "host_time",
 }
 
 

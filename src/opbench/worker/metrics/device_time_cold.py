@@ -15,7 +15,7 @@ DESCRIBE = {
     "unit": "s",
     "description": "time the device works for one call, its L2 cache flushed before each",
     "sampled": True,
-    "beside": "host_time",
+    "measured_with": "host_time",
 }
 
 #: Each call comes with a flush of some 100 µs; a block needs no more calls than this.

@@ -13,7 +13,7 @@ DESCRIBE = {
     "description": "instructions of one call (Callgrind), empty loop subtracted, without the "
     "internals of allocators and hash tables, whose counts depend on addresses",
     "sampled": False,
-    "under": "callgrind",
+    "tool": "callgrind",
 }
 
 #: Enough for a specialising interpreter and TorchScript's profiling executor to settle.

@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import Any
 
 from .args import TimerArgs
+from .errors import SnippetError
 from .grouped import GroupedBenchmark
-from .tables import flatten
 
 
 def found_in(names: dict[str, Any]) -> list[dict[str, Any]]:
@@ -38,6 +38,29 @@ def labelled(name: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
             return [((name,), value[0])]
         return [((name, str(index)), one) for index, one in enumerate(value)]
     return []
+
+
+def flatten(schema: dict) -> dict:
+    """`{(topic, …, name): definition}` from nested dictionaries; keys are text, tuples or None."""
+    flat: dict[tuple[str, ...], Any] = {}
+    _flatten((), schema, flat)
+    return flat
+
+
+def _flatten(prefix: tuple[str, ...], schema: dict, flat: dict) -> None:
+    for key, value in schema.items():
+        parts = () if key is None else key if isinstance(key, tuple) else (key,)
+        if not all(isinstance(part, str) for part in parts):
+            raise SnippetError(f"a label is text or a tuple of texts, not {key!r}")
+        label = prefix + tuple(parts)
+        if is_snippet(value):
+            if label in flat:
+                raise SnippetError(f"two definitions are labelled {label}")
+            flat[label] = value
+        elif isinstance(value, dict):
+            _flatten(label, value, flat)
+        else:
+            raise SnippetError(f"{label}: expected a snippet or a dict of them, found {value!r}")
 
 
 def is_snippet(value: Any) -> bool:

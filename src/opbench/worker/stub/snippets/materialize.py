@@ -7,7 +7,7 @@ import tempfile
 from typing import Any
 
 from .args import AutogradMode, AutoLabels, Language, RuntimeMode, TimerArgs
-from .tables import flatten
+from .found import flatten
 from .variants import Variant, joined, variants
 
 #: torch.jit.script reads a function's source through linecache, and asks for the module it is from;

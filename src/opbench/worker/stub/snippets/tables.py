@@ -1,11 +1,10 @@
-"""Ways of writing many definitions down: side by side, line by line, nested by topic."""
+"""Ways of writing many definitions down: side by side, line by line."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from .errors import SnippetError
 
@@ -44,32 +43,6 @@ def iter_parsed_lines(stmts: str) -> Iterator[tuple[str, str]]:
                 f"line {number} has no ' | ' after {COLUMN} characters of Python: {line}"
             )
         yield left.rstrip(), right.rstrip()
-
-
-def flatten(schema: dict) -> dict:
-    """`{(topic, …, name): definition}` from nested dictionaries; keys are text, tuples or None."""
-    flat: dict[tuple[str, ...], Any] = {}
-    _flatten((), schema, flat)
-    return flat
-
-
-def _flatten(prefix: tuple[str, ...], schema: dict, flat: dict) -> None:
-    from .args import TimerArgs
-    from .grouped import GroupedBenchmark
-
-    for key, value in schema.items():
-        parts = () if key is None else key if isinstance(key, tuple) else (key,)
-        if not all(isinstance(part, str) for part in parts):
-            raise SnippetError(f"a label is text or a tuple of texts, not {key!r}")
-        label = prefix + tuple(parts)
-        if isinstance(value, (TimerArgs, GroupedBenchmark)):
-            if label in flat:
-                raise SnippetError(f"two definitions are labelled {label}")
-            flat[label] = value
-        elif isinstance(value, dict):
-            _flatten(label, value, flat)
-        else:
-            raise SnippetError(f"{label}: expected a snippet or a dict of them, found {value!r}")
 
 
 def split_variants(block: str, comment: str) -> tuple[dict[str, list[str]], str, str]:

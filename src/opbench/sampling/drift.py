@@ -1,6 +1,6 @@
-"""Cases that stay alive after their turn, and are looked at again between the others.
+"""Drift control: cases that stay alive after their turn, and are measured again between the others.
 
-They tell how much this machine's speed wanders while a run goes on, which no case can know from the
+They show how much this machine's speed drifts while a run goes on, which no case can know from the
 seconds it was measured in (`opbench.stats.drift`).
 """
 
@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from opbench.result import Result
-from opbench.sampling.group import Member
 from opbench.sampling.lane import Lane
+from opbench.sampling.outcome import wider_than
+from opbench.sampling.sampler import Sampled
 from opbench.stats.drift import drift_between, widen
 from opbench.workers.session import SessionEnded
 
@@ -35,7 +36,7 @@ class Kept:
 
 
 @dataclass
-class Control:
+class DriftControl:
     """The kept lanes of one run, for one metric."""
 
     metric: str = "time"
@@ -45,29 +46,28 @@ class Control:
     _cost: float = 0.0
     _last: float = 0.0
 
-    def adopt(self, member: Member) -> None:
+    def adopt(self, sampled: Sampled) -> None:
         """Keep one lane of a case that has just been sampled, if it suits; its samples stay."""
-        case = member.case
+        case, lanes = sampled.case, sampled.open_lanes
         if (
             len(self.kept) >= MOST_CASES
-            or member.ended is not None
-            or not member.lanes
+            or sampled.ended is not None
+            or not lanes
             or case.device != "cpu"
             or any(kept.lane.case.name == case.name for kept in self.kept)
         ):
             return
-        lane = member.lanes[0]
+        lane = lanes[0]
         too_large = self.memory_free and lane.own_bytes > self.memory_free * MEMORY_SHARE
         if lane.n * lane.per_call > LONGEST_BLOCK or too_large:
             return
-        member.lanes.remove(lane)
-        member.closed.append(lane)
-        values = [sample.value for sample in lane.samples[-BLOCKS:]]
+        lane.adopted = True
+        values = [sample.value for sample in lane.samples.get(self.metric, [])[-BLOCKS:]]
         self.kept.append(Kept(lane, [values] if len(values) == BLOCKS else []))
         self._last = self.clock()
 
     def visit(self) -> None:
-        """Look at all of them again, unless that was just done."""
+        """Measure all of them again, unless that was just done."""
         now = self.clock()
         if not self.kept or now - self._last < max(APART, self._cost / TIME_SHARE):
             return
@@ -82,26 +82,27 @@ class Control:
         self._cost = self._last - now
 
     @property
-    def wandering(self) -> float | None:
+    def drift(self) -> float | None:
+        """Relative standard deviation from visit to visit; None when there were too few."""
         return drift_between([kept.visits for kept in self.kept])
 
     def close(self) -> None:
         for kept in self.kept:
-            kept.lane.session.close()
+            kept.lane.close()
 
 
-def with_moment(result: Result, wandering: float, precision: float) -> Result:
-    """The result, its interval holding other moments too; says so where that is what widens it."""
+def widen_for_drift(result: Result, drift: float, precision: float) -> Result:
+    """The result, its interval holding other moments too; warns where that is what widens it."""
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
     before = result.half_width or 0.0
-    low, high = widen(result.estimate, result.low, result.high, wandering)
-    made = replace(result, low=low, high=high, detail={**result.detail, "wandering": wandering})
-    if before <= precision < (made.half_width or 0.0):
-        made = made.with_warning(
-            "wandering",
-            f"±{made.half_width:.1%} where ±{precision:.1%} was asked, and reached in the seconds "
-            f"it was measured in; but the same code changed by {wandering:.1%} from moment to "
-            "moment during this run; compare side by side (--baseline, opbench ab)",
+    low, high = widen(result.estimate, result.low, result.high, drift)
+    wider = replace(result, low=low, high=high, detail={**result.detail, "drift": drift})
+    after = wider.half_width or 0.0
+    if before <= precision < after:
+        wider = wider.with_warning(
+            "drift",
+            f"{wider_than(after, precision)}, because the machine's speed drifted by {drift:.1%} "
+            "during this run; compare side by side (--baseline, opbench ab)",
         )
-    return made
+    return wider

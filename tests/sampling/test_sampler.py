@@ -9,15 +9,21 @@ from dataclasses import replace
 
 import pytest
 
+from opbench.envs.environments import Environment
+from opbench.plan.groups import Slot
 from opbench.plan.policy import Adaptive, Fixed
-from opbench.sampling.group import Entry, Group, detail_of
+from opbench.result import Metric
 from opbench.sampling.lane import Lane
+from opbench.sampling.outcome import sampled_result
+from opbench.sampling.sampler import Sampler
 from opbench.workers.process import Worker
 
 #: Loose, so that it ends early: these tests look at the order, not at the numbers. The time is only
 #: a limit for a busy machine, where a child's set-up may take a third of a second: what the time
 #: of a case cannot pay is not started.
 QUICK = Adaptive(precision=0.5, max_time=15.0, warmup_seconds=0.02, timeout=20)
+
+HERE = Environment("here", sys.executable)
 
 #: Each child signs the register; each call looks whether any other one runs.
 ALONE = """
@@ -57,16 +63,17 @@ def workers() -> Iterator:
 
 @pytest.fixture
 def group(workers):
-    made: list[Group] = []
+    samplers: list[Sampler] = []
 
-    def make(cases, policy=QUICK, **more) -> Group:
-        entries = [Entry(case, workers, "python") for case in cases]
-        made.append(Group(entries, policy, rng=random.Random(7), **more))
-        return made[-1]
+    def make(cases, policy=QUICK, **more) -> Sampler:
+        slots = [Slot(case, HERE) for case in cases]
+        rng = random.Random(7)
+        samplers.append(Sampler(slots, policy, lambda _, starts: workers(starts), rng=rng, **more))
+        return samplers[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for sampler in samplers:
+        sampler.close()
 
 
 def sequence(group) -> list[tuple[str, int, int]]:
@@ -74,7 +81,7 @@ def sequence(group) -> list[tuple[str, int, int]]:
     found = [
         (sample.order, (member.case.name, sample.start, sample.session))
         for member in group.members
-        for sample in member.samples()
+        for sample in member.samples
     ]
     return [place for _order, place in sorted(found)]
 
@@ -91,7 +98,7 @@ def test_only_the_lane_whose_turn_it_is_runs(group, python_case, tmp_path, names
     sampled = group(cases)
     members = sampled.sample()
     assert [member.ended for member in members] == [None] * len(names)
-    assert all(member.samples() for member in members)
+    assert all(member.samples for member in members)
 
 
 def test_blocks_are_interleaved_in_random_order_and_every_start_is_used(group, python_case):
@@ -118,14 +125,16 @@ def test_a_single_case_takes_its_turns_over_all_its_starts(group, python_case):
     assert set(starts) == {0, 1, 2}
     assert len({tuple(starts[i : i + 3]) for i in range(0, len(starts) - 2, 3)}) > 1
     assert member.stopped in ("precise", "starts", "time")
-    assert detail_of(member, sampled)["starts"] == 3
+    place = {"environment": "current", "fingerprint": "f", "policy": "p", "group": ""}
+    result = sampled_result(member, Metric("time", "s", ""), QUICK, place)
+    assert result.detail["starts"] == 3
 
 
 def test_a_long_set_up_does_not_leave_a_case_with_a_single_block(group, python_case):
     case = replace(python_case("sum(range(99))"), setup="import time\ntime.sleep(0.4)")
     (member,) = group([case], replace(QUICK, max_time=0.3, precision=1e-9)).sample()
     assert member.stopped == "time"
-    assert len(member.samples()) == QUICK.min_rounds
+    assert len(member.samples) == QUICK.min_rounds
 
 
 def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python_case, tmp_path):
@@ -134,7 +143,7 @@ def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python
     sampled = group([case], Fixed(num_runs=7, num_repeats=3))
     (member,) = sampled.sample()
     assert [int(seed) for seed in log.read_text().split()] == [5, 6, 7, 8, 9, 10, 11]
-    samples = member.samples()
+    samples = member.samples
     assert [sample.n for sample in samples] == [3] * 7
     # Run by run in turn over the worker starts: 0, 1, 2, 0, 1, 2, 0.
     assert [start for _, start, _ in sequence(sampled)] == [0, 1, 2, 0, 1, 2, 0]
@@ -160,9 +169,9 @@ def test_an_adaptive_block_is_woken_however_long(group, python_case, tmp_path):
         setup=f"import time\nlog = open({str(log)!r}, 'a')",
     )
     (member,) = group([case], replace(QUICK, max_starts=1)).sample()
-    (lane,) = member.all_lanes
-    timed = sum(sample.n for sample in member.samples())
-    assert len(log.read_text()) == lane.warmup["calls"] + timed + len(member.samples())
+    (lane,) = member.lanes
+    timed = sum(sample.n for sample in member.samples)
+    assert len(log.read_text()) == lane.warmup["calls"] + timed + len(member.samples)
 
 
 def test_cases_that_do_not_fit_together_are_measured_alone_and_say_so(group, python_case):
@@ -172,12 +181,12 @@ def test_cases_that_do_not_fit_together_are_measured_alone_and_say_so(group, pyt
     # One after the other, not turn by turn.
     assert names == sorted(names) or names == sorted(names, reverse=True)
     assert set(names) == {"a", "b"}
-    assert sampled.design == "separate"
+    assert sampled.design.relation == "separate"
 
 
 def test_starts_that_do_not_fit_together_are_measured_in_turns(group, python_case, workers):
     (worker,) = workers([0])
-    lane = Lane.open(worker, python_case("x = 1"), QUICK, 0, 0)
+    lane = Lane.fork(worker, python_case("x = 1"), QUICK, 0, 0)
     lane.warm_up(0.01)
     lane.session.close()
     # Half of the free memory holds one child, not three.
@@ -191,7 +200,7 @@ def test_starts_that_do_not_fit_together_are_measured_in_turns(group, python_cas
 def test_fixed_runs_that_do_not_fit_get_a_child_each(group, python_case):
     sampled = group([python_case("x = 1")], Fixed(num_runs=4, num_repeats=1), memory_free=1)
     (member,) = sampled.sample()
-    assert len({(s.start, s.session) for s in member.samples()}) == 4
+    assert len({(s.start, s.session) for s in member.samples}) == 4
 
 
 @pytest.mark.parametrize("policy", [QUICK, Fixed(num_runs=6, num_repeats=1)])
@@ -204,7 +213,7 @@ def test_one_failing_start_fails_the_case_and_the_others_go_on(group, python_cas
     assert broken.ended is not None
     assert "only here" in broken.ended.reason
     assert fine.ended is None
-    assert {sample.start for sample in fine.samples()} >= {0, 1, 2}
+    assert {sample.start for sample in fine.samples} >= {0, 1, 2}
 
 
 def test_children_are_gone_when_a_group_is_closed(group, python_case, marked, eventually, workers):
@@ -219,11 +228,11 @@ def test_children_are_gone_when_a_group_is_closed(group, python_case, marked, ev
     assert eventually(lambda: not children & set(marked()))
 
 
-def test_estimates_are_told_while_it_goes_on(group, python_case):
-    told = []
-    sampled = group([python_case("x = 1")], on_estimate=lambda *what: told.append(what))
+def test_estimates_are_reported_while_it_goes_on(group, python_case):
+    reports = []
+    sampled = group([python_case("x = 1")], on_estimate=lambda *what: reports.append(what))
     sampled.sample()
-    case, estimate, spent = told[-1]
+    case, estimate, spent = reports[-1]
     assert case.name == "snippet"
     assert estimate.low <= estimate.value <= estimate.high
     assert spent > 0
