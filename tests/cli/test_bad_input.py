@@ -54,7 +54,7 @@ def refused(command, tmp_path):
         (["FILE", "--stage", "forwrd"], "did you mean forward?"),
         (["FILE", "--device", "tpu"], "there is no device 'tpu'"),
         (["FILE", "--baseline", "mode"], "a baseline is written AXIS=VALUE"),
-        (["FILE", "--baseline", "moed=plain"], "choose from: n, mode"),
+        (["FILE", "--baseline", "moed=plain"], "did you mean mode?"),
         (["FILE", "--baseline", "mode=plian"], "choose from: doubled, plain"),
         (["FILE", "--precision", "200%"], "expected a precision such as '1%'"),
         (["FILE", "--budget", "soon"], "expected a time such as '60s'"),
