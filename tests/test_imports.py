@@ -189,3 +189,5 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code):
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "opbench" in loaded
     assert not loaded & set(HEAVY)
+    if "argv" not in code or "'opbench', '--help'" in code:
+        assert "pydantic" not in loaded, "typer needs it for a command, the list of them does not"

@@ -55,7 +55,7 @@ def test_a_run_file_gives_options_and_definitions(tmp_path):
         "suites": ["tour"],
         "axes": {"n": [64, 128]},
         "baseline": "mode=plain",
-        "metrics": ["time"],
+        "metrics": ("time",),
         "precision": 0.01,
         "budget": 120.0,
         "threads": 2,

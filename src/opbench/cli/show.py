@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.quantities import checked, expression
+from opbench.cli.options import checked, run_option
+from opbench.define.reading import expression
 
 if TYPE_CHECKING:
     from opbench.case import Case
@@ -40,9 +41,7 @@ def show(
     callgrind: Path = typer.Option(
         None, "--callgrind", metavar="FILE", help="Write the counts for KCachegrind."
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Show a case: its source, its results, or a script that reproduces it."""
     if Path(case).is_file() and _show_file(Path(case)):

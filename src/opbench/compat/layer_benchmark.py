@@ -72,8 +72,9 @@ def run_layer_benchmark(
         "num_repeats": num_repeats,
         "clock": clock,
         "device": device,
+        "save": False,
     }
-    run = execute((), options, save=False, cases=cases)
+    run = execute(options, cases=cases)
     results = {result.metric: result for _, result in run}
     for result in results.values():
         if not result.ok:

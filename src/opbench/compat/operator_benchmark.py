@@ -250,8 +250,9 @@ def measure(
         "num_runs": first.runs,
         "num_repeats": None if first.runs is None else 1,
         "device": first.device,
+        "save": False,
     }
-    execute((), options, save=False, listener=Delivery(benchmarks, on_result), cases=cases)
+    execute(options, cases=cases, listener=Delivery(benchmarks, on_result))
 
 
 def device_of(ctx: Any) -> str:

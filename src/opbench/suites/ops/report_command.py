@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from opbench.cli.options import run_option
 from opbench.cli.report_output import check_format, console_for, runs_with, write_to
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ def ops(
     ),
     format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv|json"),
     output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Every operator measured: quantiles, mean, interval; frameworks side by side; fusion."""
     from opbench.suites.ops import files

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from opbench.cli.options import run_option
 from opbench.cli.report_output import check_format, console_for, runs_with, write_to
 from opbench.errors import UserError
 
@@ -24,9 +25,7 @@ def roofline(
     chart: Path = typer.Option(
         None, "--chart", metavar="FILE.png|.svg|.html", help="Also draw the chart."
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Achieved GFLOP/s and GB/s of each operator, and the share of the machine's limit."""
     from opbench.store import Store

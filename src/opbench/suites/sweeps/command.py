@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.case import Case
+from opbench.cli.options import run_option
 from opbench.cli.report_output import runs_with
 from opbench.errors import UserError
-from opbench.result import Result
 
 if TYPE_CHECKING:
+    from opbench.case import Case
+    from opbench.result import Result
     from opbench.running.recording import Finished
     from opbench.store.records import StoredResult
 
@@ -84,9 +85,7 @@ def sweep(
     chart: Path = typer.Option(
         None, "--chart", metavar="FILE.png|svg|html|json", help="[default: NAME.png]"
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Kernel and time statistics of a sweep as CSV, and time against each dim as a chart."""
     results, environment = _stored(run, store)
