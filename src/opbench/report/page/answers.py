@@ -11,14 +11,11 @@ from typing import Any
 from opbench.analyse.compare import Comparison
 from opbench.analyse.histories import MANY, Histories, Step, Track, is_ok
 from opbench.analyse.side_by_side import side_by_side
+from opbench.report.charts.history import levels
 from opbench.report.history import told
 from opbench.report.page.packing import Words, number, packed
 from opbench.report.page.table import Place, place_of
 from opbench.stats.verdict import VERDICTS
-from opbench.suites.peaks.limits import Peaks
-from opbench.suites.peaks.limits import Place as Limits
-from opbench.suites.peaks.roofline import Point
-from opbench.suites.peaks.roofline_table import place_name
 
 #: Tracks whose points are unpacked together.
 TRACKS = 50
@@ -67,37 +64,6 @@ def comparison(
         "only_new": list(found.only_new[:50]),
         "only_counts": [len(found.only_base), len(found.only_new)],
     }
-
-
-def roofline(
-    points: Sequence[Point], peaks: Mapping[Limits, Peaks], places: Mapping[Place, int]
-) -> dict[str, Any] | None:
-    """Points as [row, operations per byte, operations per second, share of the limit]."""
-    if not points:
-        return None
-    roofs = []
-    for where, dtype in dict.fromkeys((p.place, p.case.dtype or "float32") for p in points):
-        limit = peaks.get(where)
-        if limit is not None and limit.bandwidth and limit.flops.get(dtype):
-            roofs.append(
-                {
-                    "label": f"{dtype}, {place_name(where)}",
-                    "flops": number(limit.flops[dtype]),
-                    "bandwidth": number(limit.bandwidth),
-                }
-            )
-    note = (
-        "The roofs are what this machine was measured to reach: the fastest matrix product and "
-        "the fastest copy."
-        if roofs
-        else "The limits of this machine are not known here: `opbench peaks` measures them."
-    )
-    told = [
-        [places[place_of(p.result)], number(p.intensity), number(p.flops), number(p.share, 3)]
-        for p in points
-        if place_of(p.result) in places
-    ]
-    return {"points": told, "roofs": roofs, "note": note}
 
 
 def history(
@@ -180,6 +146,7 @@ def _points(track: Track, place: Mapping[int, int]) -> dict[str, Any]:
         "e": estimates,
         "half": halves,
         "bad": bad,
+        "levels": [[start, end, number(level)] for start, end, level in levels(track)],
         "steps": [
             [s.index, number(s.level.before), number(s.level.after), number(s.level.confidence)]
             for s in track.steps
