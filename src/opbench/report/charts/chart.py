@@ -42,29 +42,37 @@ DOT = {"type": "point", "filled": True, "opacity": 1}
 
 CONFIG: Spec = {
     "background": "transparent",
+    "font": "system-ui, -apple-system, Segoe UI, DejaVu Sans, sans-serif",
     "view": {"stroke": "transparent"},
     "range": {"category": PALETTE},
     "title": {"color": "var(--ink)", "anchor": "start", "subtitleColor": "var(--soft)"},
     "axis": {
         "labelColor": "var(--soft)", "titleColor": "var(--soft)", "gridColor": "var(--line)",
-        "domainColor": "var(--line)", "tickColor": "var(--line)",
+        "gridOpacity": 0.7, "domainColor": "var(--line)", "tickColor": "var(--line)",
+        "labelFontSize": 11.5, "titleFontSize": 12,
     },
     "legend": {
         "orient": "bottom", "columns": 3, "labelLimit": 360, "labelColor": "var(--soft)",
-        "titleColor": "var(--soft)",
+        "titleColor": "var(--soft)", "labelFontSize": 11.5, "titleFontSize": 12,
     },
     "header": {"labelColor": "var(--soft)", "titleColor": "var(--soft)"},
     "text": {"color": "var(--soft)"},
 }  # fmt: skip
 
 
-def quantity(name: str, title: str | None = None, **more: Any) -> Spec:
+def quantity(name: str, title: str, **more: Any) -> Spec:
     return {"field": name, "type": "quantitative", "title": title, **more}
 
 
 def category(name: str, title: str | None = None, **more: Any) -> Spec:
     """In the order of the data, unless `sort` says otherwise."""
     return {"field": name, "type": "nominal", "title": title, "sort": None, **more}
+
+
+def named(name: str, domain: str, title: str | None = None) -> dict[str, Spec]:
+    """Colour and shape of a category, with one legend for both."""
+    channel = category(name, title, scale={"domain": domain})
+    return {"color": channel, "shape": channel}
 
 
 def layer(mark: Spec, data: str = "points", **encoding: Any) -> Spec:
@@ -93,7 +101,11 @@ class Chart:
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The main dataset, one dictionary per point."""
+        """What is drawn, one dictionary per point; of several panels, all of theirs."""
+        if "concat" in self.spec:
+            return [
+                p for panel in self.spec["concat"] for p in panel["layer"][-1]["data"]["values"]
+            ]
         found: list[dict[str, Any]] = self.spec["datasets"]["points"]
         return found
 
@@ -155,7 +167,9 @@ class Drawing:
 
     def chart(self, **more: Any) -> Chart:
         datasets = {name: rows_of(columns) for name, columns in self.data.items()}
-        return Chart({"width": WIDTH, **filled(self.spec, self.words), "datasets": datasets, **more})
+        return Chart(
+            {"width": WIDTH, **filled(self.spec, self.words), "datasets": datasets, **more}
+        )
 
 
 def rows_of(columns: Columns) -> list[dict[str, Any]]:
@@ -164,6 +178,12 @@ def rows_of(columns: Columns) -> list[dict[str, Any]]:
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+
+
+def counted(text: str) -> list[tuple[int, str]]:
+    """For sorting in the order people count in: 64 before 256."""
+    parts = re.split(r"(\d+)", text)
+    return [(int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def scaled(unit: str, typical: float) -> tuple[float, str]:

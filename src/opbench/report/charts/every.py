@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opbench.analyse.compare import Row
 from opbench.report.charts import samples
 from opbench.report.charts.chart import Chart, Drawing, save_all, side_by_side
 from opbench.report.charts.factors import factors
@@ -15,6 +16,7 @@ from opbench.report.charts.history import SPEC as HISTORY
 from opbench.report.charts.history import history
 from opbench.report.charts.ratios import ORDERS, ratios
 from opbench.report.charts.scaling import axes_of, scaling
+from opbench.result import Result
 from opbench.store.records import StoredResult
 from opbench.suites.layers import charts as layers_charts
 from opbench.suites.peaks import roofline_chart
@@ -33,11 +35,11 @@ OTHERS = {"history": HISTORY, "samples": samples.SPEC}
 def drawings(contents: Contents) -> Iterator[Drawing]:
     """What the page offers, tab by tab. Histories come apart: the page has them in columns."""
     for comparison in contents.comparisons:
-        for metric in dict.fromkeys(row.metric for row in comparison.rows):
+        for metric in _metrics(comparison.rows):
             yield from filter(None, (ratios(comparison, metric, order) for order in ORDERS))
     yield from _factors(contents)
     yield from _scaling(contents.results)
-    for metric in dict.fromkeys(stored.result.metric for stored in contents.results):
+    for metric in _metrics(stored.result for stored in contents.results):
         for names, shared in pairs(contents.results, metric).items():
             yield frameworks(names, shared, metric)
     if contents.roofline:
@@ -88,7 +90,7 @@ def file_name(name: str) -> str:
 def _factors(contents: Contents) -> Iterator[Drawing]:
     axis = str(contents.run.request.get("baseline") or "").partition("=")[0]
     along = [c for c in contents.comparisons if axis and c.base.startswith(f"{axis}=")]
-    for metric in dict.fromkeys(row.metric for c in along for row in c.rows):
+    for metric in _metrics(row for c in along for row in c.rows):
         yield from factors(along, metric)
 
 
@@ -98,11 +100,17 @@ def _scaling(results: Sequence[StoredResult]) -> Iterator[Drawing]:
         of_name = by_name.setdefault((stored.case.suite, stored.case.name), {})
         of_name.setdefault(stored.result.metric, []).append(stored)
     for metrics in by_name.values():
-        for metric, members in metrics.items():
-            for axis in axes_of(members):
-                drawing = scaling(members, axis, metric)
+        for metric in _metrics(members[0].result for members in metrics.values()):
+            for axis in axes_of(metrics[metric]):
+                drawing = scaling(metrics[metric], axis, metric)
                 if drawing is not None:
                     yield drawing
+
+
+def _metrics(measured: Iterable[Result | Row]) -> list[str]:
+    """Times first, then in order of appearance."""
+    units = {each.metric: each.unit for each in measured}
+    return sorted(units, key=lambda metric: units[metric] != "s")
 
 
 def _histories(contents: Contents) -> dict[str, Chart]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from opbench.analyse.compare import Comparison, Row
@@ -13,7 +12,9 @@ from opbench.report.charts.chart import (
     Drawing,
     category,
     columns_of,
+    counted,
     layer,
+    named,
     quantity,
     tips,
 )
@@ -21,18 +22,18 @@ from opbench.report.charts.chart import (
 _PLACE = {
     "x": category("benchmark", axis={"labelAngle": -40}),
     "xOffset": category("variant"),
-    "color": category("variant", "{legend}"),
+    **named("variant", "{variants}", "{legend}"),
 }
+_SPAN = {channel: each for channel, each in _PLACE.items() if channel != "shape"}
 SPEC = {
     "title": "{title}",
     "height": 260,
     "layer": [
-        layer(EQUAL, "one", y=quantity("one", scale=LOG)),
-        layer({"type": "rule"}, **_PLACE, y=quantity("low", "{y}", scale=LOG), y2={"field": "high"}),
+        layer(EQUAL, "one", y=quantity("one", "{y}", scale=LOG)),
+        layer({"type": "rule"}, **_SPAN, y=quantity("low", "{y}", scale=LOG), y2={"field": "high"}),
         layer(
             {**DOT, "size": 45},
             **_PLACE,
-            shape=category("variant", "{legend}"),
             y=quantity("factor", "{y}", scale=LOG),
             tooltip=tips("case", "variant", "factor", "interval"),
         ),
@@ -50,7 +51,11 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
             if row.metric == metric and row.new and row.value and row.low and row.high:
                 name, axes, stage = _split(row.case_id)
                 found.setdefault((stage, axes), []).append((name, variant, row))
-    for stage, axes in sorted(found, key=lambda key: (key[0] != "forward_backward", _counted(key))):
+
+    def order(key: tuple[str, str]) -> tuple[bool, list[tuple[int, str]]]:
+        return key[0] != "forward_backward", counted(" ".join(key))
+
+    for stage, axes in sorted(found, key=order):
         points = [
             {
                 "case": row.case_id,
@@ -68,18 +73,17 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
         yield Drawing(
             "factors",
             SPEC,
-            {"{title}": at, "{y}": f"{metric}, × {base}", "{legend}": f"vs {base}"},
+            {
+                "{title}": at,
+                "{y}": f"{metric}, × {base}",
+                "{legend}": f"vs {base}",
+                "{variants}": list(dict.fromkeys(variant for _, variant, _ in found[stage, axes])),
+            },
             {"points": columns_of(points), "one": {"one": [1.0]}},
             {"Metric": metric, "Stage": stage.replace("_", " + "), "At": axes or "–"},
             [row.new for _, _, row in found[stage, axes] if row.new],
             note=f"Interleaved with the baseline; the line at × 1 is {base}.",
         )
-
-
-def _counted(texts: Sequence[str]) -> list[tuple[int, str]]:
-    """For sorting in the order people count in: 64 before 256."""
-    parts = re.split(r"(\d+)", " ".join(texts))
-    return [(int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def _split(title: str) -> tuple[str, str, str]:

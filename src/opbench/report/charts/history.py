@@ -10,7 +10,16 @@ from statistics import median
 from typing import Any
 
 from opbench.analyse.histories import Track, is_ok
-from opbench.report.charts.chart import DOT, NEAR, Drawing, columns_of, layer, quantity, scaled, tips
+from opbench.report.charts.chart import (
+    DOT,
+    NEAR,
+    Drawing,
+    columns_of,
+    layer,
+    quantity,
+    scaled,
+    tips,
+)
 from opbench.store.records import RunRecord
 
 #: Values farther than this many interquartile ranges from the quartiles are drawn as arrows at the
@@ -20,7 +29,7 @@ FENCE = 3
 DAYS = 6
 
 _X = quantity(
-    "run", scale={"nice": False, "padding": 12},
+    "run", "run, oldest first", scale={"nice": False, "padding": 12},
     axis={"values": "{ticks}", "labelExpr": "{days}", "grid": False},
 )  # fmt: skip
 _REACH = f"({FENCE} * (datum.q3 - datum.q1) || 0.03 * abs(datum.middle))"
@@ -52,7 +61,7 @@ SPEC = {
     "height": 280,
     "layer": [
         layer({"type": "rule", "color": "var(--faint)", "strokeWidth": 2}, "levels",
-              x=quantity("run"), x2={"field": "to"}, y=quantity("level", scale=NEAR)),
+              x=_X, x2={"field": "to"}, y=quantity("level", "{y}", scale=NEAR)),
         layer({"type": "rule", "color": "var(--faint)", "strokeDash": [2, 3]}, "events",
               x=_X, tooltip=tips("changed here")),
         {**layer({"type": "rule", "color": "var(--blue)", "opacity": 0.5},

@@ -38,7 +38,7 @@ SPEC = {
     "title": "{title}",
     "height": {"step": 22},
     "layer": [
-        layer(EQUAL, "one", x=quantity("one")),
+        layer(EQUAL, "one", x=quantity("one", "{x}")),
         layer(
             {"type": "rule", "strokeWidth": 2, "opacity": 0.65},
             y=_CASE, color=_COLOUR, x=quantity("low", "{x}", scale=_SCALE), x2={"field": "high"},

@@ -18,7 +18,7 @@ SPEC = {
     "height": {"step": 18},
     "layer": [
         layer({"type": "rect", "color": "var(--blue)", "opacity": 0.15}, "band",
-              x=quantity("low"), x2={"field": "high"}),
+              x=quantity("low", "{x}"), x2={"field": "high"}),
         {
             **layer({"type": "tick", "thickness": 1.5, "opacity": 0.6},
                     x=quantity("at", "{x}", scale=NEAR), color=_BLOCK,

@@ -10,9 +10,10 @@ from opbench.report.charts.chart import (
     DOT,
     LOG,
     Drawing,
-    category,
     columns_of,
+    counted,
     layer,
+    named,
     quantity,
     scaled,
     tips,
@@ -25,15 +26,16 @@ LINES = 24
 PARTS = ("stage", "framework", "runtime", "device")
 
 _X = quantity("x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12})
-_LINE = category("line")
+_LINE = named("line", "{lines}")
+_COLOUR = _LINE["color"]
 SPEC = {
     "title": "{title}",
     "height": 320,
     "layer": [
-        layer({"type": "rule"}, x=_X, color=_LINE, y=quantity("low", "{y}", scale=LOG),
+        layer({"type": "rule"}, x=_X, color=_COLOUR, y=quantity("low", "{y}", scale=LOG),
               y2={"field": "high"}),
-        layer({"type": "line"}, x=_X, color=_LINE, y=quantity("value", "{y}", scale=LOG)),
-        layer({**DOT, "size": 50}, x=_X, color=_LINE, shape=category("line"),
+        layer({"type": "line"}, x=_X, color=_COLOUR, y=quantity("value", "{y}", scale=LOG)),
+        layer({**DOT, "size": 50}, x=_X, **_LINE,
               y=quantity("value", "{y}", scale=LOG), tooltip=tips("case", "value")),
     ],
 }  # fmt: skip
@@ -64,16 +66,14 @@ def scaling(
     factor, symbol = scaled(good[0].result.unit, values[len(values) // 2])
     varying = [key for key in PARTS if len({getattr(s.case, key) for s in good}) > 1]
     environments = len({s.result.environment for s in good}) > 1
-    lines: dict[str, list[tuple[float, StoredResult]]] = {}
-    for stored in good:
-        size = stored.case.axes.get(axis)
-        if isinstance(size, (int, float)) and not isinstance(size, bool):
-            line = _line(stored, axis, varying, environments)
-            lines.setdefault(line, []).append((size, stored))
-    shown = sorted(
-        ((line, size, stored) for line in list(lines)[:LINES] for size, stored in lines[line]),
-        key=lambda point: point[1],
-    )
+    found = [
+        (_line(stored, axis, varying, environments), size, stored)
+        for stored in good
+        if isinstance(size := stored.case.axes.get(axis), (int, float))
+        and not isinstance(size, bool)
+    ]
+    lines = sorted({line for line, _, _ in found}, key=counted)
+    shown = found if len(lines) <= LINES else [p for p in found if p[0] in lines[:LINES]]
     points = [_point(line, size, stored, factor) for line, size, stored in shown]
     sizes = {point["x"] for point in points}
     if len(sizes) < 2:
@@ -91,6 +91,7 @@ def scaling(
             "{axis}": axis,
             "{y}": f"{metric}, {symbol}",
             "{scale}": "log" if log else "linear",
+            "{lines}": lines[:LINES],
         },
         {"points": columns_of(points)},
         {"Benchmark": name, "Axis": axis, "Metric": str(metric)},

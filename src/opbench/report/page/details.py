@@ -91,7 +91,6 @@ class Details:
             metrics[name] = _result(result, self.most, self.counted, taken)
         return {
             "hash": row.case.hash,
-            "statement": row.case.stmt,
             "script": [lines.index(piece) for piece in script_of(row.case)],
             "metrics": metrics,
         }

@@ -1,8 +1,8 @@
 """The charts of the page: each specification once, and what fills it in pieces.
 
-A point names the row of the table it belongs to, and what the table has (the case, its estimate, its
-interval, the value of an axis) is looked up there: a hundred thousand points are then a few bytes
-each.
+A point names the row of the table it belongs to, and what the table has (the case, its estimate,
+its interval, the value of an axis) is looked up there: a hundred thousand points are then a few
+bytes each.
 """
 
 from __future__ import annotations
@@ -61,4 +61,3 @@ def _filling(
         "factor": drawing.factor,
         "note": drawing.note,
     }
-

@@ -34,7 +34,7 @@ SUMMARY = {
     "title": "{title}",
     **PANEL,
     "layer": [
-        layer(EQUAL, "one", y=quantity("one", scale=LOG)),
+        layer(EQUAL, "one", y=quantity("one", "factor", scale=LOG)),
         layer({"type": "rule"}, **_PLACE, y=quantity("low", "factor", scale=LOG),
               y2={"field": "high"}),
         layer({**DOT, "size": 36}, **_PLACE, y=quantity("factor", "factor", scale=LOG)),
@@ -83,9 +83,9 @@ def summary(rows: Sequence[Row], metric: str) -> Chart | None:
     return side_by_side(panels, f"{TITLES.get(metric, metric)}: factor over torch.nn")
 
 
-def layer_chart(rows: Sequence[Row], layer: str) -> Chart | None:
+def layer_chart(rows: Sequence[Row], family: str) -> Chart | None:
     """One layer and its DP version: each metric over the batch size, one line per mode."""
-    own = [row for row in rows if row.family == layer and row.estimate is not None]
+    own = [row for row in rows if row.family == family and row.estimate is not None]
     panels = []
     for metric in metrics_of(own):
         bytes_ = metric == MAX_MEMORY
@@ -107,15 +107,15 @@ def layer_chart(rows: Sequence[Row], layer: str) -> Chart | None:
         }
         points = {"points": columns_of(data)}
         panels.append(Drawing("layers", LAYER, words, points).chart(**PANEL))
-    return side_by_side(panels, layer) if panels else None
+    return side_by_side(panels, family) if panels else None
 
 
 def charts(rows: Sequence[Row]) -> dict[str, Chart]:
     """Every chart of the report by the name of its file; of the whole step where there is one."""
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
     found = {f"factor_{metric}": summary(steps, metric) for metric in metrics_of(steps)}
-    for layer in dict.fromkeys(row.family for row in steps):
-        found[f"layer_{layer}"] = layer_chart(steps, layer)
+    for family in dict.fromkeys(row.family for row in steps):
+        found[f"layer_{family}"] = layer_chart(steps, family)
     return {name: chart for name, chart in found.items() if chart is not None}
 
 
