@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.baseline import factors
 from opbench.case import Case
+from opbench.report.table import Cell, Column, Row, Table, grid, plain_table, printed
 from opbench.report.units import format_interval, format_ratio
 from opbench.result import OUTCOMES, Result
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from opbench.plan.groups import Baseline
     from opbench.running.recording import Finished
 
 PIPE_WIDTH = 160
@@ -37,11 +38,7 @@ def width_for(stream: TextIO) -> int | None:
 
 
 def as_text(run: Finished, width: int = 120) -> str:
-    from rich.console import Console as RichConsole
-
-    stream = io.StringIO()
-    show(run, RichConsole(file=stream, width=width, highlight=False))
-    return stream.getvalue()
+    return printed(lambda console: show(run, console), width)
 
 
 def parts(run: Finished) -> list[RenderableType]:
@@ -49,64 +46,54 @@ def parts(run: Finished) -> list[RenderableType]:
 
     if not run.results:
         return [Text("No results.")]
-    found: list[RenderableType] = [table(run)]
+    found: list[RenderableType] = [grid(table(run.results, run.baseline))]
     found += problems(run.results)
-    found += reservations(run.results)
-    found += by_framework(run.results)
+    found += warnings(run.results)
+    found += map(grid, by_framework(run.results))
     found.append(Text(""))
     found.append(Text(summary(run)))
     return found
 
 
-def table(run: Finished) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    cases = {case.hash: case for case, _ in run.results}
-    metrics = list(dict.fromkeys(result.metric for _, result in run.results))
-    places = places_of(run.results)
-    by_key = {(c.hash, place_of(r, places), r.metric): r for c, r in run.results}
-    against = {}
-    if run.baseline:
+def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = None) -> Table:
+    """One row per case and place, one column per metric."""
+    cases = {case.hash: case for case, _ in results}
+    metrics = list(dict.fromkeys(result.metric for _, result in results))
+    places = places_of(results)
+    by_key = {(c.hash, place_of(r, places), r.metric): r for c, r in results}
+    ratios = {}
+    if baseline:
         for place in places:
-            there = [(case, r) for case, r in run.results if place_of(r, places) == place]
-            for (mark, _), factor in factors(there, run.baseline).items():
-                against[mark, place] = factor
+            there = [(case, r) for case, r in results if place_of(r, places) == place]
+            for (case_hash, _), factor in factors(there, baseline).items():
+                ratios[case_hash, place] = factor
     several = len({environment for environment, _ in places}) > 1
     replicated = any(node for _, node in places)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    noted = any(result.warnings for _, result in results)
     # In a narrow terminal numbers may lose their ends, but never the case they belong to.
-    grid.add_column("case", overflow="fold", min_width=20)
-    if several:
-        grid.add_column("environment")
-    if replicated:
-        grid.add_column("node")
-    for metric in metrics:
-        grid.add_column(metric, justify="right", no_wrap=True)
-    if run.baseline:
-        grid.add_column(f"× {run.baseline.axis}={run.baseline.value}", justify="right")
-    noted = any(result.warnings for _, result in run.results)
-    if noted:
-        grid.add_column("note", overflow="fold")
-    for mark, case in cases.items():
+    columns = [Column("case", wrap="fold", min_width=20, code=True)]
+    columns += [Column("environment")] if several else []
+    columns += [Column("node")] if replicated else []
+    columns += [Column(metric, number=True, wrap="never") for metric in metrics]
+    columns += [Column(f"vs {baseline.value}", number=True)] if baseline else []
+    columns += [Column("note", wrap="fold")] if noted else []
+    rows: list[Row] = []
+    for case_hash, case in cases.items():
         for place in places:
-            found = {m: by_key.get((mark, place, m)) for m in metrics}
+            found = {m: by_key.get((case_hash, place, m)) for m in metrics}
             if not any(found.values()):
                 continue
-            row: list[RenderableType | str] = [Text(case.id)]
-            if several:
-                row.append(Text(place[0]))
-            if replicated:
-                row.append(Text(place[1]))
-            row += [cell(result) for result in found.values()]
-            if run.baseline:
-                ratio = against.get((mark, place))
-                row.append(Text(format_ratio(*ratio) if ratio else ""))
+            row: list[Cell | str] = [case.id]
+            row += [place[0]] if several else []
+            row += [place[1]] if replicated else []
+            row += [value_cell(result) for result in found.values()]
+            if baseline:
+                ratio = ratios.get((case_hash, place))
+                row.append(format_ratio(*ratio) if ratio else "")
             if noted:
-                row.append(Text(", ".join(codes(found.values())), style="yellow"))
-            grid.add_row(*row)
-    return grid
+                row.append(Cell(", ".join(codes(found.values())), "warning"))
+            rows.append(row)
+    return Table(columns, rows)
 
 
 #: Environment, and the node where that matters.
@@ -132,20 +119,17 @@ def codes(results: Iterable[Result | None]) -> list[str]:
     return list(dict.fromkeys(w.code for result in results if result for w in result.warnings))
 
 
-def cell(result: Result | None) -> RenderableType:
-    from rich.text import Text
-
+def value_cell(result: Result | None) -> Cell:
     if result is None:
-        return Text("")
+        return Cell("")
     if result.ok:
-        return Text(format_interval(result.estimate, result.low, result.high, result.unit))
-    style = "dim" if result.outcome == "unsupported" else "red"
+        return Cell(format_interval(result.estimate, result.low, result.high, result.unit))
     name = f"crashed {result.reason}" if result.outcome == "crashed" else result.outcome
-    return Text(name, style=style)
+    return Cell(name, "muted" if result.outcome == "unsupported" else "failed")
 
 
 def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
-    """What did not come out, and why: each reason once, with the cases it stopped."""
+    """What failed, and why: each reason once, with the cases it stopped."""
     from rich.text import Text
 
     by_reason: dict[str, list[str]] = {}
@@ -161,7 +145,7 @@ def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
     return lines
 
 
-def reservations(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
+def warnings(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
     """Each kind of warning once, with what to do and how many cases it touches."""
     from rich.text import Text
 
@@ -179,11 +163,8 @@ def reservations(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]
     ]
 
 
-def by_framework(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
+def by_framework(results: Sequence[tuple[Case, Result]]) -> list[Table]:
     """For operators: how many results of each outcome every framework has."""
-    from rich import box
-    from rich.table import Table
-
     counted: dict[str, dict[str, int]] = {}
     for case, result in results:
         if case.suite == "ops":
@@ -193,13 +174,8 @@ def by_framework(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]
         return []
     seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
     shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("framework")
-    for name in shown:
-        grid.add_column(name, justify="right")
-    for framework, each in counted.items():
-        grid.add_row(framework, *(str(each.get(name, 0)) for name in shown))
-    return [grid]
+    rows = [[name, *(str(each.get(key, 0)) for key in shown)] for name, each in counted.items()]
+    return [plain_table("", ["framework", *shown], rows, words=1)]
 
 
 def summary(run: Finished) -> str:

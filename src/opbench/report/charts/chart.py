@@ -127,17 +127,21 @@ class Chart:
         import vl_convert
 
         if path.suffix == ".png":
-            # Twice the pixels: charts are shown on dense screens and in print.
-            path.write_bytes(vl_convert.vegalite_to_png(self.to_dict(), scale=2.0))
+            path.write_bytes(self.png())
         elif path.suffix == ".svg":
             path.write_text(vl_convert.vegalite_to_svg(self.to_dict()), "utf-8")
         else:
             path.write_text(vl_convert.vegalite_to_html(self.to_dict(), bundle=True), "utf-8")
 
-    def _repr_svg_(self) -> str:
+    def _repr_png_(self) -> bytes:
+        """In a notebook: a picture that every viewer of the file shows."""
+        return self.png()
+
+    def png(self) -> bytes:
         import vl_convert
 
-        return str(vl_convert.vegalite_to_svg(self.to_dict()))
+        # Twice the pixels: charts are shown on dense screens and in print.
+        return bytes(vl_convert.vegalite_to_png(self.to_dict(), scale=2.0))
 
 
 @cache

@@ -122,8 +122,8 @@ function drawSiblings(row) {
 
 function drawMemory(details) {
   const found = details.metrics.memory;
-  if (!found || !found.told) return;
-  const { components, stages, lines, max_memory: most } = found.told;
+  if (!found || !found.detail) return;
+  const { components, stages, lines, max_memory: most } = found.detail;
   const parts = Object.entries(components || {}).filter(([, bytes]) => bytes > 0);
   if (!parts.length && !lines) return;
   const host = section("memory", "Memory", most ? `At most ${formatValue(most, "bytes")} held at once.` : "");
@@ -143,7 +143,7 @@ function drawMemory(details) {
 
 function drawInstructions(details) {
   const found = details.metrics.instructions;
-  if (!found || !found.told.functions || !found.told.functions.length) return;
+  if (!found || !found.detail.functions || !found.detail.functions.length) return;
   const host = section("instructions", "Instructions", "The functions that take most of them, per call.");
-  bars(host, found.told.functions.map(([name, value]) => ({ name, value })), "instructions");
+  bars(host, found.detail.functions.map(([name, value]) => ({ name, value })), "instructions");
 }
