@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
-from opbench.analyse.compare import Row, compare_pairs
+from opbench.analyse.compare import ComparisonRow, compare_pairs
 from opbench.api.selftest import OPERATORS, pair, share_interval
 from opbench.case import Case
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
+from opbench.plan.request import Request
 from opbench.result import Result
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.store.records import StoredResult
 
 TITLE = "Comparison: false alarms and power of single pairs"
@@ -36,7 +37,7 @@ class Pair:
         key = (self.base[0].id, "time")
         return key, StoredResult("run", *self.base), StoredResult("run", *self.new)
 
-    def row(self) -> Row:
+    def row(self) -> ComparisonRow:
         """Judged on its own."""
         return compare_pairs([self.stored()], names=("a", "b")).rows[0]
 

@@ -16,9 +16,9 @@ from opbench.case import Case
 from opbench.fleet.options import Fleet
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Fixed
+from opbench.plan.request import Request
 from opbench.running.listener import FleetState, Listener
 from opbench.running.recording import Finished, Recording
-from opbench.running.runner import Request
 from opbench.store import Store
 from perf.local_ray import LocalCluster, ray_cluster
 

@@ -14,8 +14,9 @@ from statistics import mean, median, stdev
 from opbench.case import Case
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
+from opbench.plan.request import Request
 from opbench.result import Result
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.workers.process import Worker
 from perf.small_cases import cases as small_cases
 

@@ -132,9 +132,9 @@ def write(out: Path) -> None:
     (a baseline that was measured beside other modes again) the first stays."""
     from opbench.store import Store
     from opbench.suites.layers import csv_file as layers_csv
-    from opbench.suites.layers.factors import Row, rows
+    from opbench.suites.layers.factors import LayerRow, rows
 
-    kept: dict[tuple[object, ...], Row] = {}
+    kept: dict[tuple[object, ...], LayerRow] = {}
     notes: dict[str, None] = {}
     with Store.open(out / "layers_cuda.db", create=False) as opened:
         for record in reversed(opened.runs()):

@@ -20,8 +20,9 @@ from opbench.define.suites import load
 from opbench.envs.environments import current
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
+from opbench.plan.request import Request
 from opbench.result import Result
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from perf.small_cases import cases as small_cases
 from perf.upstream_counts import Collected, collect
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from opbench.stats.moments import REACH
+from opbench.stats.drift import REACH
 
 TITLE = "Layers: opbench beside Opacus' own runner"
 
@@ -130,18 +130,18 @@ def adaptive(works: dict[str, Work], store: Path) -> float:
 
 
 def precision(store: Path) -> str:
-    """How many times came out as precise as asked, by sampling and with the machine's wandering."""
+    """How many times came out as precise as asked, by sampling and with the machine's drift."""
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
         results = [stored.result for stored in opened.results(metric="time", outcome="ok")]
     whole = [result.half_width or 0.0 for result in results]
-    moment = [REACH * float(result.detail.get("wandering") or 0.0) for result in results]
+    moment = [REACH * float(result.detail.get("drift") or 0.0) for result in results]
     alone = [math.sqrt(max(0.0, all_**2 - part**2)) for all_, part in zip(whole, moment)]
     text = f"Of {len(results)} adaptive times sampling brought {sum(w <= 0.02 for w in alone)} "
     text += "within ±2 %; the others ended with the time of a case. "
-    wandered = max(moment, default=0.0) / REACH
-    text += f"The machine wandered by {wandered:.1%} from moment to moment; with that in their "
+    drift = max(moment, default=0.0) / REACH
+    text += f"The machine drifted by {drift:.1%} from moment to moment; with that in their "
     return text + f"intervals, {sum(w <= 0.02 for w in whole)} are within ±2 %."
 
 

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from opbench.suites.layers.factors import Row
+from opbench.suites.layers.factors import LayerRow
 from opbench.suites.layers.factors_file import read
 from opbench.suites.layers.factors_published import Published, published
 from opbench.suites.layers.names import LAYERS
@@ -82,7 +82,7 @@ def measure_cpu(kept: Path, layers: str) -> None:
         subprocess.run([*report, "-o", str(kept)], check=True)
 
 
-def text(where: str, rows: Sequence[Row], notes: Sequence[str], kept: Path) -> str:
+def text(where: str, rows: Sequence[LayerRow], notes: Sequence[str], kept: Path) -> str:
     steps = [row for row in rows if row.stage == "forward_backward"]
     theirs = published()
     time = next((name for name in TIMES if any(row.metric == name for row in steps)), "time")
@@ -97,7 +97,7 @@ def text(where: str, rows: Sequence[Row], notes: Sequence[str], kept: Path) -> s
     return stream.getvalue()
 
 
-def chosen_tables(rows: Sequence[Row], title: str, theirs: Published) -> list[Table]:
+def chosen_tables(rows: Sequence[LayerRow], title: str, theirs: Published) -> list[Table]:
     found = [
         values_table([row for row in rows if row.mode == "baseline"], f"{title}, unwrapped"),
         factor_table(rows, f"{title}, × the same layer unwrapped"),

@@ -18,8 +18,10 @@ from opbench.api.selftest import pair
 from opbench.case import Case
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
-from opbench.result import Result, calm
-from opbench.running.runner import Request, Runner
+from opbench.plan.request import Request
+from opbench.result import Result
+from opbench.running.runner import Runner
+from opbench.stats.contention import undisturbed
 from opbench.stats.estimate import median_error
 from opbench.workers.process import Worker
 from perf.small_cases import cases
@@ -107,7 +109,8 @@ def pairs_table(runs: int, pairs: int) -> list[str]:
 def children_of(result: Result) -> list[list[tuple[float, float]]]:
     """Per worker start, per child in the order of their forks: the log of its median, its error."""
     logs: dict[int, dict[int, list[float]]] = {}
-    for sample in calm(result.samples):
+    (kept,) = undisturbed(result.samples)
+    for sample in kept:
         logs.setdefault(sample.start, {}).setdefault(sample.session, []).append(log(sample.value))
     return [
         [(median(each), median_error(each)) for _, each in sorted(of_start.items())]

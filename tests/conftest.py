@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from opbench.case import Case
-from opbench.worker import cpp_build
+from opbench.worker.cpp import build as cpp_build
 from opbench.workers.process import Worker
 
 #: Inherited by every process a test starts, so that what is left behind can be found.

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.analyse.compare import Row, compare
+from opbench.analyse.compare import ComparisonRow, compare
 from opbench.case import Case, UserModule
 from opbench.result import OUTCOMES, Result, Sample
 from opbench.store import StoredResult
 from synthetic import blocks, case, counted, timed
 
 
-def only_row(base: StoredResult, new: StoredResult) -> Row:
+def only_row(base: StoredResult, new: StoredResult) -> ComparisonRow:
     comparison = compare([base], [new])
     assert len(comparison.rows) == 1
     return comparison.rows[0]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.analyse.compare import Row
+from opbench.analyse.compare import ComparisonRow
 from opbench.analyse.gate import Gate
 from opbench.errors import UserError
 
 
-def row(verdict: str, value: float | None = None) -> Row:
-    return Row("ops/add/forward", "time", "s", None, None, value=value, verdict=verdict)
+def row(verdict: str, value: float | None = None) -> ComparisonRow:
+    return ComparisonRow("ops/add/forward", "time", "s", None, None, value=value, verdict=verdict)
 
 
 @pytest.mark.parametrize(

@@ -84,11 +84,11 @@ def test_a_side_is_found_by_what_a_person_would_type(store, text, found, name):
         ("np2", "did you mean np2"),
         ("lst", "did you mean last"),
         ("zzz", "no run, environment, commit, machine or device is called 'zzz'"),
-        ("last~9", "there is no run 'last~9': the store has 4 runs"),
+        ("last~9", "no run 'last~9': the store has 4 runs"),
         ("2026", "'2026' begins the ids of several runs: 20261118"),
         ("aaa", "is called 'aaa'"),  # too short for a commit
         ("", "is called ''"),
-        ("both:np99", "run both was not measured in 'np99'; there is np22, np23"),
+        ("both:np99", "run both: unknown environment 'np99'; choose from: np22, np23"),
     ],
 )
 def test_what_is_not_there_is_said_in_one_line_with_near_names(store, text, said):

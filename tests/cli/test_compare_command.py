@@ -243,8 +243,8 @@ def test_values_without_a_ratio_are_unknown_for_a_reason(compare):
     ("arguments", "said"),
     [
         (["other", "new"], "'other' and 'new' have no case and metric in common"),
-        (["base", "envs", "--metric", "memory"], "'envs' has no metric 'memory'; there is time"),
-        (["base", "new", "--metric", "tiem"], "'base' has no metric 'tiem'; there is time, memory"),
+        (["base", "envs", "--metric", "memory"], "unknown metric 'memory'; choose from: time"),
+        (["base", "new", "--metric", "tiem"], "unknown metric 'tiem'; did you mean time?"),
         (["base", "nwe"], "is called 'nwe'; did you mean new"),
         (["base", "far"], "different machines; compare them with --across-machines"),
         (["base"], "is one run in one environment; name a second side, or --col KEY"),
@@ -252,10 +252,10 @@ def test_values_without_a_ratio_are_unknown_for_a_reason(compare):
         (["base", "new", "last"], "compare takes two sides"),
         (["base", "new", "--last", "2"], "--last 2 names both sides"),
         (["base", "new", "--col", "mode"], "--col compares values within one run"),
-        (["modes", "--col", "mdoe"], "no result has the key 'mdoe'; did you mean mode"),
+        (["modes", "--col", "mdoe"], "unknown key 'mdoe'; did you mean mode"),
         (["modes", "--col", "suite"], "'suite' has only one value here: ops"),
         (["base", "--col", "metric"], "have no case and metric in common"),
-        (["modes", "--col", "mode", "--row", "nme"], "no result has the key 'nme'"),
+        (["modes", "--col", "mode", "--row", "nme"], "unknown key 'nme'"),
         (["base", "new", "--filter", "name"], "a filter is written KEY:VALUE"),
         (["base", "new", "--filter", "name:zzz"], "the filter 'name:zzz' leaves nothing of 'base'"),
         (["base", "new", "--fail-on", "slowr"], "did you mean slower"),
@@ -264,7 +264,7 @@ def test_values_without_a_ratio_are_unknown_for_a_reason(compare):
         (["base", "new", "--last", "3"], "--last"),
         (["base", "new", "--store", "nowhere.db"], "nowhere.db"),
         (["base", "new", "--markdown", "no/such/folder.md"], "cannot write no/such/folder.md"),
-        (["base:np22", "new"], "run base was not measured in 'np22'; there is current"),
+        (["base:np22", "new"], "run base: unknown environment 'np22'; choose from: current"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -281,4 +281,4 @@ def test_the_only_run_has_nothing_before_it(opbench_here: Command, tmp_path: Pat
         add_run(store, 0, "first", timed("add", 1e-5))
     done = opbench_here("compare", "--last", "2", "--store", "results.db")
     assert done.returncode == 2
-    assert "there is no run 'last~1': the store has 1 run" in done.stderr
+    assert "no run 'last~1': the store has 1 run" in done.stderr

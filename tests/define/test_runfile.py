@@ -73,7 +73,7 @@ def test_a_run_file_gives_options_and_definitions(tmp_path):
     assert cases[0].framework == "python"
     assert "n = 10\nmode = 'plain'\nvalues = " in cases[0].setup
     assert cases[-1].framework == "torch"
-    assert cases[-1].way == "each"
+    assert cases[-1].timing_mode == "each"
     assert "for leaf in [x]:" in cases[-1].before
 
 
@@ -81,7 +81,7 @@ def test_json_says_the_same(tmp_path):
     benchmark = {"name": "f", "stmt": "pass", "before": "x = 1", "stage": "forward"}
     found = read(tmp_path, json.dumps({"benchmark": [benchmark]}), "mine.json")
     (case,) = expand(found.definitions)
-    assert (case.stage, case.way, case.before) == ("forward", "each", "x = 1")
+    assert (case.stage, case.timing_mode, case.before) == ("forward", "each", "x = 1")
 
 
 MISTAKES = {

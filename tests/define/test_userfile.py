@@ -209,7 +209,7 @@ MISTAKES = {
     ),
     "unknown parameter": (
         "import opbench as ob\n@ob.bench\ndef f(n): pass\n",
-        "nothing is known for the parameter n of f; give it values, @ob.bench(n=[...])",
+        "the parameter n of f has no value; give it values, @ob.bench(n=[...])",
     ),
     "stage": (
         "import opbench as ob\n@ob.bench(stages=['backward'])\ndef f(): pass\n",
@@ -217,7 +217,7 @@ MISTAKES = {
     ),
     "option": (
         "import opbench as ob\n@ob.bench(input=len)\ndef f(): pass\n",
-        "f: there is no option input; did you mean inputs=?",
+        "f: unknown option input; did you mean inputs=?",
     ),
     "stage as an axis": (
         "import opbench as ob\n@ob.bench(stage=['forward'])\ndef f(): pass\n",
@@ -301,7 +301,7 @@ def test_a_torch_module_has_the_stages_of_training_and_moves_to_a_device(tmp_pat
     assert "net = Net(width=3)" in found[0].setup
     assert "args = make(batch=2, device='cpu')" in found[0].setup
     names = run(found[1], monkeypatch)
-    assert found[1].way == "each"
+    assert found[1].timing_mode == "each"
     assert names["net"].layer.weight.grad.shape == (3, 4)
     run(found[2], monkeypatch)
     on_gpu = expand(definitions_from(path), device="cuda")

@@ -21,10 +21,10 @@ from opbench.errors import UserError
 from opbench.fleet.options import Fleet
 from opbench.plan.groups import Baseline, groups
 from opbench.plan.policy import Adaptive, Fixed
+from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import FleetState, Listener
 from opbench.running.recording import Finished, Recording
-from opbench.running.runner import Request
 from opbench.store import Store
 
 #: Quick, and what matters here is not how precise.
@@ -225,7 +225,7 @@ def test_a_group_whose_agents_keep_dying_is_given_up_with_the_reason_and_cont_tr
     assert finished.status == "finished"
     assert finished.failures
     assert result.outcome == "failed"
-    assert result.reason.startswith("given up after 1 attempt: on node ")
+    assert result.reason.startswith("gave up after 1 attempt: on node ")
     assert result.node == ""
     recording = Recording.resumed(store, "")
     request = Request(tuple(groups(made)), ONCE, seed=0, fleet=fleet)
@@ -347,7 +347,10 @@ def test_a_budget_is_for_the_whole_fleet(connected, tmp_path):
     ("fleet", "said"),
     [
         (replace(Fleet("ray"), require={"memory": "900TiB"}), "no node meets memory=900TiB: "),
-        (replace(Fleet("ray"), replicas=9), "--replicate-on 9 needs as many nodes; there are 2"),
+        (
+            replace(Fleet("ray"), replicas=9),
+            "--replicate-on 9 needs as many nodes; 2 of the fleet are suitable",
+        ),
     ],
 )
 def test_what_the_fleet_cannot_do_is_said_before_anything_is_begun(

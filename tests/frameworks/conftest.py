@@ -10,14 +10,15 @@ from opbench.case import Case
 from opbench.define.definition import Axis, Definition
 from opbench.define.expand import expand
 from opbench.define.program import NORMAL, Program, Tensor
-from opbench.envs import framework_envs as homes
+from opbench.envs import framework_envs
 from opbench.envs.environments import Environment, current, find
 from opbench.plan.groups import Slot, groups
 from opbench.plan.policy import Fixed
+from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import Listener
-from opbench.running.parity import Comparison
-from opbench.running.runner import Request, Runner
+from opbench.running.parity import ParityCheck
+from opbench.running.runner import Runner
 from opbench.workers.pool import Pool
 
 #: tanh(a b): a product, a function, two gradients.
@@ -77,7 +78,7 @@ def measure() -> Callable[..., dict[tuple[str, str, str], Result]]:
             request.groups,
             request.policy,
             metrics,
-            homes=homes.of(request, lambda *_: None),
+            framework_envs=framework_envs.of(request, lambda *_: None),
         )
         results = Runner(request, lambda *_: None, Listener()).run()
         return {(case.framework, case.stage, one.metric): one for case, one in results}
@@ -98,12 +99,13 @@ def outcomes(pool) -> Callable[[list[Case]], dict[tuple[str, str], str]]:
 
     def call(found: list[Case]) -> dict[tuple[str, str], str]:
         told = {(c.framework, c.stage): f"unsupported: {c.unsupported}" for c in found}
-        places = {name: find(name) for c in found if (name := homes.home_of(c.framework))}
+        names = (framework_envs.env_name_of(c.framework) for c in found)
+        places = {name: find(name) for name in names if name}
         slots = [Slot(c, places.get(c.framework, current())) for c in found if not c.unsupported]
         keys = dict.fromkeys(slot.case.parity.key for slot in slots)
         for key in keys:
             members = [slot for slot in slots if slot.case.parity.key == key]
-            done = Comparison(
+            done = ParityCheck(
                 lambda slot: pool.workers(pool.kind(slot.case, slot.environment), [0])[0],
                 lambda slot: 0,
                 60.0,

@@ -78,7 +78,7 @@ def test_every_stage_of_torch_leaves_fresh_gradients():
         for first, second in itertools.pairwise(seen):
             assert torch.equal(first[0], second[0])
             assert torch.equal(first[1], second[1])
-        assert source.way == ("each" if stage == "backward" else "repeatable")
+        assert source.timing_mode == ("each" if stage == "backward" else "repeatable")
 
 
 def test_the_forward_stage_is_the_statement_as_written():

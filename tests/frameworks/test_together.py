@@ -37,7 +37,7 @@ def test_all_stages_agree_and_what_a_framework_cannot_do_is_said(cases, outcomes
             "gradients"
             for stage in stages[1:]
         },
-        **{("numpy", s): "unsupported: numpy computes no gradients" for s in stages[1:]},
+        **{("numpy", s): "unsupported: numpy does not compute gradients" for s in stages[1:]},
     }
 
 

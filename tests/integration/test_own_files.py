@@ -132,7 +132,7 @@ def test_run_and_load_from_python(tmp_path, monkeypatch):
         ({"precison": 0.1}, "there is precision"),
         ({"precision": "lots"}, "precision: expected a precision"),
         ({"budget": "soon"}, "budget: expected a time"),
-        ({"metrics": "tiem"}, "there is no metric 'tiem'"),
+        ({"metrics": "tiem"}, "unknown metric 'tiem'; did you mean time"),
         ({"cont": True, "save": False}, "--no-save"),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.analyse.compare import Comparison, Mean, Row
+from opbench.analyse.compare import Comparison, ComparisonRow, Mean
 from opbench.analyse.gate import Gate
 from opbench.report.comparison import as_markdown, as_text, change_text, ratio_text
 from opbench.report.junit import as_junit
@@ -26,12 +26,14 @@ GOLDEN = Path(__file__).parent / "golden"
 NASTY = "ops/<script>|`x`[b]*_[n=1]/forward"
 
 
-def row(case_id: str, base: float | None, new: float | None, *, unit: str = "s", **more) -> Row:
+def row(
+    case_id: str, base: float | None, new: float | None, *, unit: str = "s", **more
+) -> ComparisonRow:
     def result(value: float | None) -> Result:
         return Result("h", "m", unit, estimate=value)
 
     metric = {"s": "time", "bytes": "memory"}.get(unit, unit)
-    return Row(case_id, metric, unit, result(base), result(new), **more)
+    return ComparisonRow(case_id, metric, unit, result(base), result(new), **more)
 
 
 def judged(verdict: str, value: float, reach: float, shown: float | None = None, **more) -> dict:

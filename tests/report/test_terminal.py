@@ -7,6 +7,7 @@ the difference.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from opbench.case import Case
@@ -26,7 +27,10 @@ def timed(of: Case, value: float, width: float = 0.012, warnings=()) -> tuple[Ca
     samples = tuple(Sample(value, start=start, session=n) for start in range(4) for n in range(3))
     low, high = value * (1 - width), value * (1 + width)
     noted = tuple(Warning(*warning) for warning in warnings)
-    return of, Result(of.hash, "time", "s", "ok", "", value, low, high, samples, noted)
+    return of, Result(
+        of.hash, "time", "s", "ok", "", value, low, high, samples, noted,
+        detail={"design": "paired"}, group="together",
+    )  # fmt: skip
 
 
 def ended(of: Case, outcome: str, reason: str, metric: str = "time") -> tuple[Case, Result]:
@@ -89,3 +93,16 @@ def test_many_reasons_are_counted_not_listed():
 
 def test_a_run_without_results_says_so():
     assert "No results" in as_text(Finished("r"))
+
+
+def test_every_time_that_has_a_baseline_has_its_column():
+    results = []
+    for metric in ("host_time", "device_time"):
+        for of, value in ((LINEAR[0], 1e-5), (LINEAR[1], 2e-5)):
+            results.append((of, replace(timed(of, value)[1], metric=metric)))
+    run = Finished("r", results, baseline=Baseline("mode", "plain"))
+    head, *rows = (line for line in as_text(run, width=200).splitlines() if line.strip())
+    assert head.split() == ["case", "host_time", "device_time", "host_time", "vs", "plain",
+                            "device_time", "vs", "plain"]  # fmt: skip
+    hooks = next(row for row in rows if "mode=hooks" in row)
+    assert hooks.count("2.000 [1.994, 2.006]") == 2

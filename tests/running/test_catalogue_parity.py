@@ -10,10 +10,10 @@ import pytest
 
 from opbench.define.expand import expand
 from opbench.define.suites import load
-from opbench.envs import framework_envs as homes
+from opbench.envs import framework_envs
 from opbench.envs.environments import current, find
 from opbench.plan.groups import Slot
-from opbench.running.parity import Checks, Comparison
+from opbench.running.parity import ParityCheck, ParityGroups
 from opbench.workers.pool import Pool
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -37,9 +37,11 @@ def test_every_operator_agrees_in_every_framework(stage):
         pytest.importorskip(module)
     axes = {"framework": list(FRAMEWORKS), "size": ["small"]}
     cases = expand(load("ops"), axes=axes, stages=[stage])
-    places = {name: find(name) for case in cases if (name := homes.home_of(case.framework))}
+    places = {
+        name: find(name) for case in cases if (name := framework_envs.env_name_of(case.framework))
+    }
     slots = [
-        Slot(case, places.get(homes.home_of(case.framework), current()))
+        Slot(case, places.get(framework_envs.env_name_of(case.framework), current()))
         for case in cases
         if not case.unsupported
     ]
@@ -50,9 +52,9 @@ def test_every_operator_agrees_in_every_framework(stage):
         def worker(slot: Slot):
             return pool.workers(pool.kind(slot.case, slot.environment), [0])[0]
 
-        checks = Checks(slots)
+        checks = ParityGroups(slots)
         for slot in slots:
-            found = Comparison(worker, lambda _slot: 0, 60.0).run(checks.take(slot))
+            found = ParityCheck(worker, lambda _slot: 0, 60.0).run(checks.take(slot))
             for one, ended in found.ended.items():
                 key = (one.case.framework, one.case.name, stage)
                 if ended.outcome != "unsupported" and key not in KNOWN:

@@ -9,8 +9,9 @@ import pytest
 from opbench.case import Case, Parity
 from opbench.plan.groups import groups
 from opbench.plan.policy import Fixed
+from opbench.plan.request import Request
 from opbench.running.listener import Listener
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 
 SETUP = "rng = np.random.default_rng(seed)\nx = rng.standard_normal((50, 40)).astype('float32')"
 

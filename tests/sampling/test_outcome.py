@@ -1,11 +1,19 @@
-"""From samples to a result: the estimate, and the reservations that travel inside it."""
+"""From samples to a result: the estimate, and the warnings that travel inside it."""
 
 from __future__ import annotations
+
+import pytest
 
 from opbench.case import Case
 from opbench.plan.policy import Adaptive, Fixed
 from opbench.result import Metric, Sample
-from opbench.sampling.outcome import drift, exact_results, failure, from_samples
+from opbench.sampling.outcome import (
+    exact_results,
+    failure,
+    from_samples,
+    slower_at_first,
+    wider_than,
+)
 from opbench.workers.session import SessionEnded
 
 CASE = Case("s", "n", "call", "pass")
@@ -14,12 +22,12 @@ PLACE = {"environment": "current", "fingerprint": "f", "policy": "p", "group": "
 
 
 def samples(starts=3, blocks=12, contended=0, value=lambda start, block: 1e-6):
-    made = []
+    found = []
     for start in range(starts):
         for block in range(blocks):
-            disturbed = len(made) < contended
-            made.append(Sample(value(start, block), start, contended=disturbed, order=len(made)))
-    return tuple(made)
+            disturbed, order = len(found) < contended, len(found)
+            found.append(Sample(value(start, block), start, contended=disturbed, order=order))
+    return tuple(found)
 
 
 def codes(found, policy=None) -> set[str]:
@@ -27,7 +35,7 @@ def codes(found, policy=None) -> set[str]:
     return {warning.code for warning in result.warnings}
 
 
-def test_quiet_samples_give_an_estimate_without_reservations():
+def test_quiet_samples_give_an_estimate_without_warnings():
     result = from_samples(CASE, TIME, samples(), {"way": "repeatable"}, Adaptive(), PLACE)
     assert result.ok
     assert result.estimate == 1e-6
@@ -37,13 +45,13 @@ def test_quiet_samples_give_an_estimate_without_reservations():
     assert len(result.samples) == 36
 
 
-def test_a_quarter_of_disturbed_blocks_is_worth_a_word():
+def test_more_than_a_quarter_of_disturbed_blocks_is_worth_a_warning():
     # Of 36 blocks, 9 are a quarter.
     assert codes(samples(contended=9)) == set()
     assert codes(samples(contended=10)) == {"contended"}
 
 
-def test_disturbed_blocks_do_not_count_while_enough_calm_ones_remain():
+def test_disturbed_blocks_do_not_count_while_enough_undisturbed_ones_remain():
     def value(start, block):
         return 9e-6 if start == 0 else 1e-6
 
@@ -51,17 +59,17 @@ def test_disturbed_blocks_do_not_count_while_enough_calm_ones_remain():
     assert result.estimate == 1e-6
 
 
-def test_a_time_that_still_falls_is_told():
+def test_a_case_that_was_not_warm_has_a_warning():
     def falling(start, block):
         return 1e-6 * (1.2 if block < 4 else 1.0)
 
-    assert abs(drift(samples(value=falling)) - 0.2) < 1e-9
+    assert abs(slower_at_first(samples(value=falling)) - 0.2) < 1e-9
     assert "unsettled" in codes(samples(value=falling))
     # Eight blocks of a session are too few to tell.
-    assert drift(samples(blocks=8, value=falling)) == 0.0
+    assert slower_at_first(samples(blocks=8, value=falling)) == 0.0
 
 
-def test_an_interval_wider_than_asked_is_told_of_the_adaptive_design_only():
+def test_an_interval_wider_than_asked_is_warned_of_in_the_adaptive_design_only():
     def scattered(start, block):
         return 1e-6 * (1 + 0.2 * start)
 
@@ -70,11 +78,29 @@ def test_an_interval_wider_than_asked_is_told_of_the_adaptive_design_only():
     assert codes(wide, Fixed()) == set()
 
 
-def test_fewer_than_three_starts_are_told():
-    assert codes(samples(starts=2), Adaptive(precision=0.5)) == {"few-starts"}
+@pytest.mark.parametrize(
+    ("policy", "option"),
+    [
+        (Adaptive(precision=0.5), "--max-time-per-case"),
+        (Adaptive(precision=0.5, max_starts=2), "--max-starts"),
+        (Fixed(num_runs=2), "--num-runs"),
+        (Fixed(starts=2), "--max-starts"),
+    ],
+)
+def test_fewer_than_three_starts_have_a_warning_that_says_how_to_get_more(policy, option):
+    result = from_samples(CASE, TIME, samples(starts=2), {}, policy, PLACE)
+    (warning,) = result.warnings
+    assert warning.code == "few-starts"
+    assert "rests on 2 worker starts" in warning.text
+    assert warning.text.endswith(f"raise {option}")
 
 
-def test_every_reservation_says_what_to_do():
+def test_a_width_and_what_was_asked_are_never_printed_alike():
+    assert wider_than(0.03, 0.02) == "its interval is ±3.0%, wider than the asked ±2.0%"
+    assert wider_than(0.02004, 0.02) == "its interval is ±2.004%, wider than the asked ±2.000%"
+
+
+def test_every_warning_says_what_to_do():
     def bad(start, block):
         return 1e-6 * (2 if block < 4 else 1.0) * (1 + start)
 

@@ -26,7 +26,7 @@ def history(levels, seed: int, noise=None, half: float | None = 0.02) -> list[Po
     return [Point(value, value * (1 - half), value * (1 + half)) for value in values]
 
 
-def wandering(rng, count: int):
+def drifting(rng, count: int):
     """Neighbours that resemble each other: correlation 0.5."""
     noise = rng.normal(size=count)
     for index in range(1, count):
@@ -41,7 +41,7 @@ NOISES = {
     "one in fifty disturbed": lambda rng, n: (
         rng.normal(size=n) + (rng.random(n) < 0.02) * rng.exponential(20, size=n)
     ),
-    "wandering": wandering,
+    "drifting": drifting,
 }
 
 
@@ -93,9 +93,9 @@ def test_two_steps_each_with_the_levels_beside_it():
 @pytest.mark.parametrize("at", [0, 1, 10, 18, 19])
 @pytest.mark.parametrize("height", [1.3, 20.0, 0.1])
 def test_a_single_outlier_is_no_change_and_hides_none(at, height):
-    calm = history([1.0] * 20, seed=5)
-    calm[at] = Point(calm[at].value * height)
-    assert change_points(calm) == ()
+    steady = history([1.0] * 20, seed=5)
+    steady[at] = Point(steady[at].value * height)
+    assert change_points(steady) == ()
     stepped = history([1.0] * 20 + [1.06] * 20, seed=5)
     stepped[at] = Point(stepped[at].value * height)
     # Next to the step, nobody can tell which of the two levels an outlier belongs to.

@@ -1,4 +1,4 @@
-"""Which blocks other programs disturbed, judged by what was counted beside them."""
+"""Which blocks other programs disturbed, judged by what was counted with them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.result import Sample
-from opbench.stats.contention import contended, disturbed
+from opbench.stats.contention import contended, disturbed_share
 
 
 def counted(wall_ns: int, cpu_ns: int, switches: int, contended: bool = False) -> Sample:
@@ -22,7 +22,7 @@ def test_nothing_is_disturbed_where_nothing_was_measured():
     assert contended([]) == []
 
 
-def test_a_block_that_waited_and_was_pushed_aside_is_disturbed():
+def test_a_block_that_waited_and_was_preempted_is_disturbed():
     blocks = [block()] * 9 + [block(waited=0.3, switches=2)]
     assert contended(blocks) == [False] * 9 + [True]
 
@@ -30,7 +30,7 @@ def test_a_block_that_waited_and_was_pushed_aside_is_disturbed():
 def test_waiting_alone_or_switching_alone_is_not_enough():
     assert not any(contended([block()] * 9 + [block(waited=0.3)]))
     assert not any(contended([block()] * 9 + [block(switches=5)]))
-    # 4 % more than the calm ones is within what the clocks themselves do.
+    # 4 % more than the quiet ones is within what the clocks themselves do.
     assert not any(contended([block()] * 9 + [block(waited=0.04, switches=1)]))
 
 
@@ -40,14 +40,14 @@ def test_a_case_that_always_sleeps_is_compared_with_itself():
     assert contended([*sleeping, block(waited=0.99, switches=1)])[-1]
 
 
-def test_a_machine_that_is_busy_all_the_time_is_seen_although_no_block_is_calm():
+def test_a_machine_that_is_busy_all_the_time_is_seen_although_no_block_is_undisturbed():
     crowd = [block(0.6, 2)] * 10
     assert not any(contended(crowd))
-    assert disturbed(crowd) == 1.0
-    assert disturbed([block(0.9, 0)] * 10) == 0.0  # it sleeps by itself
-    assert disturbed([block(0.1, 1)] * 10) == 0.0
-    assert disturbed([block(0.0, 0)] * 3 + [block(0.1, 1, contended=True)]) == 0.25
-    assert disturbed([]) == 0.0
+    assert disturbed_share(crowd) == 1.0
+    assert disturbed_share([block(0.9, 0)] * 10) == 0.0  # it sleeps by itself
+    assert disturbed_share([block(0.1, 1)] * 10) == 0.0
+    assert disturbed_share([block(0.0, 0)] * 3 + [block(0.1, 1, contended=True)]) == 0.25
+    assert disturbed_share([]) == 0.0
 
 
 def test_many_threads_use_more_cpu_than_wall_time():
@@ -60,10 +60,10 @@ noise = st.builds(counted, st.integers(0, 10**9), st.integers(0, 10**9), st.inte
 
 
 @given(st.lists(noise, max_size=30), st.integers(1, 1000))
-def test_units_do_not_matter_and_calm_blocks_are_the_majority_of_a_quarter(blocks, factor):
+def test_units_do_not_matter_and_undisturbed_blocks_are_at_least_a_quarter(blocks, factor):
     marks = contended(blocks)
     assert len(marks) == len(blocks)
     scaled = [counted(b.wall_ns * factor, b.cpu_ns * factor, b.switches) for b in blocks]
     assert contended(scaled) == marks
-    # The calm level is the lower quartile: at least that many blocks are never disturbed.
+    # The usual level is the lower quartile: at least that many blocks are never disturbed.
     assert marks.count(False) >= (len(blocks) + 3) // 4

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.stats.estimate import (
-    LAYOUT,
-    LAYOUT_WEIGHT,
+    DEFAULT_START_SD,
+    START_SD_WEIGHT,
     Estimate,
     estimate,
     median_error,
@@ -20,11 +20,11 @@ from opbench.stats.estimate import (
 )
 
 
-def drawn(rng, truth=1e-6, starts=3, blocks=20, layout=LAYOUT, noise=0.01, bursts=0.0):
-    """Blocks of a case: each start has its own layout, each block its own noise."""
+def drawn(rng, truth=1e-6, starts=3, blocks=20, start_sd=DEFAULT_START_SD, noise=0.01, bursts=0.0):
+    """Blocks of a case: each start has its own start_sd, each block its own noise."""
     found = []
     for start in range(starts):
-        level = truth * (1 + rng.gauss(0, layout))
+        level = truth * (1 + rng.gauss(0, start_sd))
         for _ in range(blocks):
             burst = 0.5 if rng.random() < bursts else 0.0
             found.append((start, 0, level * (1 + rng.gauss(0, noise) + burst)))
@@ -44,17 +44,17 @@ def test_the_value_is_the_mean_over_starts_of_the_medians_of_children():
 
 def test_identical_starts_are_as_certain_as_layout_lets_them_be():
     found = estimate([(start, 0, 1.0) for start in range(3) for _ in range(10)])
-    # The evidence says no scatter (2 degrees), experience says 1.2 % (4 degrees):
+    # The starts show no scatter (2 degrees), the default is 1.2 % (4 degrees):
     # √(4 · 0.012² / 6) = 0.98 % per start, /√3 for three of them, × 2.447 for 6 degrees.
-    expected = 2.447 * math.sqrt(LAYOUT_WEIGHT * LAYOUT**2 / 6 / 3)
+    expected = 2.447 * math.sqrt(START_SD_WEIGHT * DEFAULT_START_SD**2 / 6 / 3)
     assert found.half_width == pytest.approx(expected, rel=1e-3)
     assert found.within == 0.0
 
 
-def test_a_single_start_rests_on_experience_alone():
+def test_a_single_start_rests_on_the_default_alone():
     found = estimate([(0, 0, 2.0)] * 10)
     # 4 degrees of freedom: 2.776 · 1.2 %.
-    assert found.half_width == pytest.approx(2.776 * LAYOUT, rel=1e-3)
+    assert found.half_width == pytest.approx(2.776 * DEFAULT_START_SD, rel=1e-3)
     assert found.starts == 1
 
 
@@ -65,27 +65,27 @@ def test_starts_that_disagree_widen_the_interval():
 
 
 @pytest.mark.parametrize(
-    ("starts", "layout", "noise", "bursts"),
+    ("starts", "start_sd", "noise", "bursts"),
     [
-        (3, LAYOUT, 0.01, 0.0),
-        (3, LAYOUT, 0.05, 0.1),
-        (6, LAYOUT, 0.01, 0.0),
-        (12, LAYOUT, 0.02, 0.05),
-        (6, 2 * LAYOUT, 0.01, 0.0),
-        (3, LAYOUT / 3, 0.002, 0.0),
+        (3, DEFAULT_START_SD, 0.01, 0.0),
+        (3, DEFAULT_START_SD, 0.05, 0.1),
+        (6, DEFAULT_START_SD, 0.01, 0.0),
+        (12, DEFAULT_START_SD, 0.02, 0.05),
+        (6, 2 * DEFAULT_START_SD, 0.01, 0.0),
+        (3, DEFAULT_START_SD / 3, 0.002, 0.0),
     ],
 )
-def test_the_interval_contains_the_truth_as_often_as_it_says(starts, layout, noise, bursts):
+def test_the_interval_contains_the_truth_as_often_as_it_says(starts, start_sd, noise, bursts):
     rng = random.Random(20261115)
     hits = 0
     for _ in range(400):
-        found = estimate(drawn(rng, starts=starts, layout=layout, noise=noise, bursts=bursts))
+        found = estimate(drawn(rng, starts=starts, start_sd=start_sd, noise=noise, bursts=bursts))
         # Bursts only ever add: 10 % of blocks shift a median by about an eighth of its noise.
         shift = 1e-6 * bursts * noise * 1.25
         hits += found.low - shift <= 1e-6 <= found.high
     # 95 % of 400 are 380, √(400 · 0.95 · 0.05) = 4.4: three of these below is 366. Where starts
-    # scatter twice as much as experience says, six of them must not fall far below nine in ten.
-    assert hits >= (366 if layout <= LAYOUT else 350)
+    # scatter twice as much as the default, six of them must not fall far below nine in ten.
+    assert hits >= (366 if start_sd <= DEFAULT_START_SD else 350)
 
 
 def test_the_interval_is_no_wider_than_it_must_be():
@@ -159,7 +159,7 @@ def test_students_quantiles():
 
 
 def test_a_single_sample_claims_nothing():
-    """Layout is known by experience, the noise of one sample is not."""
+    """Start variance has a default, the noise of one sample is not."""
     found = estimate([(0, 0, 3.0)])
     assert (found.low, found.value, found.high) == (0.0, 3.0, 6.0)
     assert estimate([(0, 0, 3.0), (0, 0, 3.0)]).half_width < 0.05

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.stats.estimate import LAYOUT, LAYOUT_WEIGHT
+from opbench.stats.estimate import DEFAULT_START_SD, START_SD_WEIGHT
 from opbench.stats.ratio import BETWEEN_RUNS, CHILD_PAIR, START_PAIR, ratio
 
 
@@ -17,7 +17,7 @@ def paired(rng, truth=1.0, starts=4, children=3, blocks=15, noise=0.01):
     """Two sides forked from the same starts: layout is shared, children differ a little."""
     sides: tuple[list, list] = ([], [])
     for start in range(starts):
-        layout = rng.gauss(0, LAYOUT)
+        layout = rng.gauss(0, DEFAULT_START_SD)
         tilt = rng.gauss(0, START_PAIR)
         for child in range(children):
             for side, factor in enumerate((1.0, truth)):
@@ -35,7 +35,7 @@ def apart(rng, truth=1.0, starts=6, blocks=15, noise=0.01, drift=0.0, first=(0, 
         moved = rng.gauss(0, drift)
         found = []
         for start in range(starts):
-            level = moved + rng.gauss(0, LAYOUT)
+            level = moved + rng.gauss(0, DEFAULT_START_SD)
             found += [
                 (start + first[side], 0, 1e-6 * factor * math.exp(level + rng.gauss(0, noise)))
                 for _ in range(blocks)
@@ -45,26 +45,26 @@ def apart(rng, truth=1.0, starts=6, blocks=15, noise=0.01, drift=0.0, first=(0, 
 
 
 def test_a_side_without_positive_samples_has_no_ratio():
-    assert ratio([], [(0, 0, 1.0)]) is None
-    assert ratio([(0, 0, 1.0)], [(0, 0, -1.0), (0, 0, 0.0)]) is None
+    assert ratio([], [(0, 0, 1.0)], "paired") is None
+    assert ratio([(0, 0, 1.0)], [(0, 0, -1.0), (0, 0, 0.0)], "paired") is None
 
 
 def test_sides_that_share_starts_are_paired_and_others_are_not():
     base = [(start, 0, 1.0) for start in range(3)]
-    assert ratio(base, base).design == "paired"
-    assert ratio(base, [(start + 3, 0, 1.0) for start in range(3)]).design == "separate"
+    assert ratio(base, base, "paired").design == "paired"
+    assert ratio(base, [(start + 3, 0, 1.0) for start in range(3)], "paired").design == "separate"
     assert ratio(base, base, "interleaved").design == "interleaved"
 
 
 def test_pairing_cancels_what_a_start_does_to_both_sides():
     base = [(start, 0, 10.0**start) for start in range(4)]
     new = [(start, 1, 1.1 * 10.0**start) for start in range(4)]
-    found = ratio(base, new)
+    found = ratio(base, new, "paired")
     assert found.value == pytest.approx(1.1)
-    # No scatter seen (3 degrees); per child and per start what is known by experience (4 degrees).
-    variance = LAYOUT_WEIGHT * (CHILD_PAIR**2 + START_PAIR**2) / (LAYOUT_WEIGHT + 3)
+    # No scatter seen (3 degrees); per child and per start the expected (4 degrees).
+    variance = START_SD_WEIGHT * (CHILD_PAIR**2 + START_PAIR**2) / (START_SD_WEIGHT + 3)
     assert found.error == pytest.approx(math.sqrt(variance / 4))
-    assert found.freedom == LAYOUT_WEIGHT + 3
+    assert found.freedom == START_SD_WEIGHT + 3
     assert found.starts == 4
 
 
@@ -75,18 +75,18 @@ def sets(rng, scatter, starts=4, children=4):
 
 
 def test_sets_that_scatter_more_than_is_usual_are_believed():
-    wide = [ratio(*sets(random.Random(seed), 0.05)) for seed in range(200)]
+    wide = [ratio(*sets(random.Random(seed), 0.05), "paired") for seed in range(200)]
     assert sum(found.p_value < 0.05 for found in wide) / 200 < 0.12
     # What four starts of four sets each can know, and no less.
     assert sorted(found.error for found in wide)[100] > 0.6 * 0.05 / 4
-    narrow = [ratio(*sets(random.Random(seed), 0.002)).error for seed in range(50)]
+    narrow = [ratio(*sets(random.Random(seed), 0.002), "paired").error for seed in range(50)]
     assert max(narrow) < 0.003
 
 
 def test_starts_that_differ_more_than_their_sets_are_heard():
     base = [(s, c, 1.0) for s in range(4) for c in range(6)]
     tilt = (0.97, 0.99, 1.02, 1.04)
-    found = ratio(base, [(s, c, tilt[s]) for s, c, _ in base])
+    found = ratio(base, [(s, c, tilt[s]) for s, c, _ in base], "paired")
     assert found.p_value > 0.2
     assert found.high - found.low > 0.02
 
@@ -146,11 +146,11 @@ def test_exchanging_the_sides_inverts_the_ratio(base, new, design):
 
 @given(sides, sides, st.floats(1e-3, 1e3), st.randoms())
 def test_units_and_the_order_of_samples_do_not_matter(base, new, factor, rng):
-    one = ratio(base, new)
+    one = ratio(base, new, "paired")
     scaled = [[(s, c, v * factor) for s, c, v in side] for side in (base, new)]
     for side in scaled:
         rng.shuffle(side)
-    other = ratio(*scaled)
+    other = ratio(*scaled, "paired")
     assert other.value == pytest.approx(one.value, rel=1e-6)
     assert other.high == pytest.approx(one.high, rel=1e-6)
 

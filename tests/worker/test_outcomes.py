@@ -212,7 +212,7 @@ def test_messages_it_forges_fail_its_own_case_only(start_worker, python_case, li
         "import os\nfor fd in range(3, 64):\n"
         f"    try: os.write(fd, {line!r} + b'\\n')\n    except OSError: pass"
     )
-    lane = Lane.open(worker, python_case(forge), Adaptive(timeout=20), 0, 0)
+    lane = Lane.fork(worker, python_case(forge), Adaptive(timeout=20), 0, 0)
     with pytest.raises(SessionEnded) as caught:
         lane.block("time", 0)
     assert caught.value.outcome == "failed"

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbench.analyse.compare import Row
+from opbench.analyse.compare import ComparisonRow
 from opbench.errors import UserError
 from opbench.stats.verdict import VERDICTS
 
@@ -31,7 +31,7 @@ class Gate:
             terms.append((verdict, _fraction(share) if share else 0.0))
         return cls(tuple(terms))
 
-    def fails(self, row: Row) -> bool:
+    def fails(self, row: ComparisonRow) -> bool:
         # From nothing to something has no ratio, and is no small change.
         change = math.inf if row.value is None else abs(row.value - 1)
         return any(row.verdict == verdict and change >= least for verdict, least in self.terms)

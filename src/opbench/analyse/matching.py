@@ -18,12 +18,12 @@ from opbench.store.records import StoredResult
 Key = tuple[str, str, str, str]
 
 #: Title of the row and metric, then the result of each side.
-Pair = tuple[tuple[str, str], StoredResult, StoredResult]
+MatchedPair = tuple[tuple[str, str], StoredResult, StoredResult]
 
 
 @dataclass(frozen=True)
 class Matched:
-    pairs: tuple[Pair, ...]
+    pairs: tuple[MatchedPair, ...]
     #: What only one side has: a case, or a metric of a case that both have.
     only_base: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
@@ -36,10 +36,10 @@ def match(
     without: str = "",
 ) -> Matched:
     """The later of two results of one thing on one side counts."""
-    apart = without == "environment" or not _environments(base) & _environments(new)
+    across = without == "environment" or not _environments(base) & _environments(new)
     nodes = without != "node" and _replicated(base) and _replicated(new)
     ours, theirs = (
-        {_key(stored, without, apart, nodes): stored for stored in side} for side in (base, new)
+        {_key(stored, without, across, nodes): stored for stored in side} for side in (base, new)
     )
     shared = [key for key in ours if key in theirs]
     several = len({environment for _, environment, _, _ in shared}) > 1
@@ -49,7 +49,7 @@ def match(
         if several and "environment" not in rows:
             name += f" in {key[1]}"
         pairs.append(((name, key[2]), ours[key], theirs[key]))
-    return Matched(tuple(_told_apart(pairs, without)), _only(ours, theirs), _only(theirs, ours))
+    return Matched(tuple(_distinct(pairs, without)), _only(ours, theirs), _only(theirs, ours))
 
 
 def _environments(results: Iterable[StoredResult]) -> set[str]:
@@ -67,19 +67,19 @@ def _replicated(results: Iterable[StoredResult]) -> bool:
     return False
 
 
-def _key(stored: StoredResult, without: str, apart: bool, nodes: bool) -> Key:
-    environment = "" if apart else stored.result.environment
+def _key(stored: StoredResult, without: str, across: bool, nodes: bool) -> Key:
+    environment = "" if across else stored.result.environment
     node = stored.result.node if nodes else ""
     return title(stored, (), without), environment, stored.result.metric, node
 
 
-def _told_apart(pairs: Sequence[Pair], without: str) -> Iterable[Pair]:
-    """Rows of the same title get the keys in which they differ: no two rows read alike."""
-    alike: dict[tuple[str, str], list[StoredResult]] = {}
+def _distinct(pairs: Sequence[MatchedPair], without: str) -> Iterable[MatchedPair]:
+    """Rows of one title get the keys in which they differ: no two rows have the same title."""
+    same: dict[tuple[str, str], list[StoredResult]] = {}
     for row, _, stored in pairs:
-        alike.setdefault(row, []).append(stored)
+        same.setdefault(row, []).append(stored)
     for row, one, other in pairs:
-        group = alike[row]
+        group = same[row]
         keys = [k for k in keys_of(group) if k not in (without, "id", "run", "metric", "node")]
         differing = [key for key in keys if len({value_of(stored, key) for stored in group}) > 1]
         more = "".join(f" {key}={value_of(other, key) or ''}" for key in differing)

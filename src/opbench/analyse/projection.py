@@ -1,4 +1,4 @@
-"""Choosing rows and columns among results, in the way of benchstat.
+"""Choosing rows and columns among results, as benchstat does.
 
 A *key* is a property of a result: `name`, `suite`, `stage`, `framework`, `runtime`, `device`,
 `dtype`, `threads`, `environment`, `run`, `metric`, `node`, or any axis. `--filter` keeps results by
@@ -8,12 +8,11 @@ a row.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opbench.case import label_text
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 from opbench.store.records import StoredResult
 
 FIELDS = ("suite", "name", "stage", "framework", "runtime", "device", "dtype", "threads", "id")
@@ -45,7 +44,7 @@ def keys_of(results: Iterable[StoredResult]) -> list[str]:
 
 @dataclass(frozen=True)
 class Filter:
-    """`name:add,mul -stage:backward`: every term must hold; a minus turns one round."""
+    """`name:add,mul -stage:backward`: every term must hold; a minus negates one."""
 
     terms: tuple[tuple[str, tuple[str, ...], bool], ...] = ()
 
@@ -63,7 +62,7 @@ class Filter:
         return cls(tuple(terms))
 
     def check(self, results: Sequence[StoredResult]) -> None:
-        """A key that no result has is a mistake, not an empty answer."""
+        """Refuse a key that no result has, rather than keep nothing."""
         for key, _, _ in self.terms:
             check_key(key, results)
 
@@ -79,9 +78,7 @@ class Filter:
 def check_key(key: str, results: Sequence[StoredResult]) -> None:
     known = keys_of(results)
     if key not in known:
-        near = difflib.get_close_matches(key, known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(known)}"
-        raise UserError(f"no result has the key '{key}'; {hint}")
+        raise UserError(unknown("key", key, known))
 
 
 def columns(results: Sequence[StoredResult], key: str) -> dict[str, list[StoredResult]]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 from opbench.store import Store, StoreError
 from opbench.store.records import RunRecord, StoredResult
 
@@ -55,19 +55,21 @@ def find_side(store: Store, text: str) -> Side:
     return _side(store, run, run.name or run.id)
 
 
+def side_names(base: Side, new: Side) -> tuple[str, str]:
+    """Two runs of one name go by their ids."""
+    return (base.run.id, new.run.id) if base.name == new.name else (base.name, new.name)
+
+
 def environments_of(store: Store, run: RunRecord) -> list[str]:
     """Names of the environments a run measured in, in their order."""
     return list(dict.fromkeys(s.result.environment for s in store.results(run=run)))
 
 
 def _in_environment(store: Store, run: RunRecord, environment: str) -> Side:
-    there = environments_of(store, run)
-    if environment not in there:
-        raise UserError(
-            f"run {run.name or run.id} was not measured in '{environment}'; "
-            f"there is {', '.join(there) or 'nothing in it'}"
-        )
     name = f"{run.name or run.id}:{environment}"
+    known = environments_of(store, run)
+    if known and environment not in known:
+        raise UserError(f"run {run.name or run.id}: {unknown('environment', environment, known)}")
     return _side(store, run, name, lambda s: s.result.environment == environment)
 
 
@@ -103,21 +105,21 @@ def _on(stored: StoredResult, device: str) -> bool:
 def _commits(store: Store, run: RunRecord, results: Iterable[StoredResult]) -> dict[str, str]:
     """The commit that was measured, by fingerprint: that of the environment where it is one, as in
     `opbench ab --commit`; otherwise the one the run was started in."""
-    marks = {stored.result.fingerprint for stored in results}
-    facts = store.environments(marks)
+    prints = {stored.result.fingerprint for stored in results}
+    facts = store.environments(prints)
     return {
-        mark: str((facts.get(mark, {}).get("interpreter") or {}).get("commit") or run.commit)
-        for mark in marks
+        each: str((facts.get(each, {}).get("interpreter") or {}).get("commit") or run.commit)
+        for each in prints
     }
 
 
 def _unknown(store: Store, text: str) -> UserError:
     runs = store.runs()
     if not runs:
-        return UserError(f"there is nothing called '{text}': the store has no runs yet")
+        return UserError(f"cannot find '{text}': the store has no runs yet")
     if text.startswith("last"):
         count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-        return UserError(f"there is no run '{text}': the store has {count}")
+        return UserError(f"no run '{text}': the store has {count}")
     several = [run.id for run in runs if text and run.id.startswith(text)]
     if several:
         return UserError(f"'{text}' begins the ids of several runs: {', '.join(several[:5])}")

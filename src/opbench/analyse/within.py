@@ -1,35 +1,58 @@
 """What a run compares within itself: its environments, or the values of the axis of its baseline.
 
 `opbench ab` and `--baseline` measure sides turn by turn in one run; the verdicts on them belong to
-the run and need nobody to ask for them.
+the run, and its table shows them without being asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from opbench.analyse.compare import Comparison, compare_pairs
-from opbench.analyse.matching import match
+from opbench.analyse.matching import MatchedPair, match
 from opbench.analyse.projection import columns, keys_of
+from opbench.case import Case
+from opbench.plan.groups import Baseline
+from opbench.result import Result
+from opbench.stats.pair import compare_results
+from opbench.stats.ratio import Ratio
 from opbench.store.records import RunRecord, StoredResult
 
 
 def comparisons_within(run: RunRecord, results: Sequence[StoredResult]) -> list[Comparison]:
     """One per further value of the compared key: `current → torch-2.12`, `baseline → hooks`."""
     key, base = _compared_key(run, results)
-    if not key:
+    values = columns(results, key) if key else {}
+    if base not in values:
+        base = next(iter(values), "")
+    return [
+        compare_pairs(pairs, names=(f"{key}={base}", f"{key}={value}"))
+        for value, pairs in _along(values, key, base)
+    ]
+
+
+def factors(
+    results: Sequence[tuple[Case, Result]], baseline: Baseline
+) -> list[tuple[Result, Ratio]]:
+    """How many times its baseline, for each other sampled result of one run that has one."""
+    if not baseline.among(case for case, _ in results):
         return []
-    by_value = columns(results, key)
-    if len(by_value) < 2:
-        return []
-    first = base if base in by_value else next(iter(by_value))
-    ours = by_value.pop(first)
-    found = []
-    for name, theirs in by_value.items():
-        pairs = match(ours, theirs, (), key).pairs
-        if pairs:
-            found.append(compare_pairs(pairs, names=(f"{key}={first}", f"{key}={name}")))
-    return found
+    values = columns([StoredResult("", *each) for each in results], baseline.axis)
+    return [
+        (new.result, ratio)
+        for _, pairs in _along(values, baseline.axis, baseline.value)
+        for _, base, new in pairs
+        if (ratio := compare_results(base.result, new.result).ratio) is not None
+    ]
+
+
+def _along(
+    values: dict[str, list[StoredResult]], key: str, base: str
+) -> Iterator[tuple[str, tuple[MatchedPair, ...]]]:
+    """For each other value of the key: what it shares with the base."""
+    for value, results in values.items():
+        if value != base and (pairs := match(values[base], results, (), key).pairs):
+            yield value, pairs
 
 
 def _compared_key(run: RunRecord, results: Sequence[StoredResult]) -> tuple[str, str]:

@@ -14,9 +14,9 @@ from opbench.envs.environments import Environment, find
 from opbench.envs.worktrees import environment_for, resolve, target_in
 from opbench.errors import UserError
 from opbench.plan.groups import PlannedGroup
+from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.recording import Finished, Recording
-from opbench.running.runner import Request
 from opbench.store.records import StoredResult
 
 #: A comparison is sharper than an estimate: a ratio is known to half a percent where a time is

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from opbench.envs.environments import Environment
     from opbench.fleet.options import Fleet
     from opbench.plan.policy import Policy
-    from opbench.running.runner import Request
+    from opbench.plan.request import Request
 
 
 class Run(Finished):
@@ -200,7 +200,7 @@ def prepare(
     from opbench.envs.environments import current
     from opbench.plan.groups import groups
     from opbench.plan.metrics import chosen
-    from opbench.running.runner import Request
+    from opbench.plan.request import Request
 
     places = tuple(environments) or _places(given.get("environments") or ())
     first = places[0] if places else current()
@@ -227,7 +227,7 @@ def prepare(
     if baseline is not None and "baseline" not in wished and not baseline.among(cases):
         options, baseline = replace(options, baseline=None), None
     request = Request(
-        groups=tuple(patient(groups(cases, baseline), targets.patience)),
+        groups=tuple(timed(groups(cases, baseline), targets.time_factors)),
         policy=options.policy,
         metrics=options.metrics,
         environments=places or _places(options.environments) or (current(),),
@@ -240,13 +240,14 @@ def prepare(
     return request, options
 
 
-def patient(
-    planned: Iterable[PlannedGroup], patience: Mapping[tuple[str, str], float]
+def timed(
+    planned: Iterable[PlannedGroup], factors: Mapping[tuple[str, str], float]
 ) -> Iterator[PlannedGroup]:
     """The groups, those given more time whose benchmark asks for it."""
     for group in planned:
         first = group.cases[0]
-        yield replace(group, patience=patience.get((first.suite, first.name), group.patience))
+        factor = factors.get((first.suite, first.name), group.time_factor)
+        yield replace(group, time_factor=factor)
 
 
 def _places(names: str | Sequence[str]) -> tuple[Environment, ...]:

@@ -13,14 +13,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.util import find_spec
 
-from opbench.analyse.compare import Comparison, Row, compare_pairs
+from opbench.analyse.compare import Comparison, ComparisonRow, compare_pairs
 from opbench.case import Case
 from opbench.errors import UserError
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
+from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import Listener
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 from opbench.store.records import StoredResult
 
 
@@ -93,7 +94,7 @@ class Trial:
     operator: str
     #: Extra work really done by the second side: 0.02 is 2 %.
     effect: float
-    row: Row
+    row: ComparisonRow
     seconds: float
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 
 class CaptureCommand(TyperCommand):
@@ -26,6 +26,7 @@ class CaptureCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+LEVELS = ("operators", "api")
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 
 
@@ -51,7 +52,7 @@ def capture(
     ),
     stop: bool = typer.Option(False, "--stop", help="End the script when the window is over."),
     probe: list[str] = typer.Option(
-        [], "--probe", metavar="AXIS=SIZE", help="Run again at this size, to foretell others."
+        [], "--probe", metavar="AXIS=SIZE", help="Run again at this size, to predict others."
     ),
     size: list[str] = typer.Option(
         [], "--size", metavar="AXIS=SIZE", help="The base size of an axis written {axis}."
@@ -60,22 +61,23 @@ def capture(
         "operators", metavar="operators|api", help="Operators, or modules and Python functions."
     ),
     function: list[str] = typer.Option(
-        [], "--function", metavar="MODULE:NAME", help="With --level api: record this one as well."
+        [], "--function", metavar="MODULE:NAME", help="With --level api: record this function, too."
     ),
 ) -> int:
     """Record the operators of a training step: forward, backward, optimizer and data."""
-    from opbench.capture.probing import base_sizes, parse_sizes, words_at
+    from opbench.capture.window import window_of
+    from opbench.suites.captured.probing import base_sizes, parse_sizes, words_at
 
     words = list(words or [])
     if not module and not words:
         raise UserError("name the script to run: opbench capture train.py, or -m MODULE")
     if not module and not Path(words[0]).is_file():
-        raise UserError(f"there is no script {words[0]}")
-    if level not in ("operators", "api"):
-        raise UserError(f"there is no level '{level}'; there is operators, api")
+        raise UserError(f"no such script: {words[0]}")
+    if level not in LEVELS:
+        raise UserError(unknown("level", level, LEVELS))
     if function and level != "api":
         raise UserError("--function goes with --level api; operators are all recorded anyway")
-    check_window(steps, calls)
+    window_of(steps, calls)  # its mistakes, before anything is run
     given, probes = parse_sizes(size, "--size"), parse_sizes(probe, "--probe")
     sizes = base_sizes(words, given, probes)
     options: dict[str, Any] = {
@@ -89,28 +91,16 @@ def capture(
         "functions": function,
         "source": module or Path(words[0]).name,
     }
-    code, told = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
-    check(told, steps, calls, output)
+    code = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
     if probes:
         learn(words, sizes, probes, options, output)
-    if told.get("written") and level == "operators":
+    if level == "operators":
         print(summary(output))
     return code
 
 
-def check_window(steps: str | None, calls: str | None) -> None:
-    """The mistakes of a window, before anything is run."""
-    from opbench.capture.record import parse_span
-
-    if steps and calls:
-        raise UserError("a window is given in steps or in calls, not in both")
-    for text in (steps, calls):
-        if text:
-            parse_span(text)
-
-
-def launch(words: list[str], options: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Run the script in an interpreter of its own; (its exit code, what became of the capture)."""
+def launch(words: list[str], options: dict[str, Any]) -> int:
+    """Run the script in an interpreter of its own, which writes the file; gives its exit code."""
     path = Path(options["path"]).absolute()
     with tempfile.TemporaryDirectory(prefix="opbench-capture-") as folder:
         report = Path(folder) / "report.json"
@@ -119,22 +109,24 @@ def launch(words: list[str], options: dict[str, Any]) -> tuple[int, dict[str, An
         command = [sys.executable, "-m", "opbench.capture.launch", json.dumps(given), *words]
         code = subprocess.run(command).returncode
         try:
-            told = json.loads(report.read_text(encoding="utf-8"))
+            recorded = json.loads(report.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            told = {}
-    return code, told
+            recorded = {}
+    check(recorded, options["steps"], options["calls"])
+    return code
 
 
-def check(told: dict[str, Any], steps: str | None, calls: str | None, output: Path) -> None:
-    if told.get("written"):
+def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> None:
+    """Raise where the script's process did not write a capture."""
+    if recorded.get("written"):
         return
-    if not told:
+    if not recorded:
         raise UserError("the script's process ended before the capture could be written")
-    if not told.get("torch"):
+    if not recorded.get("torch"):
         raise UserError("the script never imported torch, so there was nothing to capture")
-    seen = f"{told.get('steps', 0)} optimizer steps and {told.get('calls', 0)} calls of its model"
-    asked = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
-    raise UserError(f"the script ended after {seen}, before {asked} could be captured")
+    seen = f"{recorded['steps']} optimizer steps and {recorded['calls']} calls of its model"
+    wanted = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
+    raise UserError(f"the script ended after {seen}, before {wanted} could be captured")
 
 
 def learn(
@@ -144,11 +136,11 @@ def learn(
     options: dict[str, Any],
     output: Path,
 ) -> None:
-    """Capture each probe, and write what they tell into the file."""
-    from opbench.capture.probing import words_at
-    from opbench.capture.reading import read, schemas
+    """Capture each probe, and add what depends on its axis to the file."""
+    from opbench.capture.reading import read
     from opbench.capture.writing import write
-    from opbench.suites.captured.scale import Unfit, combined
+    from opbench.suites.captured.probing import words_at
+    from opbench.suites.captured.scale import Unpredictable, combined
 
     found = {}
     with tempfile.TemporaryDirectory(prefix="opbench-probe-") as folder:
@@ -156,14 +148,13 @@ def learn(
             path = Path(folder) / f"{axis}.jsonl"
             print(f"probing {axis}={size}", file=sys.stderr)
             at = words_at(words, sizes, {axis: size})
-            _, told = launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
-            check(told, options["steps"], options["calls"], path)
+            launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
             found[axis] = (size, read(path))
     try:
         whole = combined(read(output), found)
-    except Unfit as error:
+    except Unpredictable as error:
         raise UserError(f"{output} holds the base size only: {error}") from None
-    write(whole, output, schemas(output))
+    write(whole, output)
 
 
 def summary(path: Path) -> str:
@@ -171,15 +162,15 @@ def summary(path: Path) -> str:
     from opbench.report.units import format_value
 
     found = read(path)
-    each = {
+    counts = {
         phase: sum(call.counts.get(phase, 0) for call in found.calls) // found.steps
         for phase in found.phases
     }
-    parts = ", ".join(f"{count} {phase}" for phase, count in each.items())
+    parts = ", ".join(f"{count} {phase}" for phase, count in counts.items())
     size = format_value(path.stat().st_size, "bytes")
     unit = "calls of the model" if str(found.header.get("window")).startswith("calls") else "steps"
     return (
-        f"{path}: {len(found.calls)} unique calls; {sum(each.values())} per step ({parts}); "
+        f"{path}: {len(found.calls)} unique calls; {sum(counts.values())} per step ({parts}); "
         f"{found.steps} {unit if found.steps > 1 else unit.rstrip('s')}, {size}. "
         f"Next: opbench run {path}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,7 +92,7 @@ def _functions(store: Store, sides: list[str], question: Question, match: str, g
 
 
 def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:
-    """The sides that were named, in one of the three ways to name them."""
+    """The sides to compare: two names, one run with --col, or --last 2."""
     from opbench.errors import UserError
 
     if last:
@@ -121,7 +121,7 @@ class Question:
 def comparisons(store: Store, sides: list[str], question: Question) -> list[Comparison]:
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
-    from opbench.analyse.sides import find_side, same_machine
+    from opbench.analyse.sides import find_side, same_machine, side_names
     from opbench.errors import UserError
 
     chosen = [find_side(store, text) for text in sides]
@@ -132,11 +132,7 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
     if len(chosen) == 2:
         if not question.across_machines:
             same_machine(*chosen)
-        one, other = chosen
-        # Two runs of one name: their ids tell them apart.
-        alike = one.name == other.name
-        titles = (one.run.id, other.run.id) if alike else (one.name, other.name)
-        return [_compared(titles, kept[0], kept[1], question)]
+        return [_compared(side_names(*chosen), kept[0], kept[1], question)]
     col = question.col or "environment"
     by_value = columns(kept[0], col)
     if len(by_value) < 2 and question.col is None:
@@ -155,17 +151,17 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
 
 def _kept(side: Side, question: Question, everything: Sequence[StoredResult]) -> list[StoredResult]:
     from opbench.analyse.projection import Filter
-    from opbench.errors import UserError
+    from opbench.errors import UserError, unknown
 
     keep = Filter.parse(question.filter)
     keep.check(everything)
     found = keep.keep(side.results)
     if not found:
         raise UserError(f"the filter '{question.filter}' leaves nothing of '{side.name}'")
-    there = dict.fromkeys(stored.result.metric for stored in found)
+    measured = dict.fromkeys(stored.result.metric for stored in found)
     for metric in question.metrics:
-        if metric not in there:
-            raise UserError(f"'{side.name}' has no metric '{metric}'; there is {', '.join(there)}")
+        if metric not in measured:
+            raise UserError(f"{unknown('metric', metric, measured)} (in '{side.name}')")
     return [s for s in found if not question.metrics or s.result.metric in question.metrics]
 
 
@@ -176,15 +172,14 @@ def _compared(
     question: Question,
     col: str = "",
 ) -> Comparison:
-    from opbench.analyse.compare import compare_pairs
-    from opbench.analyse.matching import match
+    from opbench.analyse.compare import compare as compared
     from opbench.errors import UserError
 
-    matched = match(base, new, question.rows, col)
-    if not matched.pairs:
+    margin, rows = question.margin, question.rows
+    found = compared(base, new, names=names, margin=margin, rows=rows, without=col)
+    if not found.rows:
         raise UserError(
             f"'{names[0]}' and '{names[1]}' have no case and metric in common; "
             "measure the same cases in both"
         )
-    found = compare_pairs(matched.pairs, names=names, margin=question.margin)
-    return replace(found, only_base=matched.only_base, only_new=matched.only_new)
+    return found

@@ -17,7 +17,7 @@ from opbench.suites.peaks.roofline_command import roofline
 from opbench.suites.sweeps.command import sweep
 
 if TYPE_CHECKING:
-    from opbench.suites.layers.factors import Row
+    from opbench.suites.layers.factors import LayerRow
     from opbench.suites.layers.factors_published import Published
 
 report = typer.Typer(
@@ -77,7 +77,7 @@ def layers(
         typer.echo(f"{len(written)} charts in {charts}", err=True)
 
 
-def _read(runs: Sequence[str], store: str | None) -> tuple[list[Row], list[str]]:
+def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[str]]:
     from opbench.store import Store
     from opbench.suites.layers.csv_file import environment_lines
     from opbench.suites.layers.factors import rows as rows_of
@@ -87,7 +87,7 @@ def _read(runs: Sequence[str], store: str | None) -> tuple[list[Row], list[str]]
         if len(runs) > 1:
             raise UserError("a report reads one file, or several runs")
         return read(Path(runs[0]))
-    found: list[Row] = []
+    found: list[LayerRow] = []
     environment: dict[str, None] = {}
     with Store.open(store, create=False) as opened:
         for record in [opened.find_run(run) for run in runs] or opened.runs():
@@ -104,7 +104,7 @@ def _read(runs: Sequence[str], store: str | None) -> tuple[list[Row], list[str]]
 
 
 def _write(
-    rows: list[Row],
+    rows: list[LayerRow],
     environment: list[str],
     format: str,
     output: Path | None,
@@ -121,7 +121,7 @@ def _write(
 
 
 def _print(
-    rows: list[Row],
+    rows: list[LayerRow],
     environment: list[str],
     format: str,
     stream: TextIO,

@@ -66,7 +66,7 @@ def show(
 
 def _show_api(path: Path) -> bool:
     """The table of an API-level capture; False for any other file."""
-    from opbench.capture.api_file import level_of, read
+    from opbench.capture.reading import level_of, read_api
 
     if level_of(path) != "api":
         return False
@@ -75,7 +75,7 @@ def _show_api(path: Path) -> bool:
     from opbench.report.terminal import width_for
     from opbench.suites.captured.api_report import summary, table
 
-    calls = read(path)
+    calls = read_api(path)
     console = Console(highlight=False, width=width_for(sys.stdout))
     console.print(table(calls))
     console.print(summary(calls), markup=False)
@@ -142,7 +142,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         "device": case.device,
         "threads": case.threads,
         "seed": case.seed,
-        "way": case.way,
+        "way": case.timing_mode,
     }
     console.print(Text("  ".join(f"{name}={value}" for name, value in facts.items())))
     if case.unsupported:

@@ -46,8 +46,8 @@ def run_layer_benchmark(
     from opbench.plan.groups import groups
     from opbench.plan.metrics import chosen
     from opbench.plan.policy import Fixed
+    from opbench.plan.request import Request
     from opbench.running.recording import Recording
-    from opbench.running.runner import Request
     from opbench.suites.layers.classic_pickle import memory_stats
     from opbench.suites.layers.config import checked, published
     from opbench.suites.layers.definition import layer_definition

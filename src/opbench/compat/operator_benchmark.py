@@ -243,8 +243,8 @@ def measure(
     from opbench.plan.groups import groups
     from opbench.plan.metrics import chosen
     from opbench.plan.policy import Adaptive, Fixed, Policy
+    from opbench.plan.request import Request
     from opbench.running.recording import Recording
-    from opbench.running.runner import Request
 
     if not benchmarks:
         return

@@ -13,32 +13,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from opbench.capture import api_calls
-from opbench.capture.api_calls import record_api
+from opbench.capture.api_recorder import ApiRecorder
+from opbench.capture.record import DEFAULT_API_FILE, record_api
 
 __all__ = ["add_wrapper", "hook", "init"]
 
 
-def init(path: str | Path = api_calls.DEFAULT) -> None:
+def init(path: str | Path = DEFAULT_API_FILE) -> None:
     """Record from here on; the file is written when the program ends."""
-    if api_calls._current is None:
+    if ApiRecorder.current is None:
         record_api.start(path)
 
 
 def hook(module: Any, input: Any) -> None:
     """A forward pre-hook common to all modules. After `init` it has nothing left to do: modules
     are seen with their keyword arguments there, which such a hook is not given."""
-    if api_calls._current is None:
+    if ApiRecorder.current is None:
         init()
-        assert api_calls._current is not None
-        calls = api_calls._current.calls
-        key = calls.module_key(module, tuple(input), {})
-        calls.end(key, None, calls.path_of(module))
+        assert ApiRecorder.current is not None
+        log = ApiRecorder.current.log
+        key = log.module_key(module, tuple(input), {})
+        log.end(key, None, log.path_of(module))
 
 
 def add_wrapper(mod: Any, name: str) -> None:
     """Record `mod.name` as well: any function that torch does not know of."""
-    if api_calls._current is None:
+    if ApiRecorder.current is None:
         init()
-    assert api_calls._current is not None
-    api_calls._current.watch(getattr(mod, name))
+    assert ApiRecorder.current is not None
+    ApiRecorder.current.watch(getattr(mod, name))

@@ -26,7 +26,7 @@ SWEEP_OPTIONS = {"metrics": ("time", "kernels"), "timeout": 300.0}
 #: More worker starts would take longer to import torch than all calls take together.
 CAPTURE_OPTIONS = {"precision": 0.05, "max_time_per_case": 0.12, "max_starts": 3}
 #: A step in order takes as long as all of its calls together.
-STEP_PATIENCE = 20.0
+STEP_TIME_FACTOR = 20.0
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Targets:
     #: What suites are run with where neither the person nor a run file says otherwise.
     suggested: dict[str, Any] = field(default_factory=dict)
     #: (suite, name) of benchmarks that may take longer than the others → how many times longer.
-    patience: dict[tuple[str, str], float] = field(default_factory=dict)
+    time_factors: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def add_suite(self, name: str) -> None:
         self.definitions += suites.load(name)
@@ -80,7 +80,7 @@ def resolve(
 
 
 def _level_of(path: Path) -> str:
-    from opbench.capture.api_file import level_of
+    from opbench.capture.reading import level_of
 
     return level_of(path)
 
@@ -92,7 +92,7 @@ def _add_capture(path: Path, found: Targets) -> None:
     capture = read(path)
     found.definitions += definitions(capture)
     found.suggested.update(CAPTURE_OPTIONS, threads=capture.threads)
-    found.patience[(capture.name, IN_ORDER)] = STEP_PATIENCE
+    found.time_factors[(capture.name, IN_ORDER)] = STEP_TIME_FACTOR
 
 
 def _is_layer_config(path: Path) -> bool:

@@ -23,8 +23,8 @@ from opbench.case import Label, UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
 from opbench.errors import UserError
+from opbench.worker.main import command
 
-COLLECT = Path(__file__).parent.parent / "worker" / "collect.py"
 BACKWARD = {"backward", "forward_backward"}
 #: Names that the source around a user's function uses itself.
 TAKEN = {"args", "kwargs", "net", "leaves", "leaf", "call", "y", "grad", "opt", "seed"}
@@ -205,7 +205,7 @@ def collected(
     env: Mapping[str, str] | None = None,
     model: str = "",
 ) -> dict[str, Any]:
-    """Run `collect.py` on the file and read its one line from a private pipe.
+    """Run `probe.collect` on the file and read its one line from a private pipe.
 
     With the name of a `model`, that is described in it; `path` may then be an installed module.
     """
@@ -213,7 +213,9 @@ def collected(
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
-                [python, str(COLLECT), str(path), str(write_end), *([model] if model else [])],
+                command(
+                    python, "probe.collect", str(path), str(write_end), *([model] if model else [])
+                ),
                 pass_fds=(write_end,),
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -68,11 +68,8 @@ def import_file(store: Store, path: Path, name: str = "") -> tuple[RunRecord, Im
             raise StoreError(f"{path} was imported before, as run {run.id}")
     store.begin_run(record)
     store.add_environment(found.fingerprint, found.environment)
-    mark = found.fingerprint
-    placed = [
-        (case, replace(result, environment=ENVIRONMENT, fingerprint=mark, created=created))
-        for case, result in found.pairs
-    ]
-    store.add_results(record.id, placed)
+    place = {"environment": ENVIRONMENT, "fingerprint": found.fingerprint, "created": created}
+    pairs = [(case, replace(result, **place)) for case, result in found.pairs]
+    store.add_results(record.id, pairs)
     store.finish_run(record.id)
     return replace(record, status="finished", finished=time.time()), found

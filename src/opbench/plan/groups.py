@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from opbench.case import Case, Label, label_text
 from opbench.envs.environments import Environment
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 
 @dataclass(frozen=True)
@@ -33,24 +34,6 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class PlannedGroup:
-    """Cases whose blocks are interleaved with each other, because they will be compared."""
-
-    cases: tuple[Case, ...]
-    #: For a comparison of environments: where each of the cases runs. Otherwise the whole group
-    #: runs in each environment of the request.
-    environments: tuple[Environment, ...] = ()
-    #: Index of the case that the others are compared with.
-    base: int = 0
-    #: How many times the usual time per case these may take: a whole step takes longer than a call.
-    patience: float = 1.0
-
-    @property
-    def id(self) -> str:
-        return self.cases[0].id
-
-
-@dataclass(frozen=True)
 class Slot:
     """One case in one environment: what has one result per metric."""
 
@@ -59,49 +42,63 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class WorkGroup:
-    """A planned group with its places: what is measured together, at one moment."""
+class PlannedGroup:
+    """Cases whose blocks are interleaved with each other, because they will be compared."""
 
-    id: str
-    slots: tuple[Slot, ...]
-    base: Slot
-    patience: float = 1.0
+    cases: tuple[Case, ...]
+    #: Where each of the cases runs; empty until `placed` says so, except where environments
+    #: themselves are compared.
+    environments: tuple[Environment, ...] = ()
+    #: Index of the case that the others are compared with.
+    base: int = 0
+    #: Factor on the usual time per case: a whole step takes longer than a call.
+    time_factor: float = 1.0
+    #: The environment in words, where the same cases are measured in several.
+    where: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.cases[0].id + self.where
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(map(Slot, self.cases, self.environments))
 
     def base_of(self, slots: Sequence[Slot]) -> int:
         """Index of the baseline among those slots; the first where it is not there."""
-        return slots.index(self.base) if self.base in slots else 0
+        base = self.slots[self.base]
+        return slots.index(base) if base in slots else 0
 
 
-def work(
+def placed(
     planned: Iterable[PlannedGroup],
     environments: Iterable[Environment],
-    homes: Mapping[str, Environment] | None = None,
-) -> list[WorkGroup]:
-    """Everything to do, environment by environment.
+    framework_envs: Mapping[str, Environment] | None = None,
+) -> list[PlannedGroup]:
+    """Every group with the environments of its cases, environment by environment.
 
-    Frameworks with a home (`opbench.envs.framework_envs`) run there instead of in the current one.
+    A framework with an environment of its own (`opbench.envs.framework_envs`) runs there instead
+    of in the current one.
     """
-    planned, environments, found = list(planned), list(environments), []
-    placed: set[tuple[Slot, ...]] = set()
+    planned, environments = list(planned), list(environments)
+    found = [group for group in planned if group.environments]
+    known: set[tuple[Slot, ...]] = set()
 
     def place(case: Case, environment: Environment) -> Environment:
         current = environment.name == "current"
-        return (homes or {}).get(case.framework, environment) if current else environment
+        return (framework_envs or {}).get(case.framework, environment) if current else environment
 
-    for group in planned:
-        if group.environments:
-            slots = tuple(map(Slot, group.cases, group.environments))
-            found.append(WorkGroup(group.id, slots, slots[group.base], group.patience))
     for environment in environments:
+        # The same group in two environments is measured twice, not interleaved.
+        where = f" in {environment.name}" if len(environments) > 1 else ""
         for group in planned:
-            if not group.environments:
-                slots = tuple(Slot(case, place(case, environment)) for case in group.cases)
-                if slots in placed:
-                    continue
-                placed.add(slots)
-                # The same group in two environments is measured twice, not interleaved.
-                where = f" in {environment.name}" if len(environments) > 1 else ""
-                found.append(WorkGroup(group.id + where, slots, slots[group.base], group.patience))
+            if group.environments:
+                continue
+            places = tuple(place(case, environment) for case in group.cases)
+            there = replace(group, environments=places, where=where)
+            if there.slots not in known:
+                known.add(there.slots)
+                found.append(there)
     return found
 
 
@@ -113,13 +110,11 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
     values = {label_text(case.axes[baseline.axis]) for case in cases if baseline.axis in case.axes}
     if not values:
         axes = dict.fromkeys(axis for case in cases for axis in case.axes)
-        raise UserError(
-            f"no case here has the axis '{baseline.axis}' to compare along; "
-            f"there is {', '.join(axes) or 'none'}"
-        )
+        raise UserError(unknown("axis", baseline.axis, axes or ["(these cases have none)"]))
     if baseline.value not in values:
         raise UserError(
-            f"no case has {baseline.axis}={baseline.value}; there is {', '.join(sorted(values))}"
+            f"no case has {baseline.axis}={baseline.value}; choose from: "
+            f"{', '.join(sorted(values))}"
         )
     sets: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:

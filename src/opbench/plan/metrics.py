@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterable
 from functools import cache
 
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 from opbench.result import Metric
 from opbench.worker import metrics as folder
 
@@ -18,8 +18,7 @@ def metrics() -> dict[str, Metric]:
     found = {}
     for entry in pkgutil.iter_modules(folder.__path__):
         module = importlib.import_module(f"{folder.__name__}.{entry.name}")
-        described = module.DESCRIBE
-        found[entry.name] = Metric(**described)
+        found[entry.name] = Metric(**module.DESCRIBE)
     return found
 
 
@@ -38,13 +37,13 @@ ON_CUDA = ("host_time", "device_time")
 def chosen(names: Iterable[str], clock: str = "", device: str = "cpu") -> tuple[str, ...]:
     """The metrics to measure: `time` by the clock that was asked for, or as the device needs it."""
     if clock and clock not in CLOCKS:
-        raise UserError(f"there is no clock '{clock}'; there is {', '.join(CLOCKS)}")
+        raise UserError(unknown("clock", clock, CLOCKS))
     timing: tuple[str, ...] = (CLOCKS[clock or "opbench"],)
     if timing == ("time",) and device.split(":")[0] == "cuda":
         timing = ON_CUDA
     found: list[str] = []
     for name in names:
         if name not in metrics():
-            raise UserError(f"there is no metric '{name}'; there is {', '.join(metrics())}")
+            raise UserError(unknown("metric", name, metrics()))
         found += timing if name == "time" else (name,)
     return tuple(dict.fromkeys(found))

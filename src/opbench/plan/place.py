@@ -22,9 +22,9 @@ class Places:
     def of(self, environment: Environment, group: str = "") -> dict[str, Any]:
         if environment not in self._known:
             interpreter = interpreter_facts_of(environment)
-            mark = fingerprint(self._machine, interpreter)
-            self._known[environment] = mark
-            self.environments[mark] = {"machine": self._machine, "interpreter": interpreter}
+            known = fingerprint(self._machine, interpreter)
+            self._known[environment] = known
+            self.environments[known] = {"machine": self._machine, "interpreter": interpreter}
         return {
             "environment": environment.name,
             "fingerprint": self._known[environment],

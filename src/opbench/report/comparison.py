@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opbench.analyse.compare import Comparison, Row
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.report.table import Cell, Column, Table, escaped, grid, markdown, printed
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
@@ -31,18 +31,18 @@ REASONS = 8
 FOLDED = 20
 
 
-def word(row: Row) -> str:
+def word(row: ComparisonRow) -> str:
     return WORDS.get(row.unit, {}).get(row.verdict, row.verdict)
 
 
-def ratio_text(row: Row) -> str:
+def ratio_text(row: ComparisonRow) -> str:
     if row.value is None:
         return "–"
     low, high = (row.value if end is None else end for end in (row.low, row.high))
     return format_ratio(row.value, low, high)
 
 
-def change_text(row: Row) -> str:
+def change_text(row: ComparisonRow) -> str:
     if row.value is None:
         return ""
     change = row.value - 1
@@ -66,7 +66,7 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
         console.print(Text(line))
 
 
-def _table(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
+def _table(comparison: Comparison, rows: Sequence[ComparisonRow], title: str) -> Table:
     """Where it gets narrow the names of cases and sides fold; numbers and verdicts never do."""
     sides = [[_value(getattr(row, side), row.unit) for row in rows] for side in ("base", "new")]
     names = (comparison.base, comparison.new)
@@ -93,12 +93,14 @@ def _table(comparison: Comparison, rows: Sequence[Row], title: str) -> Table:
     return Table(columns, lines, narrow=True)
 
 
-def verdict_cell(row: Row) -> Cell:
+def verdict_cell(row: ComparisonRow) -> Cell:
     style = row.verdict if row.verdict != "same" else ""
     return Cell(f"{SIGNS[row.verdict]} {word(row)}", style)
 
 
-def changes_table(comparison: Comparison, rows: Sequence[Row], metrics: bool = True) -> Table:
+def changes_table(
+    comparison: Comparison, rows: Sequence[ComparisonRow], metrics: bool = True
+) -> Table:
     """One row per case and metric, for Markdown and notebooks."""
     columns = [
         Column("case", code=True),
@@ -156,7 +158,7 @@ def remarks(comparison: Comparison) -> list[str]:
     return [*lines, counts(comparison.rows)]
 
 
-def counts(rows: Sequence[Row]) -> str:
+def counts(rows: Sequence[ComparisonRow]) -> str:
     found: dict[str, int] = {}
     for row in rows:
         found[row.verdict] = found.get(row.verdict, 0) + 1

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from xml.etree import ElementTree
 
-from opbench.analyse.compare import Comparison, Row
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.report.comparison import ratio_text, word
 
 #: What XML 1.0 cannot hold, not even escaped; a case may raise with any text.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def as_junit(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) -> str:
+def as_junit(comparisons: Sequence[Comparison], fails: Callable[[ComparisonRow], bool]) -> str:
     """`fails` says which rows break the gate; other unknown ones are marked as skipped."""
     root = ElementTree.Element("testsuites")
     root.extend(_suite(comparison, fails) for comparison in comparisons)
@@ -23,7 +23,7 @@ def as_junit(comparisons: Sequence[Comparison], fails: Callable[[Row], bool]) ->
     return declaration + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(comparison: Comparison, fails: Callable[[Row], bool]) -> ElementTree.Element:
+def _suite(comparison: Comparison, fails: Callable[[ComparisonRow], bool]) -> ElementTree.Element:
     rows = comparison.rows
     failed = sum(fails(row) for row in rows)
     skipped = sum(row.verdict == "unknown" and not fails(row) for row in rows)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from opbench.analyse.compare import Comparison, Row
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.analyse.history import History
 from opbench.case import Case
 from opbench.report.comparison import SIGNS, changes_table
-from opbench.report.history import sentence, told
+from opbench.report.history import difference_text, sentence
 from opbench.report.table import SHOWN, Cell, Column, Table, to_html
 from opbench.report.terminal import table
 from opbench.report.units import format_interval
@@ -37,7 +37,7 @@ def comparison_html(comparison: Comparison) -> str:
     return to_html(changes_table(comparison, rows, several))
 
 
-def _most_changed(row: Row) -> tuple[bool, float]:
+def _most_changed(row: ComparisonRow) -> tuple[bool, float]:
     certain = row.verdict in ("slower", "faster")
     size = max(row.value, 1 / row.value) if row.value else float("inf")
     return not certain, -size
@@ -56,9 +56,15 @@ def history_html(history: History) -> str:
                 else point.outcome
             )
             verdict = "" if change is None else "slower" if change.rises else "faster"
-            note = ", ".join(told(each) for each in series.marks.get(index, ()))
+            note = ", ".join(difference_text(each) for each in series.notes.get(index, ()))
             sign = f"{SIGNS[verdict]} " if verdict else ""
-            row = [point.run_id, where, point.commit[:7], value, Cell(f"{sign}{note}", verdict)]
+            row = [
+                point.run.id,
+                where,
+                point.origin.commit[:7],
+                value,
+                Cell(f"{sign}{note}", verdict),
+            ]
             rows.append(row)
         lines += [sentence(change, history) for change in series.changes]
     columns = [

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.analyse.baseline import factors
+from opbench.analyse.within import factors
 from opbench.case import Case
 from opbench.report.table import Cell, Column, Row, Table, grid, plain_table, printed
 from opbench.report.units import format_interval, format_ratio
@@ -61,12 +61,12 @@ def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = No
     metrics = list(dict.fromkeys(result.metric for _, result in results))
     places = places_of(results)
     by_key = {(c.hash, place_of(r, places), r.metric): r for c, r in results}
-    ratios = {}
-    if baseline:
-        for place in places:
-            there = [(case, r) for case, r in results if place_of(r, places) == place]
-            for (case_hash, _), factor in factors(there, baseline).items():
-                ratios[case_hash, place] = factor
+    ratios = {
+        (result.case_hash, place_of(result, places), result.metric): ratio
+        for result, ratio in (factors(results, baseline) if baseline else ())
+    }
+    compared = [metric for metric in metrics if any(key[2] == metric for key in ratios)]
+    versus = f"vs {baseline.value}" if baseline else ""
     several = len({environment for environment, _ in places}) > 1
     replicated = any(node for _, node in places)
     noted = any(result.warnings for _, result in results)
@@ -75,7 +75,10 @@ def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = No
     columns += [Column("environment")] if several else []
     columns += [Column("node")] if replicated else []
     columns += [Column(metric, number=True, wrap="never") for metric in metrics]
-    columns += [Column(f"vs {baseline.value}", number=True)] if baseline else []
+    columns += [
+        Column(f"{metric} {versus}" if len(compared) > 1 else versus, number=True)
+        for metric in compared
+    ]
     columns += [Column("note", wrap="fold")] if noted else []
     rows: list[Row] = []
     for case_hash, case in cases.items():
@@ -87,9 +90,9 @@ def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = No
             row += [place[0]] if several else []
             row += [place[1]] if replicated else []
             row += [value_cell(result) for result in found.values()]
-            if baseline:
-                ratio = ratios.get((case_hash, place))
-                row.append(format_ratio(*ratio) if ratio else "")
+            for metric in compared:
+                ratio = ratios.get((case_hash, place, metric))
+                row.append(format_ratio(ratio.value, ratio.low, ratio.high) if ratio else "")
             if noted:
                 row.append(Cell(", ".join(codes(found.values())), "warning"))
             rows.append(row)

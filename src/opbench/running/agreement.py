@@ -36,16 +36,16 @@ class Output:
     values: numpy.ndarray
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> Output:
+    def read(cls, header: dict[str, Any]) -> Output:
         """From a raw file and the header that came with it."""
         import numpy
 
-        dtype = str(told["dtype"])
+        dtype = str(header["dtype"])
         kind = "uint16" if dtype == "bfloat16" else dtype
-        values = numpy.fromfile(told["file"], dtype=kind)
+        values = numpy.fromfile(header["file"], dtype=kind)
         if dtype == "bfloat16":
             values = (values.astype("uint32") << 16).view("float32")
-        return cls(str(told["name"]), dtype, tuple(map(int, told["shape"])), values)
+        return cls(str(header["name"]), dtype, tuple(map(int, header["shape"])), values)
 
 
 def disagreement(

@@ -17,11 +17,11 @@ from opbench.running.agreement import Output, disagreement
 from opbench.workers.process import Worker, WorkerError
 from opbench.workers.session import SessionEnded
 
-#: How a child says that it can neither read nor fill a value (`worker/tensors.py`).
+#: How a child says that it can neither read nor fill a value (`worker/parity/tensors.py`).
 UNKNOWN = "Unknown: "
 
 
-class Checks:
+class ParityGroups:
     """Who must agree with whom in this run."""
 
     def __init__(self, slots: Iterable[Slot]) -> None:
@@ -42,7 +42,7 @@ def _rank(slot: Slot) -> int:
     return slot.case.parity.rank if slot.case.parity is not None else 0
 
 
-class Comparison:
+class ParityCheck:
     """Runs the members of one key, one after the other, each in a child of its own."""
 
     def __init__(
@@ -54,7 +54,7 @@ class Comparison:
         #: Those whose outputs nobody here can read, and why.
         self.unchecked: dict[Slot, str] = {}
 
-    def run(self, members: Sequence[Slot]) -> Comparison:
+    def run(self, members: Sequence[Slot]) -> ParityCheck:
         reference: Slot | None = None
         expected: list[Output] = []
         given: list[dict[str, Any]] = []
@@ -65,9 +65,9 @@ class Comparison:
                 answer = self._answer(slot, place, given)
                 if answer is None:
                     continue
-                outputs = [Output.read(told) for told in answer["outputs"]]
-                for told in answer["outputs"]:
-                    Path(told["file"]).unlink()  # a large run should not fill the disk
+                outputs = [Output.read(header) for header in answer["outputs"]]
+                for header in answer["outputs"]:
+                    Path(header["file"]).unlink()  # a large run should not fill the disk
                 if reference is None:
                     reference, expected, given = slot, outputs, answer["inputs"]
                 elif why := _difference(slot, outputs, expected):

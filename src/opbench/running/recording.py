@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbench.case import Case
-from opbench.envs import framework_envs as homes
+from opbench.envs import framework_envs
 from opbench.machine import machine_facts
-from opbench.plan.groups import Baseline, work
+from opbench.plan.groups import Baseline, placed
+from opbench.plan.request import Request
 from opbench.result import Key, Result
-from opbench.running.executor import executor_for
 from opbench.running.listener import Listener
-from opbench.running.runner import Request
+from opbench.running.runner import Runner
 
 if TYPE_CHECKING:
+    from opbench.fleet.driver import FleetExecutor
     from opbench.store import Store
     from opbench.store.records import RunRecord
 
@@ -96,14 +97,14 @@ class Recording:
         self, request: Request, listener: Listener, baseline: Baseline | None = None
     ) -> Finished:
         """Measure what is missing. An interrupt ends the children, keeps what is finished."""
-        if request.fleet is None:  # nodes build what they need themselves
-            request = replace(request, homes=homes.of(request, listener.building))
+        if request.fleet is None:
+            environments = framework_envs.of(request, listener.building)
         else:
-            request = replace(request, homes=homes.named(request))
+            environments = framework_envs.named(request)  # nodes build what they need themselves
+        request = replace(request, framework_envs=environments)
         earlier, done = self._earlier(request)
         facts = machine_facts() if self.resumed_run else self.record.machine
-        runner = executor_for(request, self, listener, done, earlier, facts)
-        self._runner = runner
+        runner = self._runner = self._runner_for(request, listener, done, earlier, facts)
         try:
             runner.prepare()
         except BaseException:
@@ -111,8 +112,8 @@ class Recording:
                 self.store.close()
             raise
         self._begin(request)
-        todo = work(request.groups, request.environments, request.homes)
-        slots = sum(len(group.slots) for group in todo)
+        groups = placed(request.groups, request.environments, request.framework_envs)
+        slots = sum(len(group.cases) for group in groups)
         listener.started(self.record.id, slots, len(earlier))
         where = str(self.store.path or self.store.url) if self.store else ""
         run = Finished(self.record.id, store=where, baseline=baseline)
@@ -130,6 +131,22 @@ class Recording:
                 self.store.close()
             listener.finished(status)
         return run
+
+    def _runner_for(
+        self,
+        request: Request,
+        listener: Listener,
+        done: Collection[Key],
+        earlier: Collection[tuple[Case, Result]],
+        facts: dict[str, Any],
+    ) -> Runner | FleetExecutor:
+        """Both report to the listener and bring their results here; they differ in where the work
+        is done. `done` are the keys of what need not be measured again, `earlier` its results."""
+        if request.fleet is None:
+            return Runner(request, self.keep, listener, done, facts)
+        from opbench.fleet.driver import FleetExecutor
+
+        return FleetExecutor(request, request.fleet, self.keep_group, listener, earlier)
 
     def _earlier(self, request: Request) -> tuple[list[tuple[Case, Result]], frozenset[Key]]:
         """What a resumed run has of this request, and the keys of all it has."""
@@ -153,7 +170,7 @@ class Recording:
     def keep(self, case: Case, result: Result, replacing: bool) -> None:
         if self.store is None:
             return
-        self._know(result.fingerprint, self._runner.environments)
+        self._add_environment(result.fingerprint, self._runner.environments)
         self.store.add_result(self.record.id, case, result, replace=replacing)
 
     def keep_group(
@@ -165,14 +182,17 @@ class Recording:
         """Whole or not at all; not when `most` nodes have brought it already."""
         if self.store is None:
             return True
-        for mark in environments:
-            self._know(mark, environments)
+        for fingerprint in environments:
+            self._add_environment(fingerprint, environments)
         return self.store.add_group(self.record.id, pairs, most)
 
-    def _know(self, mark: str, environments: Mapping[str, dict[str, Any]]) -> None:
-        if self.store is not None and mark in environments and mark not in self._known_environments:
-            self.store.add_environment(mark, environments[mark])
-            self._known_environments.add(mark)
+    def _add_environment(
+        self, fingerprint: str, environments: Mapping[str, dict[str, Any]]
+    ) -> None:
+        known = fingerprint in self._known_environments or fingerprint not in environments
+        if self.store is not None and not known:
+            self.store.add_environment(fingerprint, environments[fingerprint])
+            self._known_environments.add(fingerprint)
 
 
 def _still_true(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.case import Case
 from opbench.plan.policy import Policy
 from opbench.result import Sample
-from opbench.stats.contention import contended
 from opbench.workers.process import Worker
-from opbench.workers.session import Session, SessionEnded
+from opbench.workers.session import SessionEnded, SessionHandle
 
 #: A block may take this many times longer than foreseen before the child counts as hung.
 SLOWEST_BLOCK = 50.0
@@ -20,7 +19,7 @@ SLOWEST_BLOCK = 50.0
 @dataclass
 class Lane:
     case: Case
-    session: Session
+    session: SessionHandle
     policy: Policy
     start: int
     n: int = 1
@@ -33,15 +32,23 @@ class Lane:
     #: Seconds the runner has spent on this lane, set-up included.
     spent: float = 0.0
     warmup: dict[str, Any] = field(default_factory=dict)
-    samples: list[Sample] = field(default_factory=list)
-    #: What the metric saw beside each block: clocks of the GPU, where its number is from.
-    seen: list[dict[str, Any]] = field(default_factory=list)
-    #: Samples of other metrics taken beside, by metric; or what the child said against it.
-    beside: dict[str, list[Sample]] = field(default_factory=dict)
+    #: By metric; and why the child has none of a metric.
+    samples: dict[str, list[Sample]] = field(default_factory=dict)
     refused: dict[str, SessionEnded] = field(default_factory=dict)
+    #: What the metric saw with each block: clocks of the GPU, where its number is from.
+    seen: list[dict[str, Any]] = field(default_factory=list)
+    #: Whether somebody else goes on with it, and closes it.
+    adopted: bool = False
+
+    @property
+    def open(self) -> bool:
+        return not self.adopted and not self.session.closed
+
+    def close(self) -> None:
+        self.session.close()
 
     @classmethod
-    def open(cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int) -> Lane:
+    def fork(cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int) -> Lane:
         """Fork, set up. The lane is paused until its turn comes."""
         began = time.monotonic()
         session = worker.open(memory_limit=memory_limit)
@@ -79,23 +86,23 @@ class Lane:
     def block(self, metric: str, order: int, n: int | None = None) -> Sample:
         """Its turn: wake, measure one block, pause again."""
         sample = self._block(metric, order, n)
-        self.samples.append(sample)
+        self.samples.setdefault(metric, []).append(sample)
         return sample
 
-    def look(self, metric: str) -> float:
-        """One more block after its samples were taken, which does not join them."""
-        return self._block(metric, 0, None).value
-
-    def block_beside(self, metric: str, order: int, n: int | None = None) -> None:
+    def try_block(self, metric: str, order: int, n: int | None = None) -> None:
         """A block of another metric in the same turn. What it cannot do ends only itself."""
         if metric in self.refused:
             return
         try:
-            self.beside.setdefault(metric, []).append(self._block(metric, order, n))
+            self.block(metric, order, n)
         except SessionEnded as ended:
-            if not self.session.forgive():
+            if not self.session.recover():
                 raise
             self.refused[metric] = ended
+
+    def look(self, metric: str) -> float:
+        """One more block after its samples were taken, which does not join them."""
+        return self._block(metric, 0, None).value
 
     def _block(self, metric: str, order: int, n: int | None) -> Sample:
         began = time.monotonic()
@@ -120,11 +127,3 @@ class Lane:
         self._note_memory(answer)
         self.spent += time.monotonic() - began
         return sample
-
-    def marked_samples(self) -> list[Sample]:
-        """The samples, those marked that were taken while other programs interfered."""
-        marks = contended(self.samples)
-        return [
-            replace(sample, contended=True) if mark else sample
-            for sample, mark in zip(self.samples, marks, strict=True)
-        ]

@@ -1,52 +1,77 @@
-"""From what a group gave to results: estimate, interval, warnings, or the outcome in its way."""
+"""From samples to results: estimate, interval, warnings; or the outcome in place of a number."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Any
 
 from opbench.case import Case
-from opbench.plan.policy import Adaptive, Policy
+from opbench.plan.policy import Adaptive, Fixed, Policy
 from opbench.result import Metric, Result, Sample
-from opbench.sampling.group import Group, Member, detail_of, estimate_of
-from opbench.stats.contention import disturbed
-from opbench.stats.estimate import LAYOUT
+from opbench.sampling.design import estimate_of
+from opbench.sampling.sampler import Sampled
+from opbench.stats.contention import disturbed_share
+from opbench.stats.estimate import DEFAULT_START_SD
 from opbench.workers.session import SessionEnded
 
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
 CONTENDED_SHARE = 0.25
 
 #: A case was not warm when the first third of its samples is slower than the last by this much.
-DRIFT = 0.05
-DRIFT_SAMPLES = 9
+UNSETTLED = 0.05
+#: Fewer samples of a child have no thirds to speak of.
+UNSETTLED_SAMPLES = 9
+
+#: Fewer worker starts leave the interval to what starts are known to do elsewhere.
+FEW_STARTS = 3
+
+NOT_SAMPLED = SessionEnded("failed", "no block of it was measured")
 
 
 def sampled_result(
-    member: Member, group: Group, metric: Metric, place: Mapping[str, Any]
+    sampled: Sampled, metric: Metric, policy: Policy, place: Mapping[str, Any]
 ) -> Result:
-    """The result of a sampled metric for one member of a finished group."""
-    if member.ended is not None:
-        return failure(member.case, metric, member.ended, place)
-    return from_samples(
-        member.case, metric, tuple(member.samples()), detail_of(member, group), group.policy, place
-    )
+    """The result of the metric that a slot was sampled for."""
+    if sampled.ended is not None:
+        return failure(sampled.case, metric, sampled.ended, place)
+    detail = _detail(sampled, metric)
+    return from_samples(sampled.case, metric, sampled.samples, detail, policy, place)
 
 
-def beside_result(member: Member, group: Group, metric: Metric, place: Mapping[str, Any]) -> Result:
-    """The same for a metric that was taken beside another one, in the same children."""
-    samples = tuple(s for lane in member.all_lanes for s in lane.beside.get(metric.name, ()))
-    refused = next(
-        (lane.refused[metric.name] for lane in member.all_lanes if metric.name in lane.refused),
-        None,
-    )
-    if member.ended is not None or not samples:
-        ended = member.ended or refused or SessionEnded("failed", "no block of it was taken")
-        return failure(member.case, metric, ended, place)
+def also_sampled_result(
+    sampled: Sampled, metric: Metric, policy: Policy, place: Mapping[str, Any]
+) -> Result:
+    """The same for a metric that was measured with another one, in the same children."""
+    lanes = sampled.lanes
+    samples = tuple(sample for lane in lanes for sample in lane.samples.get(metric.name, ()))
+    refused = (lane.refused[metric.name] for lane in lanes if metric.name in lane.refused)
+    ended = sampled.ended or (None if samples else next(refused, NOT_SAMPLED))
+    if ended is not None:
+        return failure(sampled.case, metric, ended, place)
     # What starts do to the other metric is not what they do to this one.
-    detail = {**detail_of(member, group, metric.name), "layout": LAYOUT}
-    return from_samples(member.case, metric, samples, detail, group.policy, place)
+    detail = {**_detail(sampled, metric), "layout": DEFAULT_START_SD}
+    return from_samples(sampled.case, metric, samples, detail, policy, place)
+
+
+def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
+    """What a reader may want to know about how the samples came about."""
+    lanes = sampled.lanes
+    seen = [each for lane in lanes for each in lane.seen if each["metric"] == metric.name]
+    return {
+        **({"seen": seen} if seen else {}),
+        "way": sampled.case.timing_mode,
+        "stopped": sampled.stopped,
+        "starts": len({lane.start for lane in lanes}),
+        "sessions": len(lanes),
+        "design": sampled.relation,
+        "calls_per_block": [lane.n for lane in lanes],
+        "first_call": [lane.warmup.get("first") for lane in lanes],
+        "layout": sampled.start_sd,
+        "settled": all(lane.warmup.get("settled", True) for lane in lanes),
+        "seconds": round(sampled.spent, 3),
+    }
 
 
 def from_samples(
@@ -57,8 +82,8 @@ def from_samples(
     policy: Policy,
     place: Mapping[str, Any],
 ) -> Result:
-    found = estimate_of(samples, float(detail.get("layout") or LAYOUT))
-    assert found is not None, "a member that did not end has samples"
+    found = estimate_of(samples, float(detail.get("layout") or DEFAULT_START_SD))
+    assert found is not None, "a case that did not fail has samples"
     result = Result(
         case_hash=case.hash,
         metric=metric.name,
@@ -71,66 +96,64 @@ def from_samples(
         created=time.time(),
         **place,
     )
-    for code, text in _reservations(result, found.starts, samples, result.detail, policy):
+    for code, text in _warnings(result, found.starts, policy):
         result = result.with_warning(code, text)
     return result
 
 
-def _reservations(
-    result: Result, starts: int, samples: tuple[Sample, ...], detail: dict, policy: Policy
-) -> list[tuple[str, str]]:
-    found = []
-    share = disturbed(samples)
+def _warnings(result: Result, starts: int, policy: Policy) -> Iterator[tuple[str, str]]:
+    """Code and text: one sentence that says what is true of this case, and what to do."""
+    share = disturbed_share(result.samples)
     if share > CONTENDED_SHARE:
-        found.append(
-            (
-                "contended",
-                f"{share:.0%} of the blocks were disturbed by other programs; "
-                "close them, or measure at a quieter time",
-            )
+        yield (
+            "contended",
+            f"{share:.0%} of the blocks were disturbed by other programs; close them, or measure "
+            "at a quieter time",
         )
-    if (fall := drift(samples)) > DRIFT:
-        found.append(
-            (
-                "unsettled",
-                f"the time per call still fell by {fall:.0%} while it was sampled; "
-                "raise --max-time-per-case to give it a longer warm-up",
-            )
+    slower = slower_at_first(result.samples)
+    if slower > UNSETTLED:
+        yield (
+            "unsettled",
+            f"its first samples were {slower:.0%} slower than its last, so it was not warm; raise "
+            "--max-time-per-case for a longer warm-up",
         )
     wide = result.half_width
     if isinstance(policy, Adaptive) and wide is not None and wide > policy.precision:
-        found.append(
-            (
-                "imprecise",
-                f"±{wide:.1%} where ±{policy.precision:.1%} was asked: {why_wide(detail)}",
-            )
+        yield "imprecise", f"{wider_than(wide, policy.precision)}, because {_why_wide(result)}"
+    if len(result.samples) == 1:
+        yield "one-sample", f"a single sample does not show its noise; {_get_more(policy)}"
+    elif starts < FEW_STARTS:
+        count = "a single worker start" if starts == 1 else f"{starts} worker starts"
+        yield (
+            "few-starts",
+            f"it rests on {count}, so its interval is widened for what address layout does "
+            f"between starts; {_get_more(policy, starts=True)}",
         )
-    if len(samples) == 1:
-        found.append(("one-sample", f"one sample says nothing about its own noise; {more(policy)}"))
-    elif starts < 3:
-        why = "as one call takes long" if isinstance(policy, Adaptive) else "as asked"
-        found.append(
-            (
-                "few-starts",
-                f"rests on {starts} worker start{'s' * (starts > 1)}, {why}; "
-                "the interval is widened for what address layout does between starts",
-            )
-        )
-    return found
 
 
-def more(policy: Policy) -> str:
-    """How to get more samples."""
-    return f"raise {'--max-time-per-case' if isinstance(policy, Adaptive) else '--num-runs'}"
+def wider_than(wide: float, asked: float) -> str:
+    """`its interval is ±2.04%, wider than the asked ±2%`, with digits enough to tell them apart."""
+    digits = 1
+    while f"{wide:.{digits}%}" == f"{asked:.{digits}%}" and digits < 4:
+        digits += 1
+    return f"its interval is ±{wide:.{digits}%}, wider than the asked ±{asked:.{digits}%}"
 
 
-def why_wide(detail: Mapping[str, Any]) -> str:
+def _get_more(policy: Policy, starts: bool = False) -> str:
+    """How to get more samples, or more worker starts."""
+    fixed = isinstance(policy, Fixed)
+    if starts and getattr(policy, "starts" if fixed else "max_starts", FEW_STARTS) < FEW_STARTS:
+        return "raise --max-starts"
+    return "raise --num-runs" if fixed else "raise --max-time-per-case"
+
+
+def _why_wide(result: Result) -> str:
     """What kept an interval from narrowing, and what to do about it."""
-    if detail.get("stopped") == "starts":
+    if result.detail.get("stopped") == "starts":
         return (
-            f"worker starts of identical code differ by {detail['between']:.1%} here, which no "
-            "longer sampling mends; compare side by side (--baseline, opbench ab), or raise "
-            "--max-starts"
+            f"worker starts of identical code differ by {result.detail['between']:.1%} here and "
+            "longer sampling will not help; compare side by side (--baseline, opbench ab), or "
+            "raise --max-starts"
         )
     return (
         "the time for this case was spent; raise --max-time-per-case, or quiet the machine "
@@ -138,17 +161,17 @@ def why_wide(detail: Mapping[str, Any]) -> str:
     )
 
 
-def drift(samples: Sequence[Sample]) -> float:
-    """How much the samples of a typical session fell from their first third to their last."""
+def slower_at_first(samples: Sequence[Sample]) -> float:
+    """How much slower the first third of a typical child's samples was than the last."""
     sessions: dict[tuple[int, int], list[float]] = {}
     for sample in samples:
         sessions.setdefault((sample.start, sample.session), []).append(sample.value)
-    falls = []
+    excesses = []
     for values in sessions.values():
         third = len(values) // 3
-        if len(values) >= DRIFT_SAMPLES and (last := median(values[-third:])) > 0:
-            falls.append(median(values[:third]) / last - 1)
-    return median(falls) if falls else 0.0
+        if len(values) >= UNSETTLED_SAMPLES and (last := median(values[-third:])) > 0:
+            excesses.append(median(values[:third]) / last - 1)
+    return median(excesses) if excesses else 0.0
 
 
 def exact_results(
@@ -191,7 +214,3 @@ def failure(case: Case, metric: Metric, ended: SessionEnded, place: Mapping[str,
         created=time.time(),
         **place,
     )
-
-
-def unsupported(case: Case, metric: Metric, reason: str, place: Mapping[str, Any]) -> Result:
-    return failure(case, metric, SessionEnded("unsupported", reason), place)

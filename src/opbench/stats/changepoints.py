@@ -6,8 +6,8 @@ they measure noise however often the level changed; where points are few, the in
 with them stand in, weighted as in `estimate`. Then blips, points that stick out from what lies on
 either side, are drawn in to the edge of the noise. What is left goes through PELT (Killick 2012,
 from `ruptures`): the best segmentation of the logs, where each further change must pay a penalty
-in units of that noise. Last, each change must stand a t test between the two levels beside it,
-corrected for the number of places it could have been; the weakest goes first.
+in units of that noise. Last, each change must stand a t test between the levels before and after
+it, corrected for the number of places it could have been; the weakest goes first.
 
 `ruptures` rather than `apache-otava`, whose e-divisive test is made for this task: otava 0.8 pins
 numpy to 2.2.0 and scipy below 1.17, which would decide the versions of the frameworks under test,
@@ -35,7 +35,7 @@ PENALTY = 4.0
 #: A change stays when the chance of seeing it in pure noise is below this.
 ALARM = 0.01
 #: How many differences the intervals of the points are worth against the differences themselves;
-#: like `estimate.LAYOUT_WEIGHT`.
+#: like `estimate.START_SD_WEIGHT`.
 INTERVAL_WEIGHT = 4
 #: Least noise assumed, relative: repeated counts of bytes or instructions have none at all, and a
 #: change of one in a thousand of them is still found.
@@ -84,8 +84,8 @@ def change_points(points: Sequence[Point]) -> tuple[ChangePoint, ...]:
 
     levels, errors = _scaled(found)
     noise = _noise(np.diff(levels), errors)
-    calm = np.asarray(_without_blips(levels.tolist(), noise))
-    edges, doubts = _tested(calm, _segments(calm / noise), noise)
+    smoothed = np.asarray(_without_blips(levels.tolist(), noise))
+    edges, doubts = _tested(smoothed, _segments(smoothed / noise), noise)
     changes = []
     for at, doubt in enumerate(doubts, start=1):
         before = [point.value for point in found[edges[at - 1] : edges[at]]]
@@ -145,7 +145,7 @@ def _without_blips(levels: list[float], noise: float) -> list[float]:
     The first point after a step sticks out from what was before it only. Two high points in a row
     are a blip still: the median of three neighbours does not see the other one.
     """
-    calm = list(levels)
+    smoothed = list(levels)
     reach = BLIP * noise
     for index in _suspects(levels, reach):
         level = levels[index]
@@ -154,8 +154,8 @@ def _without_blips(levels: list[float], noise: float) -> list[float]:
         away = [_distance(level, before, after), _distance(level, after, before[::-1])]
         least = min(away, key=abs)
         if abs(least) > reach and away[0] * away[1] > 0:
-            calm[index] = level - least + math.copysign(reach, least)
-    return calm
+            smoothed[index] = level - least + math.copysign(reach, least)
+    return smoothed
 
 
 def _suspects(levels: list[float], reach: float) -> list[int]:
@@ -221,13 +221,13 @@ def _tested(levels: np.ndarray, edges: list[int], noise: float) -> tuple[list[in
 def _scatter(parts: Sequence[np.ndarray], noise: float) -> tuple[float, float]:
     """Variance that a mean of n points has n-fold, and its degrees of freedom.
 
-    A machine that is warm today is warm tomorrow: noise that wanders from point to point is larger
+    A machine that is warm today is warm tomorrow: noise that drifts from point to point is larger
     than its differences, and averages out more slowly. What is left around the levels shows both.
     """
     rests = [part - part.mean() for part in parts]
     squares = sum(float((rest**2).sum()) for rest in rests)
-    beside = sum(float((rest[1:] * rest[:-1]).sum()) for rest in rests)
+    lagged = sum(float((rest[1:] * rest[:-1]).sum()) for rest in rests)
     freedom = INTERVAL_WEIGHT + sum(map(len, parts)) - len(parts)
     variance = max((INTERVAL_WEIGHT * noise**2 + squares) / freedom, noise**2)
-    correlation = min(max(beside / squares, 0.0), MOST_CORRELATED) if squares else 0.0
+    correlation = min(max(lagged / squares, 0.0), MOST_CORRELATED) if squares else 0.0
     return variance * (1 + correlation) / (1 - correlation), freedom

@@ -1,30 +1,36 @@
-"""Was a block disturbed by other programs? A pure rule over what was counted beside it.
+"""Was a block disturbed by other programs, and which blocks count? Pure rules over the counters.
 
 A disturbed block waits: its wall time exceeds its CPU time by more than is usual for the case
-(a case that sleeps or waits for a device does so in every block), and the scheduler says that it
-was pushed aside. The comparison is with the calmest blocks of the same session, never with a
-constant. Where other programs were there all the time no block is calm: then a share of all blocks
-that waited long and were pushed aside says so.
+(a case that sleeps or waits for a device does so in every block), and the scheduler reports that it
+was preempted. The comparison is with the quietest blocks of the same session, never with a
+constant. Where other programs run all the time no block is quiet: then a share of all blocks that
+waited long and were preempted shows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-#: A block is disturbed when it waited this much more, as a share of its wall time, than the calm
+#: A block is disturbed when it waited this much more, as a share of its wall time, than the quiet
 #: blocks of its session. 5 % is far above clock granularity in a 2 ms block, and below anything
 #: that would be worth reporting as a regression.
 EXTRA_WAIT = 0.05
 
 #: Of its wall time: what a block waits that shares its core with another program. A case that waits
-#: by itself is not pushed aside while it does.
+#: by itself is not preempted while it does.
 CROWDED_WAIT = 0.2
 
 
 class Block(Protocol):
-    """A sample, as far as this rule looks at it."""
+    """A sample, as far as statistics look at it."""
 
+    @property
+    def value(self) -> float: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def session(self) -> int: ...
     @property
     def wall_ns(self) -> int: ...
     @property
@@ -35,19 +41,34 @@ class Block(Protocol):
     def contended(self) -> bool: ...
 
 
+B = TypeVar("B", bound=Block)
+
+
 def contended(blocks: Sequence[Block]) -> list[bool]:
     """For each block of one session, whether it was disturbed."""
     if not blocks:
         return []
     waits = [_waited(block) for block in blocks]
-    calm = sorted(waits)[len(waits) // 4]
+    usual = sorted(waits)[len(waits) // 4]
     return [
-        wait > calm + EXTRA_WAIT and block.switches > 0
+        wait > usual + EXTRA_WAIT and block.switches > 0
         for wait, block in zip(waits, blocks, strict=True)
     ]
 
 
-def disturbed(blocks: Sequence[Block]) -> float:
+def undisturbed(*sides: Sequence[B]) -> tuple[Sequence[B], ...]:
+    """The blocks that count, of each side of a comparison (or of the one given).
+
+    Disturbed blocks are left out where at least half of the blocks of every side remain; otherwise
+    every block of every side counts. One rule for all sides: leaving out the slow blocks of one
+    side alone would favour it.
+    """
+    kept = tuple([block for block in side if not block.contended] for side in sides)
+    enough = all(2 * len(rest) >= len(side) for rest, side in zip(kept, sides, strict=True))
+    return kept if enough else sides
+
+
+def disturbed_share(blocks: Sequence[Block]) -> float:
     """Share of a result's blocks that other programs disturbed, now and then or all the time."""
     found = [
         block.contended or (block.switches > 0 and _waited(block) > CROWDED_WAIT)

@@ -4,7 +4,7 @@ The value is the mean, over worker starts, of the medians of their children. The
 t interval over the starts. With three starts a plain t interval is uselessly wide (4.3 standard
 errors) and erratic, so the variance is *moderated*, as is usual where many small groups are
 estimated (Smyth 2004): what these starts show is averaged with what starts are known to show, the
-`LAYOUT` term, weighted by how many starts each rests on.
+start-to-start standard deviation, weighted by how many starts each rests on.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from statistics import median
 #: Standard deviation between two worker starts of identical code, relative: address layout,
 #: page placement, hash seed. Measured between fresh workers on small torch operators: 0.65 % within
 #: one worker, 1.15 % between workers; see docs/statistics.md.
-LAYOUT = 0.012
-#: How many starts of experience that figure is worth against what a case shows by itself. Four is
+DEFAULT_START_SD = 0.012
+#: How many observed starts that figure is worth against what a case shows by itself. Four is
 #: enough that three lucky starts cannot claim certainty, and little enough that six decide.
-LAYOUT_WEIGHT = 4
+START_SD_WEIGHT = 4
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Estimate:
     value: float
     low: float
     high: float
-    #: Number of worker starts the interval rests on.
+    #: Worker starts the interval rests on.
     starts: int
     #: Standard error of one start's value that comes from its own blocks, relative.
     within: float
@@ -46,7 +46,7 @@ class Estimate:
 Placed = tuple[int, int, float]
 
 
-def estimate(samples: Iterable[Placed], *, layout: float = LAYOUT) -> Estimate | None:
+def estimate(samples: Iterable[Placed], *, start_sd: float = DEFAULT_START_SD) -> Estimate | None:
     """The estimate for one case, or None without samples.
 
     Works on relative deviations, so that nanoseconds and seconds are treated alike. Values at or
@@ -70,9 +70,9 @@ def estimate(samples: Iterable[Placed], *, layout: float = LAYOUT) -> Estimate |
     freedom = len(starts) - 1
     seen = sum((start - value) ** 2 for start in starts) / freedom / scale**2 if freedom else 0.0
     # What one start is expected to scatter: its layout, and the noise of its own blocks.
-    expected = layout**2 + within**2
-    variance = (LAYOUT_WEIGHT * expected + freedom * seen) / (LAYOUT_WEIGHT + freedom)
-    reach = t_quantile(LAYOUT_WEIGHT + freedom) * math.sqrt(variance / len(starts)) * scale
+    expected = start_sd**2 + within**2
+    variance = (START_SD_WEIGHT * expected + freedom * seen) / (START_SD_WEIGHT + freedom)
+    reach = t_quantile(START_SD_WEIGHT + freedom) * math.sqrt(variance / len(starts)) * scale
     if sum(map(len, sessions.values())) == 1:
         reach = scale  # of the noise of a single sample nothing is known, so nothing is claimed
     return Estimate(
@@ -86,10 +86,12 @@ def estimate(samples: Iterable[Placed], *, layout: float = LAYOUT) -> Estimate |
     )
 
 
-def starts_for(precision: float, *, layout: float = LAYOUT, least: int = 3, most: int = 24) -> int:
-    """How many worker starts an interval of ±`precision` needs when only layout scatters."""
+def starts_for(
+    precision: float, *, start_sd: float = DEFAULT_START_SD, least: int = 3, most: int = 24
+) -> int:
+    """How many worker starts give an interval of ±`precision` when only starts scatter."""
     for starts in range(least, most):
-        if t_quantile(LAYOUT_WEIGHT + starts - 1) * layout / math.sqrt(starts) <= precision:
+        if t_quantile(START_SD_WEIGHT + starts - 1) * start_sd / math.sqrt(starts) <= precision:
             return starts
     return most
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from opbench.stats.estimate import t_quantile
 from opbench.stats.ratio import Ratio, exp
 
-#: How many nodes of experience "they differ by their own errors only" is worth. One keeps two nodes
-#: that happen to agree from claiming certainty, and is soon outvoted: where machines differ five
-#: times as much as their errors, a nominal 95 % interval covers 86 % with two nodes, 93 % with six.
+#: How many observed nodes "they differ by their own errors only" is worth. One keeps two nodes that
+#: happen to agree from claiming certainty, and is soon outvoted: where machines differ five times
+#: as much as their errors, a nominal 95 % interval covers 86 % with two nodes, 93 % with six.
 NODE_WEIGHT = 1
 
 
@@ -36,16 +36,16 @@ def over_nodes(ratios: Sequence[Ratio]) -> OverNodes | None:
         return None
     if len(ratios) == 1:
         return OverNodes(ratios[0], 1, 0.0)
-    logs = [math.log(one.value) for one in ratios]
+    logs = [math.log(ratio.value) for ratio in ratios]
     count = len(logs)
     mean = sum(logs) / count
-    own = sum(one.error**2 for one in ratios) / count
+    own = sum(ratio.error**2 for ratio in ratios) / count
     seen = sum((log - mean) ** 2 for log in logs)
     freedom = NODE_WEIGHT + count - 1
     variance = (NODE_WEIGHT * own + seen) / freedom
     error = math.sqrt(variance / count)
     reach = t_quantile(freedom) * error
-    starts = sum(one.starts for one in ratios)
-    design = ratios[0].design if len({one.design for one in ratios}) == 1 else "separate"
+    starts = sum(ratio.starts for ratio in ratios)
+    design = ratios[0].design if len({ratio.design for ratio in ratios}) == 1 else "separate"
     joint = Ratio(exp(mean), exp(mean - reach), exp(mean + reach), starts, design, error, freedom)
     return OverNodes(joint, count, math.sqrt(max(0.0, seen / (count - 1) - own)))

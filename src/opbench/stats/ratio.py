@@ -3,9 +3,9 @@
 Three designs give three questions, from the sharpest to the bluntest:
 
 paired       both sides were forked from the same worker starts and ran turn by turn: whatever a
-             start's address layout and its neighbours did, they did to both sides
+             start's address layout and other programs did, they did to both sides
 interleaved  each side has worker starts of its own (another environment, another commit), alive at
-             the same time and run turn by turn: drift of the machine cancels, layout does not
+             the same time and run turn by turn: drift of the machine cancels, the starts do not
 separate     two runs, at different times: nothing cancels, and the machine itself may have changed
 
 Each worker start gives one log-ratio (or, when separate, one log on its side); the variance
@@ -21,7 +21,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from opbench.stats.estimate import LAYOUT, LAYOUT_WEIGHT, Placed, median_error, t_quantile
+from opbench.stats.estimate import (
+    DEFAULT_START_SD,
+    START_SD_WEIGHT,
+    Placed,
+    median_error,
+    t_quantile,
+)
 
 #: What identical code is known to scatter, relative, in logs; docs/statistics.md has the
 #: experiments. Between the children of one pair, forked from the same worker, beyond what the noise
@@ -58,10 +64,6 @@ class Ratio:
     freedom: float
 
     @property
-    def paired(self) -> bool:
-        return self.design != "separate"
-
-    @property
     def p_value(self) -> float:
         """Probability of a ratio this far from 1, or farther, if both sides were the same."""
         if self.error == 0:
@@ -91,14 +93,14 @@ class _Start:
 def ratio(
     baseline: Iterable[Placed],
     other: Iterable[Placed],
-    design: str | None = None,
-    layout: float = LAYOUT,
+    design: str,
+    start_sd: float = DEFAULT_START_SD,
 ) -> Ratio | None:
     """None where either side has no samples, or a child whose typical value is not positive and
     finite: such values have no ratio.
 
-    Without a `design`, sides that share worker starts are taken for paired, others for separate.
-    `layout` is what starts of identical code scatter on this machine.
+    Sides that share no worker start are separate, whatever the `design`.
+    `start_sd` is the relative standard deviation between starts of identical code on this machine.
     """
     base, new = _starts(baseline), _starts(other)
     if not base or not new:
@@ -106,15 +108,14 @@ def ratio(
     if not all(math.isfinite(start.log) for start in (*base.values(), *new.values())):
         return None
     shared = sorted(set(base) & set(new))
-    design = design or ("paired" if shared else "separate")
     if design == "separate" or not shared:
-        return _separate(list(base.values()), list(new.values()), layout)
+        return _separate(list(base.values()), list(new.values()), start_sd)
     logs = [new[start].log - base[start].log for start in shared]
     noise = [new[start].noise ** 2 + base[start].noise ** 2 for start in shared]
     if design == "paired":
         expected, weight = _expected_of_pairs([base[s] for s in shared], [new[s] for s in shared])
     else:
-        expected, weight = 2 * layout**2 + sum(noise) / len(noise), LAYOUT_WEIGHT
+        expected, weight = 2 * start_sd**2 + sum(noise) / len(noise), START_SD_WEIGHT
     variance, freedom = _moderated(logs, expected, weight)
     error = math.sqrt(variance / len(logs))
     return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design)
@@ -133,16 +134,16 @@ def _expected_of_pairs(base: Sequence[_Start], new: Sequence[_Start]) -> tuple[f
     noise = sum((one.noise**2 + other.noise**2) * each for one, other in pairs) / len(sets)
     freedom = sum(len(logs) - 1 for logs in sets)
     seen = sum(_squares(logs) for logs in sets)
-    child = (LAYOUT_WEIGHT * (CHILD_PAIR**2 + noise) + seen) / (LAYOUT_WEIGHT + freedom)
-    return child / each + START_PAIR**2, min(LAYOUT_WEIGHT + freedom, MOST_WEIGHT)
+    child = (START_SD_WEIGHT * (CHILD_PAIR**2 + noise) + seen) / (START_SD_WEIGHT + freedom)
+    return child / each + START_PAIR**2, min(START_SD_WEIGHT + freedom, MOST_WEIGHT)
 
 
-def _separate(base: Sequence[_Start], new: Sequence[_Start], layout: float) -> Ratio | None:
+def _separate(base: Sequence[_Start], new: Sequence[_Start], start_sd: float) -> Ratio | None:
     value, variance, freedom = 0.0, 2 * BETWEEN_RUNS**2, 0.0
     for sign, side in ((-1, base), (1, new)):
         logs = [start.log for start in side]
         noise = sum(start.noise**2 for start in side) / len(side)
-        each, degrees = _moderated(logs, layout**2 + noise)
+        each, degrees = _moderated(logs, start_sd**2 + noise)
         value += sign * sum(logs) / len(logs)
         variance += each / len(logs)
         freedom += degrees
@@ -184,9 +185,9 @@ def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
 
 
 def _moderated(
-    logs: Sequence[float], expected: float, weight: int = LAYOUT_WEIGHT
+    logs: Sequence[float], expected: float, weight: int = START_SD_WEIGHT
 ) -> tuple[float, float]:
-    """Variance of one start's log, experience and evidence averaged, and its freedom."""
+    """Variance of one start's log, the expected and the observed averaged, and its freedom."""
     freedom = weight + len(logs) - 1
     return (weight * expected + _squares(logs)) / freedom, freedom
 

@@ -1,9 +1,9 @@
 """Faster, slower, same, or unknown: decided for a whole suite at once.
 
-A suite of fifty cases asks fifty questions; at 5 % each, two or three innocent ones would be
-blamed every time. The false-discovery rate (Benjamini and Hochberg 1995) bounds the share of the
-innocent among the blamed instead. What is not blamed is *same* only if its interval excludes any
-difference worth mentioning; otherwise the honest answer is *unknown*.
+A suite of fifty cases asks fifty questions; at 5 % each, two or three unchanged ones would be
+called different every time. The false-discovery rate (Benjamini and Hochberg 1995) bounds their
+share among those called different instead. What is not called different is *same* only if its
+interval excludes any difference worth mentioning; otherwise the honest answer is *unknown*.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 VERDICTS = ("faster", "slower", "same", "unknown")
 
-#: Expected share of innocent cases among those called faster or slower.
+#: Expected share of unchanged cases among those called faster or slower.
 FALSE_DISCOVERY = 0.05
 
 #: Where nothing was found, the interval must lie within this of 1 to be called *same*. It does not

@@ -61,7 +61,7 @@ def test_calls_that_write_are_reset_and_the_cold_ones_rotate(files):
     assert {case.axes["replay"] for case, _ in found} == {"hot", "cold"}
     for case, result in found:
         assert result.ok, (case.id, result.outcome_text)
-        assert case.way == ("repeatable" if "addmm" in case.name else "each")
+        assert case.timing_mode == ("repeatable" if "addmm" in case.name else "each")
 
 
 def test_a_written_argument_is_the_same_before_each_call(files):

@@ -7,8 +7,9 @@ import pytest
 from opbench.case import Case
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Fixed
+from opbench.plan.request import Request
 from opbench.running.listener import Listener
-from opbench.running.runner import Request, Runner
+from opbench.running.runner import Runner
 
 
 def results(case, *metrics):

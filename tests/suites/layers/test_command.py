@@ -83,7 +83,7 @@ def test_a_layer_that_the_config_lacks():
         (["--layers"], "--layers was given no value"),
         (["--batch_sizes", "0"], "--batch-sizes"),
         (["--num_runs", "many"], "--num-runs"),
-        (["--clock", "sundial"], "there is no clock 'sundial'"),
+        (["--clock", "sundial"], "unknown clock 'sundial'"),
         (["--modes", "spooky"], "there is no mode 'spooky'"),
         (["-c", "none.json"], "there is no file none.json"),
         (["--no_save", "--cont"], "--cont"),

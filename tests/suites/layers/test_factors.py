@@ -28,7 +28,7 @@ def timed(layer, mode, seconds, batch=4, group="together"):
         for number, start in enumerate(s for s in range(STARTS) for _ in range(5))
     )
     result = Result(one.hash, "time", "s", estimate=seconds, low=seconds, high=seconds,
-                    samples=samples, group=group)  # fmt: skip
+                    samples=samples, group=group, detail={"design": "paired"})  # fmt: skip
     return StoredResult("run", one, result)
 
 

@@ -73,7 +73,7 @@ def test_the_step_is_the_default_stage_and_the_others_are_there():
     only = {"layer": ["linear@hooks"], "batch_size": [16]}
     assert [case.stage for case in expand(definitions, axes=only)] == ["forward_backward"]
     found = expand(definitions, axes=only, stages=["forward", "backward"])
-    assert [(case.stage, case.way) for case in found] == [
+    assert [(case.stage, case.timing_mode) for case in found] == [
         ("forward", "repeatable"),
         ("backward", "each"),
     ]
@@ -99,5 +99,5 @@ def test_time_on_a_gpu_is_two_metrics():
     assert chosen(("time", "memory")) == ("time", "memory")
     assert chosen(("time", "memory"), device="cuda:0") == ("host_time", "device_time", "memory")
     assert chosen(("time",), "torch", "cuda") == ("time_torch",)
-    with pytest.raises(UserError, match="there is no clock 'sundial'"):
+    with pytest.raises(UserError, match="unknown clock 'sundial'"):
         chosen(("time",), "sundial")

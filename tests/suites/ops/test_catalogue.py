@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from opbench import frameworks
 from opbench.suites.ops.catalogue import CATEGORIES, catalogue, find
-from opbench.suites.ops.entry import FRAMEWORKS, SIZES
+from opbench.suites.ops.entry import FRAMEWORKS, SIZES, DType
 from opbench.suites.ops.groups import GROUPS
 from opbench.suites.ops.programs import program, work
 from opbench.suites.ops.scaling import fitted, halved
@@ -108,3 +109,74 @@ def test_a_typical_size_is_what_the_brief_says():
     assert catalogue()["add"].sizes["skewed"]["lhs"] == (10000, 10)
     assert catalogue()["exp"].sizes["skewed"]["data"] == (10000, 1)
     assert SIZES == ("small", "typical", "large", "skewed")
+
+
+def another(value):
+    """A valid-looking value that differs."""
+    if isinstance(value, DType):
+        return DType("float64" if value == "float32" else "float32")
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, tuple):
+        return tuple(map(another, value))
+    return f"{value}x" if isinstance(value, str) else value + type(value)(1)
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_another_value_of_a_parameter_is_another_program(operator, framework):
+    def emitted(**given):
+        values = operator.values(given=given)
+        return replace(program(operator, frameworks.get(framework), values, "cpu"), work=None)
+
+    typical = emitted()
+    for name, value in operator.params.items():
+        # An axis has others below it, not always one above.
+        changed = value - 1 if name in ("axis", "dim2") and value > 0 else another(value)
+        assert typical.unsupported or emitted(**{name: changed}) != typical, name
+
+
+POOLED = [("MaxPool2D", "max"), ("AvgPool2D", "mean"), ("SumPool", "sum")]
+
+
+@pytest.mark.parametrize(("name", "reduction"), POOLED)
+def test_pooling_in_jax_takes_its_windows_and_strides(name, reduction):
+    """Windows of 3 by 3, two apart, against the same windows of NumPy."""
+    pytest.importorskip("jax")
+    import numpy as np
+
+    data = np.random.default_rng(0).normal(size=(2, 3, 9, 9)).astype("float32")
+    windows = np.lib.stride_tricks.sliding_window_view(data, (3, 3), axis=(2, 3))
+    expected = getattr(windows[:, :, ::2, ::2], reduction)(axis=(-2, -1))
+    found = computed(name, "jax", data, pool_size=(3, 3), strides=(2, 2))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("framework", ["jax", "numpy", "torch"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_largest_are_found_along_either_axis(framework, axis):
+    pytest.importorskip(framework)
+    import numpy as np
+
+    data = np.random.default_rng(0).normal(size=(6, 5)).astype("float32")
+    expected = np.flip(np.sort(data, axis=axis), axis=axis).take(range(3), axis=axis)
+    found = computed("topk", framework, data, k=3, axis=axis)
+    np.testing.assert_allclose(found, expected)
+    assert expected.shape == catalogue()["topk"].result_shape(
+        catalogue()["topk"].values(given={"data": data.shape, "k": 3, "axis": axis})
+    )
+
+
+def computed(name, framework, data, **given):
+    """What the entry's own text computes of `data`."""
+    import importlib
+
+    values = catalogue()[name].values(given={"data": data.shape, **given})
+    source = program(catalogue()[name], frameworks.get(framework), values, "cpu")
+    modules = {"np": "numpy", "torch": "torch"}
+    if framework == "jax":
+        modules |= {"jnp": "jax.numpy", "lax": "jax.lax"}
+    names = {alias: importlib.import_module(module) for alias, module in modules.items()}
+    names["data"] = names["torch"].from_numpy(data) if framework == "torch" else data
+    exec(source.forward, names)
+    return names["y"]

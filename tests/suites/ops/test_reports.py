@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from opbench.api.run import execute
+from opbench.result import Result
 from opbench.stats.quantiles import quantiles
 from opbench.store import Store
 from opbench.suites.ops import files
@@ -36,8 +37,10 @@ def markdown(found) -> str:
 
 
 def fused(form, seconds, **more):
-    made = replace(ROW, operator="conv_relu", category="fused", form=form, estimate=seconds)
-    return replace(made, low=seconds * 0.97, high=seconds * 1.03, **more)
+    made = replace(ROW, operator="conv_relu", category="fused", form=form)
+    interval = {"estimate": seconds, "low": seconds * 0.97, "high": seconds * 1.03}
+    result = Result("0", "time", "s", **interval)
+    return replace(made, **interval, result=result, **more)
 
 
 def test_the_gain_of_fusion_is_the_sum_of_the_parts_over_the_whole():

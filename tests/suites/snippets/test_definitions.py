@@ -177,13 +177,13 @@ def test_side_by_side_columns():
         ),
         (
             lambda: GroupedStmts("y = x * q", setup=XW, signature="f(x, q) -> y"),
-            "setup does not make q; it makes w, x",
+            "setup does not define q; it defines w, x",
         ),
         (
             lambda: GroupedStmts(
                 "a = x\ny = a * w", setup=XW, signature="f(x) -> y", torchscript=True
             ),
-            "line 2 of the statement uses w, which is no argument of it: `y = a * w`",
+            "line 2 of the statement uses w, which is not one of its arguments: `y = a * w`",
         ),
         (
             lambda: GroupedStmts(cpp_stmt="auto z = x;", setup=XW, signature="f(x) -> y"),
@@ -192,7 +192,7 @@ def test_side_by_side_columns():
         (lambda: GroupedModules("model = 1"), "a model needs a signature"),
         (lambda: GroupedModules("net = 1", signature="f() -> y"), "does not define `model`"),
         (lambda: GroupedStmts("1", num_threads=(1, 1)), "each number of threads once"),
-        (lambda: GroupedStmts("1", num_threads=0), "not a whole number from 1 up"),
+        (lambda: GroupedStmts("1", num_threads=0), "not a positive integer"),
         (lambda: TimerArgs("1", language="fortran"), "neither python nor c++"),
         (lambda: TimerArgs("1", global_setup="#include <x>"), "belongs to C++"),
         (lambda: parse_stmts("Python | C++\n--- | ---\na | b"), "the header must be"),

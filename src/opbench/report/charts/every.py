@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from opbench.analyse.compare import Row
+from opbench.analyse.compare import ComparisonRow
 from opbench.report.charts import samples
 from opbench.report.charts.chart import Chart, Drawing, save_all, side_by_side
 from opbench.report.charts.factors import factors
@@ -107,7 +107,7 @@ def _scaling(results: Sequence[StoredResult]) -> Iterator[Drawing]:
                     yield drawing
 
 
-def _metrics(measured: Iterable[Result | Row]) -> list[str]:
+def _metrics(measured: Iterable[Result | ComparisonRow]) -> list[str]:
     """Times first, then in order of appearance."""
     units = {each.metric: each.unit for each in measured}
     return sorted(units, key=lambda metric: units[metric] != "s")
@@ -117,19 +117,17 @@ def _histories(contents: Contents) -> dict[str, Chart]:
     """Those with changes first, then the longest."""
     if contents.history is None:
         return {}
-    units = {stored.result.metric: stored.result.unit for stored in contents.results}
-    tracks = sorted(
-        (track for track in contents.history.tracks if len(track.points) > 2),
-        key=lambda track: (-len(track.steps), -len(track.points)),
+    long = sorted(
+        (series for series in contents.history if len(series.points) > 2),
+        key=lambda series: (-len(series.changes), -len(series.points)),
     )
-    machines = len({track.kind[0] for track in tracks})
+    machines = len({series.machine for series in long})
     found = {}
-    for track in tracks[:HISTORIES]:
-        machine, _, environment = track.kind
-        name = f"history_{track.metric}_{track.case_id}_{environment}"
+    for series in long[:HISTORIES]:
+        name = f"history_{series.metric}_{series.case_id}_{series.environment}"
         if machines > 1:  # a case has one history on each
-            name += f"_{machine}"
-        drawing = history(track, contents.history.runs, units.get(track.metric, ""))
+            name += f"_{series.machine}"
+        drawing = history(series)
         if drawing is not None:
             found[name] = drawing.chart()
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from opbench.analyse.compare import Comparison, Row
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.report.charts.chart import (
     DOT,
     EQUAL,
@@ -44,7 +44,7 @@ SPEC = {
 def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]:
     """Of comparisons with one base (`mode=baseline` → `mode=hooks`, → `mode=ghost`): a chart for
     each stage and each set of the other axes."""
-    found: dict[tuple[str, str], list[tuple[str, str, Row]]] = {}
+    found: dict[tuple[str, str], list[tuple[str, str, ComparisonRow]]] = {}
     for comparison in comparisons:
         variant = comparison.new.partition("=")[2] or comparison.new
         for row in comparison.rows:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from opbench.analyse.histories import Track, is_ok
+from opbench.analyse.history import Series
 from opbench.report.charts.chart import (
     DOT,
     NEAR,
@@ -20,7 +19,6 @@ from opbench.report.charts.chart import (
     scaled,
     tips,
 )
-from opbench.store.records import RunRecord
 
 #: Values farther than this many interquartile ranges from the quartiles are drawn as arrows at the
 #: edge: one bad night must not flatten a year.
@@ -84,14 +82,15 @@ SPEC = {
 }  # fmt: skip
 
 
-def history(track: Track, runs: Sequence[RunRecord], unit: str) -> Drawing | None:
-    good = [(index, row) for index, row in enumerate(track.points) if is_ok(row)]
+def history(series: Series) -> Drawing | None:
+    """None where there are not two values."""
+    good = [(index, row) for index, row in enumerate(series.points) if row.ok]
     if len(good) < 2:
         return None
-    factor, symbol = scaled(unit, median(float(row.estimate or 0.0) for _, row in good))
+    factor, symbol = scaled(series.unit, median(float(row.estimate or 0.0) for _, row in good))
     points: list[dict[str, Any]] = []
     for index, row in good:
-        run, value = runs[row.run], (row.estimate or 0.0) / factor
+        value = (row.estimate or 0.0) / factor
         known = row.low is not None and row.high is not None
         low, high = ((end or 0.0) / factor if known else value for end in (row.low, row.high))
         points.append(
@@ -101,50 +100,51 @@ def history(track: Track, runs: Sequence[RunRecord], unit: str) -> Drawing | Non
                 "low": low,
                 "high": high,
                 "interval": f"[{low:.4g}, {high:.4g}]",
-                "run id": run.id,
-                "when": _day(run.created, "%Y-%m-%d %H:%M"),
-                "commit": run.commit[:10],
+                "run id": row.run.id,
+                "when": _day(row.run.created, "%Y-%m-%d %H:%M"),
+                "commit": row.origin.commit[:10],
             }
         )
-    days = [_day(runs[row.run].created) for row in track.points]
     changes = [
         {
-            "run": step.index - 0.5,
-            "kind": "slower" if step.level.after > step.level.before else "faster",
-            "text": f"× {step.level.ratio:.3g}" if step.level.ratio else "",
+            "run": change.index - 0.5,
+            "kind": "slower" if change.rises else "faster",
+            "text": f"× {change.ratio:.3g}" if change.ratio else "",
             "cause": "",
         }
-        for step in track.steps
+        for change in series.changes
     ]
-    rows = [
-        {"run": start, "to": end, "level": level / factor} for start, end, level in levels(track)
+    days = [_day(row.run.created) for row in series.points]
+    levels = [
+        {"run": start, "to": end, "level": level / factor}
+        for start, end, level in levels_of(series)
     ]
-    machine = ", ".join(part for part in track.kind[1:] if part)
+    machine = ", ".join(part for part in (series.hardware, series.environment) if part)
     return Drawing(
         "history",
         SPEC,
         {
-            "{title}": {"text": track.case_id, "subtitle": machine},
-            "{y}": f"{track.metric}, {symbol}",
+            "{title}": {"text": series.case_id, "subtitle": machine},
+            "{y}": f"{series.metric}, {symbol}",
             "{ticks}": list(range(0, len(days), max(1, -(-len(days) // DAYS)))),
             "{days}": f"{json.dumps(days)}[datum.value]",
         },
         {
             "points": columns_of(points),
-            "levels": columns_of(rows),
+            "levels": columns_of(levels),
             "changes": columns_of(changes),
-            "events": {"run": [index - 0.5 for index in track.marks]},
-            "bad": {"run": [i for i, row in enumerate(track.points) if not is_ok(row)]},
+            "events": {"run": [index - 0.5 for index in series.notes]},
+            "bad": {"run": [index for index, row in enumerate(series.points) if not row.ok]},
         },
     )
 
 
-def levels(track: Track) -> list[tuple[float, float, float]]:
+def levels_of(series: Series) -> list[tuple[float, float, float]]:
     """From, to, and the median of each stretch between two changes."""
-    edges = [0, *(step.index for step in track.steps), len(track.points)]
+    edges = [0, *(change.index for change in series.changes), len(series.points)]
     found = []
     for start, end in pairwise(edges):
-        own = [float(row.estimate or 0.0) for row in track.points[start:end] if is_ok(row)]
+        own = [float(row.estimate or 0.0) for row in series.points[start:end] if row.ok]
         if own:
             found.append((start - 0.5, end - 0.5, median(own)))
     return found

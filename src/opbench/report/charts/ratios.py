@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opbench.analyse.compare import Comparison, Row
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.report.charts.chart import (
     DOT,
     EQUAL,
@@ -102,6 +102,6 @@ def ratios(
     )
 
 
-def _drawable(row: Row) -> bool:
+def _drawable(row: ComparisonRow) -> bool:
     ends = (row.value, row.low, row.high)
     return row.new is not None and all(end and end > 0 and math.isfinite(end) for end in ends)

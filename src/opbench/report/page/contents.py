@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.analyse.compare import Comparison, compare
-from opbench.analyse.histories import Histories, histories
+from opbench.analyse.history import Series, histories
 from opbench.analyse.sides import find_side, machine_of
 from opbench.analyse.within import comparisons_within
 from opbench.report.page.uncollected import nothing_collected
@@ -31,7 +31,7 @@ class Contents:
     #: Facts by fingerprint.
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     comparisons: Sequence[Comparison] = ()
-    history: Histories | None = None
+    history: Sequence[Series] | None = None
     #: Packed, by case hash, environment and metric: a hundred thousand results have millions of
     #: samples, and an object for each takes longer than all the rest of the page.
     samples: Mapping[tuple[str, str, str], bytes] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opbench.capture.call import Capture
+    from opbench.capture.calls import Capture
     from opbench.running.recording import Finished
 
 
@@ -16,7 +16,7 @@ def is_capture(target: str) -> bool:
     path = Path(target)
     if path.suffix != ".jsonl" or not path.is_file():
         return False
-    from opbench.capture.api_file import level_of
+    from opbench.capture.reading import level_of
 
     return level_of(path) != "api"
 

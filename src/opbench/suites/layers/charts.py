@@ -18,7 +18,7 @@ from opbench.report.charts.chart import (
     save_all,
     side_by_side,
 )
-from opbench.suites.layers.factors import LAYERS, MAX_MEMORY, MODES, Row, metrics_of
+from opbench.suites.layers.factors import LAYERS, MAX_MEMORY, MODES, LayerRow, metrics_of
 from opbench.suites.layers.report import TITLES
 
 VARIANTS = [*MODES, "dp", *(f"dp {mode}" for mode in MODES[1:])]
@@ -55,7 +55,7 @@ LAYER = {
 }  # fmt: skip
 
 
-def summary(rows: Sequence[Row], metric: str) -> Chart | None:
+def summary(rows: Sequence[LayerRow], metric: str) -> Chart | None:
     """Factor by layer, one group per batch size, on a logarithmic scale; 1 is torch.nn itself."""
     known = [row for row in rows if row.metric == metric and row.factor_nn is not None]
     if not known:
@@ -83,7 +83,7 @@ def summary(rows: Sequence[Row], metric: str) -> Chart | None:
     return side_by_side(panels, f"{TITLES.get(metric, metric)}: factor over torch.nn")
 
 
-def layer_chart(rows: Sequence[Row], family: str) -> Chart | None:
+def layer_chart(rows: Sequence[LayerRow], family: str) -> Chart | None:
     """One layer and its DP version: each metric over the batch size, one line per mode."""
     own = [row for row in rows if row.family == family and row.estimate is not None]
     panels = []
@@ -110,7 +110,7 @@ def layer_chart(rows: Sequence[Row], family: str) -> Chart | None:
     return side_by_side(panels, family) if panels else None
 
 
-def charts(rows: Sequence[Row]) -> dict[str, Chart]:
+def charts(rows: Sequence[LayerRow]) -> dict[str, Chart]:
     """Every chart of the report by the name of its file; of the whole step where there is one."""
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
     found = {f"factor_{metric}": summary(steps, metric) for metric in metrics_of(steps)}
@@ -119,6 +119,8 @@ def charts(rows: Sequence[Row]) -> dict[str, Chart]:
     return {name: chart for name, chart in found.items() if chart is not None}
 
 
-def save(rows: Sequence[Row], folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+def save(
+    rows: Sequence[LayerRow], folder: Path, formats: Sequence[str] = ("png", "svg")
+) -> list[Path]:
     """Write every chart in every format; the folder is made when it is missing."""
     return save_all(charts(rows), folder, formats)

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from opbench.store.records import RunRecord
-from opbench.suites.layers.factors import Factor, Row
+from opbench.suites.layers.factors import Factor, LayerRow
 from opbench.suites.layers.factors_file import FACTORS, NUMBERS, PLAIN, PREFIX
 
 #: Those that decide the numbers.
 PACKAGES = ("torch", "opacus", "numpy")
 
 
-def write(rows: Sequence[Row], stream: TextIO, environment: Iterable[str] = ()) -> None:
+def write(rows: Sequence[LayerRow], stream: TextIO, environment: Iterable[str] = ()) -> None:
     stream.writelines(f"# {' '.join(line.split())}\n" for line in environment)
     components = dict.fromkeys(name for row in rows for name in row.components)
     columns = [*PLAIN, *NUMBERS]

@@ -11,13 +11,10 @@ gradients), as in the published study, less what was held before anything began.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from opbench.case import Case
-from opbench.result import Result, calm
-from opbench.stats.estimate import LAYOUT, Placed
-from opbench.stats.ratio import ratio
+from opbench.stats.pair import compare_results
 from opbench.store.records import StoredResult
 from opbench.suites.layers.names import BASELINE, COUNTERPART, LAYERS, MODES
 
@@ -32,7 +29,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Row:
+class LayerRow:
     """One layer in one mode at one batch size: one metric of it, and its factors."""
 
     layer: str
@@ -73,83 +70,66 @@ class Row:
         return (LAYERS.index(self.layer), MODES.index(self.mode), self.batch_size, self.metric)
 
 
-@dataclass(frozen=True)
-class _Seen:
-    case: Case
-    metric: str
-    unit: str
-    result: Result
-    #: (start, session, value) of each sample to judge by.
-    samples: list[Placed]
-
-
-def rows(stored: Iterable[StoredResult]) -> list[Row]:
+def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
     """Every result of the suite `layers`, with its factors, in the order of a table."""
     seen = [each for one in stored if one.case.suite == "layers" for each in _views(one)]
     by_key = {_key(each, each.case.name, str(each.case.axes["mode"])): each for each in seen}
     found = []
     for each in seen:
-        layer, result = each.case.name, each.result
+        case, result, layer = each.case, each.result, each.case.name
         own = by_key.get(_key(each, layer, BASELINE))
         nn = by_key.get(_key(each, COUNTERPART.get(layer, layer), BASELINE))
-        values = [value for _, _, value in each.samples]
-        exact = each.metric == MAX_MEMORY
+        is_peak = result.metric == MAX_MEMORY
         found.append(
-            Row(
+            LayerRow(
                 layer=layer,
-                mode=str(each.case.axes["mode"]),
-                batch_size=int(each.case.axes["batch_size"] or 0),
-                stage=each.case.stage,
-                device=each.case.device,
-                metric=each.metric,
-                unit=each.unit,
+                mode=str(case.axes["mode"]),
+                batch_size=int(case.axes["batch_size"] or 0),
+                stage=case.stage,
+                device=case.device,
+                metric=result.metric,
+                unit=result.unit,
                 outcome=result.outcome,
                 reason=result.reason,
-                estimate=max(values, default=None) if exact else result.estimate,
-                low=min(values, default=None) if exact else result.low,
-                high=max(values, default=None) if exact else result.high,
+                estimate=result.estimate,
+                low=result.low,
+                high=result.high,
                 factor=_factor(own, each),
                 factor_nn=_factor(nn, each),
-                components=result.detail.get("components", {}) if exact else {},
+                components=result.detail.get("components", {}) if is_peak else {},
             )
         )
     return sorted(found, key=lambda row: row.place)
 
 
-def _views(stored: StoredResult) -> list[_Seen]:
+def _views(stored: StoredResult) -> Iterator[StoredResult]:
     """A result as it is, and a memory result also as the peak of everything held."""
-    case, result = stored.case, stored.result
-    placed = [(s.start, s.session, s.value) for s in calm(result.samples)]
-    found = [_Seen(case, result.metric, result.unit, result, placed)]
+    yield stored
+    result = stored.result
     if result.metric == "memory":
-        peak = float(result.detail.get(MAX_MEMORY, 0))
-        peak -= result.detail.get("components", {}).get("offset", 0)
-        known: list[Placed] = [(0, 0, peak)] if result.ok else []
-        found.append(_Seen(case, MAX_MEMORY, result.unit, result, known))
-    return found
+        offset = result.detail.get("components", {}).get("offset", 0)
+        peak = float(result.detail.get(MAX_MEMORY, 0)) - offset if result.ok else None
+        held = replace(result, metric=MAX_MEMORY, estimate=peak, low=peak, high=peak, samples=())
+        yield replace(stored, result=held)
 
 
-def _key(each: _Seen, layer: str, mode: str) -> tuple[object, ...]:
+def _key(each: StoredResult, layer: str, mode: str) -> tuple[object, ...]:
     case, result = each.case, each.result
     rest = tuple(pair for pair in case.labels if pair[0] != "mode")
     place = (case.stage, case.device, case.threads, result.environment, result.policy)
-    return (layer, mode, each.metric, rest, *place)
+    return (layer, mode, result.metric, rest, *place)
 
 
-def _factor(base: _Seen | None, each: _Seen) -> Factor | None:
-    if base is None or base.case is each.case or not (base.result.ok and each.result.ok):
+def _factor(base: StoredResult | None, each: StoredResult) -> Factor | None:
+    if base is None or base.case is each.case:
         return None
-    if each.unit == "bytes":
-        # Counted, not sampled: the factor of two counts has no interval.
-        over, value = (max((v for _, _, v in side.samples), default=0.0) for side in (base, each))
-        return Factor(value / over, value / over, value / over) if over else None
-    together = bool(each.result.group) and each.result.group == base.result.group
-    layout = max(float(side.result.detail.get("layout") or LAYOUT) for side in (base, each))
-    found = ratio(base.samples, each.samples, None if together else "separate", layout)
-    return None if found is None else Factor(found.value, found.low, found.high)
+    pair = compare_results(base.result, each.result, same_run=base.run_id == each.run_id)
+    if pair.value is None or pair.low is None or pair.high is None:
+        return None
+    return Factor(pair.value, pair.low, pair.high)
 
 
-def metrics_of(found: Sequence[Row]) -> list[str]:
+def metrics_of(found: Sequence[LayerRow]) -> list[str]:
     """The metrics whose factors a report shows: the times that were measured, and the peak."""
     times = dict.fromkeys(row.metric for row in found if row.unit == "s")
     peak = [MAX_MEMORY] if any(row.metric == MAX_MEMORY for row in found) else []

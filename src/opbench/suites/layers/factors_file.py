@@ -1,6 +1,6 @@
 """Layer results read back from a CSV file, such as those kept in a repository.
 
-`csv_file` writes them. Lines that begin with `#` say where the numbers are from.
+`csv_file` writes them. Lines that begin with `#` name the origin of the numbers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import csv
 from pathlib import Path
 
 from opbench.errors import UserError
-from opbench.suites.layers.factors import LAYERS, MODES, Factor, Row
+from opbench.suites.layers.factors import LAYERS, MODES, Factor, LayerRow
 
 PLAIN = ("layer", "mode", "batch_size", "stage", "device", "metric", "unit", "outcome", "reason")
 NUMBERS = ("estimate", "low", "high")
@@ -17,13 +17,17 @@ FACTORS = ("factor", "factor_nn")
 PREFIX = "component."
 
 
-def read(path: Path) -> tuple[list[Row], list[str]]:
-    """The rows of such a file, and the lines about its environment."""
+def read_lines(path: Path) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text in UTF-8"
         raise UserError(f"cannot read {path}: {reason}") from None
+
+
+def read(path: Path) -> tuple[list[LayerRow], list[str]]:
+    """The rows of such a file, and the lines about its environment."""
+    lines = read_lines(path)
     notes = [line[1:].strip() for line in lines if line.startswith("#")]
     reader = csv.DictReader(line for line in lines if not line.startswith("#"))
     missing = [name for name in (*PLAIN, *NUMBERS) if name not in (reader.fieldnames or ())]
@@ -38,10 +42,10 @@ def read(path: Path) -> tuple[list[Row], list[str]]:
     return rows, notes
 
 
-def _row(line: dict[str, str]) -> Row:
+def _row(line: dict[str, str]) -> LayerRow:
     if line["layer"] not in LAYERS or line["mode"] not in MODES:
-        raise ValueError(f"there is no layer {line['layer']} in mode {line['mode']}")
-    return Row(
+        raise ValueError(f"unknown layer or mode: {line['layer']} {line['mode']}")
+    return LayerRow(
         **{name: line[name] for name in PLAIN if name != "batch_size"},  # type: ignore[arg-type]
         batch_size=int(line["batch_size"]),
         **{name: float(line[name]) if line[name] else None for name in NUMBERS},  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
-"""Factors that others have published, to be laid beside ours.
+"""Factors that others have published, to compare ours with.
 
 A file is CSV with the columns `layer, batch_size, runtime_ms_median, peak_minus_base_MB_median`,
 the layer under its classic name. The figures of the original study come with opbench; lines that
-begin with `#` say where a file is from.
+begin with `#` name the origin of a file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from opbench.errors import UserError
 from opbench.suites.layers.factors import MAX_MEMORY
+from opbench.suites.layers.factors_file import read_lines
 from opbench.suites.layers.names import BASELINE, COUNTERPART, read_name
 
 TIME = "time"
@@ -44,12 +45,7 @@ def published(where: str = SHIPPED) -> Published:
     if where == SHIPPED:
         file = resources.files("opbench.data").joinpath("opacus_microbe_2021.csv")
         return parse(file.read_text(encoding="utf-8").splitlines(), "arXiv:2109.12298")
-    try:
-        lines = Path(where).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise UserError(f"cannot read {where}: {reason}") from None
-    return parse(lines, where)
+    return parse(read_lines(Path(where)), where)
 
 
 def parse(lines: Iterable[str], origin: str) -> Published:

@@ -15,7 +15,7 @@ from opbench.suites.layers.factors import (
     COUNTERPART,
     MAX_MEMORY,
     Factor,
-    Row,
+    LayerRow,
     metrics_of,
 )
 from opbench.suites.layers.factors_published import TIME, Published
@@ -34,7 +34,7 @@ TITLES = {
 WAITED = ("time", "host_time", "time_torch", "time_python", "time_cuda")
 
 
-def tables(rows: Sequence[Row], against: Published | None = None) -> list[Table]:
+def tables(rows: Sequence[LayerRow], against: Published | None = None) -> list[Table]:
     found = []
     for stage in dict.fromkeys(row.stage for row in rows):
         of_stage = [row for row in rows if row.stage == stage]
@@ -50,7 +50,7 @@ def tables(rows: Sequence[Row], against: Published | None = None) -> list[Table]
     return [table for table in found if table.rows]
 
 
-def values_table(rows: Sequence[Row], title: str) -> Table:
+def values_table(rows: Sequence[LayerRow], title: str) -> Table:
     return _by_batch(
         rows,
         title,
@@ -62,7 +62,7 @@ def values_table(rows: Sequence[Row], title: str) -> Table:
     )
 
 
-def factor_table(rows: Sequence[Row], title: str, *, nn: bool = False) -> Table:
+def factor_table(rows: Sequence[LayerRow], title: str, *, nn: bool = False) -> Table:
     if nn:
         rows = [row for row in rows if row.layer in COUNTERPART]
     else:
@@ -73,7 +73,7 @@ def factor_table(rows: Sequence[Row], title: str, *, nn: bool = False) -> Table:
     return _by_batch(rows, title, lambda row: factor_text(row.factor_nn if nn else row.factor))
 
 
-def beside(rows: Sequence[Row], against: Published, title: str) -> Table:
+def beside(rows: Sequence[LayerRow], against: Published, title: str) -> Table:
     """Our factor and theirs for the same layer, mode and batch size, where both exist."""
     metric = MAX_MEMORY if rows and rows[0].metric == MAX_MEMORY else TIME
     if rows and metric == TIME and rows[0].metric not in WAITED:
@@ -88,7 +88,7 @@ def beside(rows: Sequence[Row], against: Published, title: str) -> Table:
     )
 
 
-def _by_batch(rows: Sequence[Row], title: str, text: object) -> Table:
+def _by_batch(rows: Sequence[LayerRow], title: str, text: object) -> Table:
     sizes = sorted({row.batch_size for row in rows})
     grid: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
@@ -111,7 +111,7 @@ def _short(factor: Factor | None) -> str:
     return MISSING if factor is None else f"{factor.value:.3g}"
 
 
-def failed(rows: Iterable[Row]) -> list[str]:
+def failed(rows: Iterable[LayerRow]) -> list[str]:
     """What failed, each reason once with the layers and modes it concerns."""
     by_reason: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -122,12 +122,14 @@ def failed(rows: Iterable[Row]) -> list[str]:
     return [f"{', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def to_terminal(rows: Sequence[Row], console: Console, against: Published | None = None) -> None:
+def to_terminal(
+    rows: Sequence[LayerRow], console: Console, against: Published | None = None
+) -> None:
     print_terminal(tables(rows, against), console, failed(rows))
 
 
 def to_markdown(
-    rows: Sequence[Row],
+    rows: Sequence[LayerRow],
     stream: TextIO,
     against: Published | None = None,
     environment: Sequence[str] = (),

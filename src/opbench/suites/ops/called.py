@@ -19,7 +19,7 @@ def covered(framework: str) -> set[str]:
         call = operator.call(framework)
         if call is None:
             continue
-        text = call.text if isinstance(call.text, str) else call.text(operator.values())
-        for part in (text, call.setup, call.globals):
-            found |= {name.rpartition(".")[2] for name in CALLED.findall(part)}
+        for part in (call.text, call.setup, call.globals):
+            text = part if isinstance(part, str) else part(operator.values())
+            found |= {name.rpartition(".")[2] for name in CALLED.findall(text)}
     return found | {name.rstrip("_") for name in found}

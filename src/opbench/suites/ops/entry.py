@@ -11,6 +11,7 @@ ONNX operators in the same manner: `ReduceSum(data, [{axis}], keepdims=0)`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -70,7 +71,7 @@ class Call:
     #: Text, or what makes it where `{parameter}` does not do: `data[2:4]` for begin=2, end=4.
     text: str | Callable[[Values], str]
     #: Source run once, after the inputs are made.
-    setup: str = ""
+    setup: str | Callable[[Values], str] = ""
     #: Source at module level: imports, functions, classes.
     globals: str = ""
     #: Untimed source before each call, for what cannot be repeated as it is.
@@ -100,7 +101,8 @@ class Operator:
     inputs: tuple[Input, ...]
     #: Every parameter with its value at `typical`: shapes of inputs first, then options.
     params: Mapping[str, Any]
-    #: By framework. `torch_compile` takes that of torch unless it has one of its own.
+    #: By framework. `torch_compile` takes that of torch unless it has one of its own, and JAX that
+    #: of NumPy, whose interface `jax.numpy` is.
     spelling: Mapping[str, str | Call | Callable[[Values], str]]
     #: What other size classes change in `params`. A class that is absent is not worth measuring.
     sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -142,6 +144,12 @@ class Operator:
         wrong = set(self.spelling) - set(FRAMEWORKS) or set(self.sizes) - set(SIZES)
         if wrong:
             raise ValueError(f"{self.name}: no framework or size called {', '.join(wrong)}")
+        numpy = self.spelling.get("numpy")
+        named = {*self.spelling, *self.absent}
+        # Random generators are the one part of NumPy that JAX does differently.
+        if isinstance(numpy, str) and "jax" not in named and "rng." not in numpy:
+            jax = re.sub(r"\bnp\.", "jnp.", numpy)
+            object.__setattr__(self, "spelling", {**self.spelling, "jax": jax})
 
     def values(
         self, size: str = "typical", dtype: str = "float32", given: Mapping[str, Any] | None = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot
 
+from opbench.stats.pair import compare_sum
 from opbench.suites.ops.catalogue import find
 from opbench.suites.ops.rows import OperatorRow
 
@@ -31,7 +31,7 @@ class Gain:
 
 def gains(rows: Sequence[OperatorRow]) -> list[Gain]:
     """One for each fused operator whose every part was measured, by the same framework, at the
-    same place. What was not measured side by side has independent errors: they add as squares."""
+    same place."""
     sets: dict[tuple[str, ...], dict[str, OperatorRow]] = {}
     for row in rows:
         if row.form and row.unit == "s":
@@ -50,19 +50,16 @@ def gains(rows: Sequence[OperatorRow]) -> list[Gain]:
             how = call.how if call and call.how else ""
             if whole.framework == "torch_compile":
                 how = "graph"
-            found.append(_gain(whole, parts, how))
+            found += _gain(whole, parts, how)
     return found
 
 
-def _gain(whole: OperatorRow, parts: tuple[OperatorRow, ...], how: str) -> Gain:
-    total = sum(part.estimate or 0.0 for part in parts)
-    value = total / (whole.estimate or 1.0)
-    spread = hypot(_half(whole), hypot(*(_half(p) * (p.estimate or 0.0) / total for p in parts)))
-    return Gain(whole, parts, value, value * (1 - spread), value * (1 + spread), how)
-
-
-def _half(row: OperatorRow) -> float:
-    """Half the interval, relative to the estimate."""
-    if not row.estimate or row.low is None or row.high is None:
-        return 0.0
-    return (row.high - row.low) / 2 / row.estimate
+def _gain(whole: OperatorRow, parts: tuple[OperatorRow, ...], how: str) -> list[Gain]:
+    results = [part.result for part in parts if part.result]
+    if whole.result is None or len(results) < len(parts):
+        return []
+    same_run = {part.run for part in parts} == {whole.run}
+    pair = compare_sum(whole.result, results, same_run=same_run)
+    if pair.value is None or pair.low is None or pair.high is None:
+        return []
+    return [Gain(whole, parts, pair.value, pair.low, pair.high, how)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opbench.case import label_text
+from opbench.result import Result
 from opbench.stats.quantiles import Quantiles, quantiles
 from opbench.store.records import StoredResult
 from opbench.suites.ops.catalogue import find
@@ -46,6 +47,8 @@ class OperatorRow:
     case_hash: str
     #: The run it is from: two runs may have measured the same.
     run: str = ""
+    #: What it was made of.
+    result: Result | None = None
 
     @property
     def ok(self) -> bool:
@@ -94,6 +97,7 @@ def _row(stored: StoredResult) -> OperatorRow:
         bytes=case.work.bytes if case.work else 0.0,
         case_hash=result.case_hash,
         run=stored.run_id,
+        result=result,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 
 def uncovered(framework: str = "") -> int:
@@ -14,7 +14,7 @@ def uncovered(framework: str = "") -> int:
     from opbench.suites.ops.called import covered
 
     if framework and framework not in FRAMEWORKS:
-        raise UserError(f"cannot ask '{framework}' what it has; there is {', '.join(FRAMEWORKS)}")
+        raise UserError(unknown("framework", framework, FRAMEWORKS))
     console, errors = Console(highlight=False), Console(stderr=True)
     asked = 0
     for name in [framework] if framework else FRAMEWORKS:

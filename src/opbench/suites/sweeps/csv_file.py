@@ -14,7 +14,8 @@ from statistics import fmean, pstdev, quantiles
 from typing import Any, TextIO
 
 from opbench.case import Case, Label, label_text
-from opbench.result import Result, calm
+from opbench.result import Result
+from opbench.stats.contention import undisturbed
 
 #: The name of the axis is the name of the column.
 CONFIG = ("dtype", "runtime")
@@ -107,7 +108,8 @@ def rows(point: Point) -> Iterator[dict[str, Any]]:
 
 def statistics(result: Result) -> dict[str, float]:
     """Of the samples, each a block of calls reduced to one call; disturbed ones are left out."""
-    values: Sequence[float] = [sample.value for sample in calm(result.samples)]
+    (kept,) = undisturbed(result.samples)
+    values: Sequence[float] = [sample.value for sample in kept]
     if not result.ok or not values or result.estimate is None:
         return {}
     tenths = quantiles(values, n=10, method="inclusive") if len(values) > 1 else [values[0]] * 9

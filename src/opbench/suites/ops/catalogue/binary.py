@@ -53,7 +53,6 @@ OPERATORS = (
         **shaped({"base": PLANE, "exp": PLANE}),
         spelling={
             "torch": "torch.pow(base, exp)",
-            "jax": "jnp.power(base, exp)",
             "onnxruntime": "Pow(base, exp)",
             "mxnet": "nd.power(base, exp)",
             "numpy": "np.power(base, exp)",
@@ -80,7 +79,6 @@ OPERATORS = (
         **shaped(dict.fromkeys("abcd", PLANE)),
         spelling={
             "torch": "a + b + c + d",
-            "jax": "a + b + c + d",
             "onnxruntime": "Sum(a, b, c, d)",
             "mxnet": "nd.add_n(a, b, c, d)",
             "numpy": "a + b + c + d",
@@ -92,7 +90,6 @@ OPERATORS = (
         "arctan2", "binary",
         {
             "torch": "torch.atan2(lhs, rhs)",
-            "jax": "jnp.arctan2(lhs, rhs)",
             "numpy": "np.arctan2(lhs, rhs)",
         },
         rhs=POSITIVE, flops=20.0, aliases=("atan2",),

@@ -128,15 +128,20 @@ def deconvolution(rank: int, shapes: Mapping[str, Shape], channels: int) -> Oper
 
 
 def pooled(v: Values) -> Shape:
-    return (*v.data[:2], *(n // k for n, k in zip(v.data[2:], v.pool_size)))
+    sides = zip(v.data[2:], v.pool_size, v.strides)
+    return (*v.data[:2], *((n - k) // s + 1 for n, k, s in sides))
+
+
+def pooling_flops(v: Values) -> float:
+    return float(prod(pooled(v)) * prod(v.pool_size))
 
 
 def windows(start: str, reduce: str) -> Callable[[Values], str]:
     """How JAX pools: any reduction over windows."""
 
     def text(v: Values) -> str:
-        size = (1, 1, *v.pool_size)
-        return f"lax.reduce_window(data, {start}, {reduce}, {size}, {size}, 'VALID')"
+        size, step = (1, 1, *v.pool_size), (1, 1, *v.strides)
+        return f"lax.reduce_window(data, {start}, {reduce}, {size}, {step}, 'VALID')"
 
     return text
 
@@ -144,10 +149,8 @@ def windows(start: str, reduce: str) -> Callable[[Values], str]:
 def pooling(
     name: str, rank: int, kind: str, shapes: Mapping[str, Shape], pool: Shape, **more: Any
 ) -> Operator:
-    count = prod(pool)
     jax = windows("-jnp.inf", "lax.max") if kind == "max" else windows("0.0", "lax.add")
     onnx = {"max": "MaxPool", "avg": "AveragePool"}[kind]
-    mean = "" if kind == "max" else f" / {count}"
     return Operator(
         name,
         "conv_pool",
@@ -155,7 +158,7 @@ def pooling(
         **shaped({"data": shapes}, pool_size=pool, strides=pool),
         spelling={
             "torch": f"F.{kind}_pool{rank}d(data, {{pool_size}}, {{strides}})",
-            "jax": lambda v: jax(v) + mean,
+            "jax": lambda v: jax(v) + ("" if kind == "max" else f" / {prod(v.pool_size)}"),
             "onnxruntime": lambda v: (
                 f"{onnx}(data, kernel_shape={list(v.pool_size)}, strides={list(v.strides)})"
             ),
@@ -163,7 +166,7 @@ def pooling(
             f"pool_type='{kind}')",
         },
         result=pooled,
-        flops=float(count),
+        flops=pooling_flops,
         tolerance=4.0,
         **more,
     )
@@ -183,7 +186,6 @@ def global_pooling(name: str, rank: int, kind: str, shapes: Mapping[str, Shape])
             "torch": f"F.adaptive_{kind}_pool{rank}d(data, 1)"
             if kind == "avg" or rank == 2
             else f"torch.{torch}(data, {axes}, keepdim=True)",
-            "jax": f"jnp.{jax}(data, axis={axes}, keepdims=True)",
             "onnxruntime": f"{onnx}(data)",
             "mxnet": f"nd.Pooling(data, kernel={(1,) * rank}, global_pool=True, "
             f"pool_type='{kind}')",
@@ -218,7 +220,7 @@ OPERATORS = (
             "mxnet": "nd.Pooling(data, kernel={pool_size}, stride={strides}, pool_type='sum')",
         },
         result=pooled,
-        flops=4.0,
+        flops=pooling_flops,
         tolerance=4.0,
         absent={"onnxruntime": "LpPool of ONNX sums absolute values, not values"},
     ),

@@ -30,7 +30,6 @@ OPERATORS = (
         "zeros",
         {
             "torch": "torch.zeros({shape}, {options})",
-            "jax": "jnp.zeros({shape}, {options})",
             "mxnet": "nd.zeros({shape}, {options})",
             "numpy": "np.zeros({shape}, {options})",
         },
@@ -39,7 +38,6 @@ OPERATORS = (
         "ones",
         {
             "torch": "torch.ones({shape}, {options})",
-            "jax": "jnp.ones({shape}, {options})",
             "mxnet": "nd.ones({shape}, {options})",
             "numpy": "np.ones({shape}, {options})",
         },
@@ -48,7 +46,6 @@ OPERATORS = (
         "full",
         {
             "torch": "torch.full({shape}, {val}, {options})",
-            "jax": "jnp.full({shape}, {val}, {options})",
             "mxnet": "nd.full({shape}, {val}, {options})",
             "numpy": "np.full({shape}, {val}, {options})",
         },
@@ -62,7 +59,6 @@ OPERATORS = (
         sizes={"small": {"stop": 4096}, "large": {"stop": 16777216}},
         spelling={
             "torch": "torch.arange({start}, {stop}, {step}, {options})",
-            "jax": "jnp.arange({start}, {stop}, {step}, {options})",
             "mxnet": "nd.arange({start}, {stop}, {step}, {options})",
             "numpy": "np.arange({start}, {stop}, {step}, {options})",
         },
@@ -78,7 +74,6 @@ OPERATORS = (
             "creation",
             {
                 "torch": "torch.zeros_like(data)",
-                "jax": "jnp.zeros_like(data)",
                 "mxnet": "nd.zeros_like(data)",
                 "numpy": "np.zeros_like(data)",
                 "onnxruntime": "s = Shape(data)\ny = ConstantOfShape(s)",
@@ -92,7 +87,6 @@ OPERATORS = (
             "creation",
             {
                 "torch": "torch.ones_like(data)",
-                "jax": "jnp.ones_like(data)",
                 "mxnet": "nd.ones_like(data)",
                 "numpy": "np.ones_like(data)",
             },

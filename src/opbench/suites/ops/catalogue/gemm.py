@@ -28,7 +28,6 @@ OPERATORS = (
         ),
         spelling={
             "torch": "torch.mm(lhs, rhs)",
-            "jax": "jnp.dot(lhs, rhs)",
             "onnxruntime": "MatMul(lhs, rhs)",
             "mxnet": "nd.dot(lhs, rhs)",
             "numpy": "np.dot(lhs, rhs)",
@@ -61,7 +60,6 @@ OPERATORS = (
         ),
         spelling={
             "torch": "torch.bmm(lhs, rhs)",
-            "jax": "jnp.matmul(lhs, rhs)",
             "onnxruntime": "MatMul(lhs, rhs)",
             "mxnet": "nd.batch_dot(lhs, rhs)",
             "numpy": "np.matmul(lhs, rhs)",
@@ -84,7 +82,6 @@ OPERATORS = (
         ),
         spelling={
             "torch": "torch.einsum('ik,jk->ijk', lhs, rhs).reshape(-1, lhs.shape[1])",
-            "jax": "(lhs[:, None, :] * rhs[None, :, :]).reshape(-1, lhs.shape[1])",
             "mxnet": "nd.khatri_rao(lhs, rhs)",
             "numpy": "(lhs[:, None, :] * rhs[None, :, :]).reshape(-1, lhs.shape[1])",
         },

@@ -85,7 +85,6 @@ OPERATORS = (
         ),
         spelling={
             "torch": "data[: other.shape[0], : other.shape[1]]",
-            "jax": "data[: other.shape[0], : other.shape[1]]",
             "onnxruntime": "s = Shape(other)\ny = Slice(data, [0, 0], s)",
             "mxnet": "nd.slice_like(data, other)",
             "numpy": "data[: other.shape[0], : other.shape[1]]",
@@ -105,7 +104,6 @@ OPERATORS = (
         **shaped({"data": PLANE, "count": ROWS}),
         spelling={
             "torch": "torch.index_select(data, 0, indices)",
-            "jax": "jnp.take(data, indices, axis=0)",
             "onnxruntime": "Gather(data, indices, axis=0)",
             "mxnet": "nd.take(data, indices)",
             "numpy": "np.take(data, indices, axis=0)",
@@ -139,7 +137,6 @@ OPERATORS = (
         **shaped(dict.fromkeys(("condition", "lhs", "rhs"), PLANE)),
         spelling={
             "torch": "torch.where(condition, lhs, rhs)",
-            "jax": "jnp.where(condition, lhs, rhs)",
             "onnxruntime": "Where(condition, lhs, rhs)",
             "mxnet": Call("nd.where(mask, lhs, rhs)", setup="mask = condition.astype({dtype})"),
             "numpy": "np.where(condition, lhs, rhs)",
@@ -187,7 +184,6 @@ OPERATORS = (
         **shaped({"data": GRID, "indices": POINTS}),
         spelling={
             "torch": "data[indices[0], indices[1]]",
-            "jax": "data[indices[0], indices[1]]",
             "onnxruntime": "t = Transpose(indices, perm=[1, 0])\ny = GatherND(data, t)",
             "mxnet": "nd.gather_nd(data, indices)",
             "numpy": "data[indices[0], indices[1]]",
@@ -228,7 +224,6 @@ OPERATORS = (
         **shaped({"data": PLANE}),
         spelling={
             "torch": "torch.gather(data, 1, index[:, None])[:, 0]",
-            "jax": "jnp.take_along_axis(data, index[:, None], axis=1)[:, 0]",
             "onnxruntime": "i = Unsqueeze(index, [1])\ng = GatherElements(data, i, axis=1)\n"
             "y = Squeeze(g, [1])",
             "mxnet": "nd.pick(data, index, axis=1)",

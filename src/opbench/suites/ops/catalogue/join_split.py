@@ -13,7 +13,6 @@ OPERATORS = (
         **shaped(dict.fromkeys("abc", PLANE), dim=1),
         spelling={
             "torch": "torch.cat((a, b, c), {dim})",
-            "jax": "jnp.concatenate((a, b, c), axis={dim})",
             "onnxruntime": "Concat(a, b, c, axis={dim})",
             "mxnet": "nd.concat(a, b, c, dim={dim})",
             "numpy": "np.concatenate((a, b, c), axis={dim})",
@@ -30,7 +29,6 @@ OPERATORS = (
         **shaped(dict.fromkeys("abc", PLANE), axis=0),
         spelling={
             "torch": "torch.stack((a, b, c), {axis})",
-            "jax": "jnp.stack((a, b, c), axis={axis})",
             "onnxruntime": "d = Unsqueeze(a, [{axis}])\ne = Unsqueeze(b, [{axis}])\n"
             "f = Unsqueeze(c, [{axis}])\ny = Concat(d, e, f, axis={axis})",
             "mxnet": "nd.stack(a, b, c, axis={axis})",

@@ -8,6 +8,7 @@ floats, so `det` stays with small ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isqrt
 from typing import Any
 
 from opbench.define.program import LOWER, NORMAL, SPD, Domain
@@ -45,6 +46,12 @@ def like(v: Values) -> Shape:
     return tuple(v.data)
 
 
+def triangles(v: Values) -> Shape:
+    """The square matrices whose lower triangles are packed into rows of n · (n + 1) / 2."""
+    n = (isqrt(8 * v.data[1] + 1) - 1) // 2
+    return (v.data[0], n, n)
+
+
 VECTORS = {"small": (64,), "typical": (1024,), "large": (4096,)}
 
 OPERATORS = (
@@ -52,7 +59,6 @@ OPERATORS = (
         "det",
         {
             "torch": "torch.linalg.det(data)",
-            "jax": "jnp.linalg.det(data)",
             "mxnet": "nd.linalg.det(data)",
             "numpy": "np.linalg.det(data)",
         },
@@ -65,7 +71,6 @@ OPERATORS = (
         "slogdet",
         {
             "torch": "s, y = torch.linalg.slogdet(data)",
-            "jax": "s, y = jnp.linalg.slogdet(data)",
             "mxnet": "s, y = nd.linalg.slogdet(data)",
             "numpy": "s, y = np.linalg.slogdet(data)",
         },
@@ -76,7 +81,6 @@ OPERATORS = (
         "inverse",
         {
             "torch": "torch.linalg.inv(data)",
-            "jax": "jnp.linalg.inv(data)",
             "mxnet": "nd.linalg.inverse(data)",
             "numpy": "np.linalg.inv(data)",
         },
@@ -86,7 +90,6 @@ OPERATORS = (
         "potrf",
         {
             "torch": "torch.linalg.cholesky(data)",
-            "jax": "jnp.linalg.cholesky(data)",
             "mxnet": "nd.linalg.potrf(data)",
             "numpy": "np.linalg.cholesky(data)",
         },
@@ -109,7 +112,6 @@ OPERATORS = (
         "gelqf",
         {
             "torch": "y, r = torch.linalg.qr(data.mT)",
-            "jax": "y, r = jnp.linalg.qr(jnp.swapaxes(data, -1, -2))",
             "mxnet": "y, r = nd.linalg.gelqf(data)",
             "numpy": "y, r = np.linalg.qr(np.swapaxes(data, -1, -2))",
         },
@@ -121,7 +123,6 @@ OPERATORS = (
         "gemm",
         {
             "torch": "torch.addmm(bias, data, other)",
-            "jax": "data @ other + bias",
             "onnxruntime": "Gemm(data, other, bias)",
             "mxnet": "nd.linalg.gemm(data, other, bias)",
             "numpy": "data @ other + bias",
@@ -137,7 +138,6 @@ OPERATORS = (
         "gemm2",
         {
             "torch": "torch.matmul(data, other)",
-            "jax": "jnp.matmul(data, other)",
             "onnxruntime": "MatMul(data, other)",
             "mxnet": "nd.linalg.gemm2(data, other)",
             "numpy": "np.matmul(data, other)",
@@ -152,7 +152,6 @@ OPERATORS = (
         "syrk",
         {
             "torch": "data @ data.mT",
-            "jax": "data @ jnp.swapaxes(data, -1, -2)",
             "onnxruntime": "t = Transpose(data, perm=[0, 2, 1])\ny = MatMul(data, t)",
             "mxnet": "nd.linalg.syrk(data)",
             "numpy": "data @ np.swapaxes(data, -1, -2)",
@@ -165,7 +164,6 @@ OPERATORS = (
         "trmm",
         {
             "torch": "torch.tril(data) @ other",
-            "jax": "jnp.tril(data) @ other",
             "onnxruntime": "t = Trilu(data, upper=0)\ny = MatMul(t, other)",
             "mxnet": "nd.linalg.trmm(data, other)",
             "numpy": "np.tril(data) @ other",
@@ -190,7 +188,6 @@ OPERATORS = (
         "extractdiag",
         {
             "torch": "torch.diagonal(data, dim1=-2, dim2=-1)",
-            "jax": "jnp.diagonal(data, axis1=-2, axis2=-1)",
             "mxnet": "nd.linalg.extractdiag(data)",
             "numpy": "np.diagonal(data, axis1=-2, axis2=-1)",
         },
@@ -201,7 +198,6 @@ OPERATORS = (
         "makediag",
         {
             "torch": "torch.diag_embed(data)",
-            "jax": "jnp.diag(data)",
             "mxnet": "nd.linalg.makediag(data)",
             "numpy": "np.diag(data)",
         },
@@ -228,31 +224,29 @@ OPERATORS = (
         "maketrian",
         {
             "torch": Call(
-                "y = data.new_zeros(({data}[0], {n}, {n}))\ny[:, i, j] = data",
-                setup="i, j = torch.tril_indices({n}, {n}, device=data.device)",
+                lambda v: f"y = data.new_zeros({triangles(v)})\ny[:, i, j] = data",
+                setup=lambda v: (
+                    f"i, j = torch.tril_indices(*{triangles(v)[1:]}, device=data.device)"
+                ),
             ),
             "jax": Call(
-                "jnp.zeros(({data}[0], {n}, {n}), data.dtype).at[:, i, j].set(data)",
-                setup="i, j = jnp.tril_indices({n})",
+                lambda v: f"jnp.zeros({triangles(v)}, data.dtype).at[:, i, j].set(data)",
+                setup=lambda v: f"i, j = jnp.tril_indices({triangles(v)[1]})",
             ),
             "mxnet": "nd.linalg.maketrian(data)",
             "numpy": Call(
-                "y = np.zeros(({data}[0], {n}, {n}), data.dtype)\ny[:, i, j] = data",
-                setup="i, j = np.tril_indices({n})",
+                lambda v: f"y = np.zeros({triangles(v)}, data.dtype)\ny[:, i, j] = data",
+                setup=lambda v: f"i, j = np.tril_indices({triangles(v)[1]})",
             ),
         },
         NORMAL,
-        shapes={
-            "data": {"small": (4, 136), "typical": (16, 8256), "large": (8, 131328)},
-            "n": {"small": 16, "typical": 128, "large": 512},
-        },
-        result=lambda v: (v.data[0], v.n, v.n),
+        shapes={"data": {"small": (4, 136), "typical": (16, 8256), "large": (8, 131328)}},
+        result=lambda v: triangles(v),
     ),
     linalg(
         "sumlogdiag",
         {
             "torch": "torch.diagonal(data, dim1=-2, dim2=-1).log().sum(-1)",
-            "jax": "jnp.log(jnp.diagonal(data, axis1=-2, axis2=-1)).sum(-1)",
             "mxnet": "nd.linalg.sumlogdiag(data)",
             "numpy": "np.log(np.diagonal(data, axis1=-2, axis2=-1)).sum(-1)",
         },
@@ -263,7 +257,6 @@ OPERATORS = (
         "svd",
         {
             "torch": "u, y, v = torch.linalg.svd(data, full_matrices=False)",
-            "jax": "u, y, v = jnp.linalg.svd(data, full_matrices=False)",
             "numpy": "u, y, v = np.linalg.svd(data, full_matrices=False)",
         },
         NORMAL,
@@ -276,7 +269,6 @@ OPERATORS = (
         "syevd",
         {
             "torch": "y, u = torch.linalg.eigh(data)",
-            "jax": "y, u = jnp.linalg.eigh(data)",
             "mxnet": "u, y = nd.linalg.syevd(data)",
             "numpy": "y, u = np.linalg.eigh(data)",
         },
@@ -289,7 +281,6 @@ OPERATORS = (
         "solve",
         {
             "torch": "torch.linalg.solve(data, other)",
-            "jax": "jnp.linalg.solve(data, other)",
             "numpy": "np.linalg.solve(data, other)",
         },
         flops=cube(8 / 3),

@@ -23,7 +23,6 @@ def logical(
         **shaped(dict.fromkeys(names, PLANE)),
         spelling={
             "torch": f"torch.{name}({given})",
-            "jax": f"jnp.{name}({given})",
             "onnxruntime": f"{onnx}({given})",
             "mxnet": Call(
                 f"nd.{name}({', '.join(f'{each}_mask' for each in names)})",

@@ -14,7 +14,6 @@ OPERATORS = (
         "misc",
         {
             "torch": "torch.clamp(data, {a_min}, {a_max})",
-            "jax": "jnp.clip(data, {a_min}, {a_max})",
             "onnxruntime": "Clip(data, {a_min}, {a_max})",
             "mxnet": "nd.clip(data, {a_min}, {a_max})",
             "numpy": "np.clip(data, {a_min}, {a_max})",
@@ -28,7 +27,6 @@ OPERATORS = (
         "misc",
         {
             "torch": "torch.cumsum(data, {axis})",
-            "jax": "jnp.cumsum(data, axis={axis})",
             "onnxruntime": "CumSum(data, {axis})",
             "mxnet": "nd.cumsum(data, axis={axis})",
             "numpy": "np.cumsum(data, axis={axis})",
@@ -44,7 +42,6 @@ OPERATORS = (
             **shaped({"data": PLANE}),
             spelling={
                 "torch": "torch.isfinite(data).all()",
-                "jax": "jnp.isfinite(data).all()",
                 "mxnet": Call("nd.all_finite(data)", compared="y[0]"),
                 "numpy": "np.isfinite(data).all()",
             },
@@ -62,7 +59,6 @@ OPERATORS = (
             spelling={
                 # torch gives norms, whose squares are the sums asked for.
                 "torch": "torch.stack(torch._foreach_norm((a, b, c, d))).square()",
-                "jax": "jnp.stack([jnp.vdot(x, x) for x in (a, b, c, d)])",
                 "mxnet": "nd.multi_sum_sq(a, b, c, d, num_arrays=4)",
                 "numpy": "np.stack([np.vdot(x, x) for x in (a, b, c, d)])",
             },
@@ -108,7 +104,6 @@ OPERATORS = (
         "misc",
         {
             "torch": "torch.cumprod(data, {axis})",
-            "jax": "jnp.cumprod(data, axis={axis})",
             "numpy": "np.cumprod(data, axis={axis})",
         },
         uniform(0.9, 1.1),
@@ -137,8 +132,6 @@ OPERATORS = (
         **shaped({"lhs": PLANE, "rhs": PLANE}),
         spelling={
             "torch": "F.cosine_similarity(lhs, rhs, dim=1)",
-            "jax": "jnp.sum(lhs * rhs, axis=1) / "
-            "(jnp.linalg.norm(lhs, axis=1) * jnp.linalg.norm(rhs, axis=1))",
             "numpy": "np.sum(lhs * rhs, axis=1) / "
             "(np.linalg.norm(lhs, axis=1) * np.linalg.norm(rhs, axis=1))",
         },

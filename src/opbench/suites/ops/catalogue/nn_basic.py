@@ -65,7 +65,6 @@ OPERATORS = (
         ),
         spelling={
             "torch": "F.linear(data, weight, bias)",
-            "jax": "data @ weight.T + bias",
             "onnxruntime": "Gemm(data, weight, bias, transB=1)",
             "mxnet": "nd.FullyConnected(data, weight, bias, num_hidden={units})",
             "numpy": "data @ weight.T + bias",
@@ -81,7 +80,6 @@ OPERATORS = (
         "nn_basic",
         {
             "torch": "torch.flatten(data, 1)",
-            "jax": "data.reshape(data.shape[0], -1)",
             "onnxruntime": "Flatten(data, axis=1)",
             "mxnet": "nd.flatten(data)",
             "numpy": "data.reshape(data.shape[0], -1)",
@@ -144,7 +142,6 @@ OPERATORS = (
         ),
         spelling={
             "torch": "F.embedding(data, weight)",
-            "jax": "jnp.take(weight, data, axis=0)",
             "onnxruntime": "Gather(weight, data, axis=0)",
             "mxnet": "nd.Embedding(data, weight, input_dim={input_dim}, output_dim={output_dim})",
             "numpy": "np.take(weight, data, axis=0)",
@@ -172,8 +169,6 @@ OPERATORS = (
                 "torch.where(steps < lengths[None, :, None], data, 0.0)",
                 setup="steps = torch.arange(data.shape[0], device=data.device)[:, None, None]",
             ),
-            "jax": "jnp.where(jnp.arange(data.shape[0])[:, None, None] < lengths[None, :, None], "
-            "data, 0.0)",
             "mxnet": Call(
                 "nd.SequenceMask(data, counts, use_sequence_length=True)",
                 setup="counts = lengths.astype({dtype})",
@@ -211,7 +206,6 @@ OPERATORS = (
                 "data[lengths - 1, batch]",
                 setup="batch = torch.arange(data.shape[1], device=data.device)",
             ),
-            "jax": "data[lengths - 1, jnp.arange(data.shape[1])]",
             "mxnet": Call(
                 "nd.SequenceLast(data, counts, use_sequence_length=True)",
                 setup="counts = lengths.astype({dtype})",

@@ -146,7 +146,6 @@ OPERATORS = (
         **shaped({"data": PLANE}),
         spelling={
             "torch": "F.normalize(data, dim=1)",
-            "jax": "data / jnp.linalg.norm(data, axis=1, keepdims=True)",
             "onnxruntime": "LpNormalization(data, axis=1, p=2)",
             "mxnet": "nd.L2Normalization(data)",
             "numpy": "data / np.linalg.norm(data, axis=1, keepdims=True)",

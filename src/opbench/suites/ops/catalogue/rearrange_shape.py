@@ -6,7 +6,7 @@ making the view: that is what its users get. Others copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opbench.define.program import NORMAL
@@ -53,6 +53,13 @@ def moving(
     )
 
 
+def swapped(v: Values, items: Sequence[int]) -> tuple[int, ...]:
+    """The items of three axes with those of `dim1` and `dim2` exchanged."""
+    order = list(items)
+    order[v.dim1], order[v.dim2] = order[v.dim2], order[v.dim1]
+    return tuple(order)
+
+
 def flat(v: Values) -> tuple[int]:
     return (v.data[0] * v.data[1],)
 
@@ -84,7 +91,6 @@ OPERATORS = (
         "transpose",
         {
             "torch": "torch.permute(data, (1, 0))",
-            "jax": "jnp.transpose(data, (1, 0))",
             "onnxruntime": "Transpose(data, perm=[1, 0])",
             "mxnet": "nd.transpose(data, axes=(1, 0))",
             "numpy": "np.transpose(data, (1, 0))",
@@ -95,20 +101,18 @@ OPERATORS = (
         "swapaxes",
         {
             "torch": "torch.swapaxes(data, {dim1}, {dim2})",
-            "jax": "jnp.swapaxes(data, {dim1}, {dim2})",
-            "onnxruntime": "Transpose(data, perm=[2, 1, 0])",
+            "onnxruntime": lambda v: f"Transpose(data, perm={list(swapped(v, range(3)))})",
             "mxnet": "nd.swapaxes(data, dim1={dim1}, dim2={dim2})",
             "numpy": "np.swapaxes(data, {dim1}, {dim2})",
         },
         {"data": CUBE},
         {"dim1": 0, "dim2": 2},
-        result=lambda v: v.data[::-1],
+        result=lambda v: swapped(v, v.data),
     ),
     moving(
         "flip",
         {
             "torch": "torch.flip(data, ({axis},))",
-            "jax": "jnp.flip(data, {axis})",
             "mxnet": "nd.flip(data, axis={axis})",
             "numpy": "np.flip(data, {axis})",
         },
@@ -161,7 +165,6 @@ OPERATORS = (
         "diag",
         {
             "torch": "torch.diag(data)",
-            "jax": "jnp.diag(data)",
             "mxnet": "nd.diag(data)",
             "numpy": "np.diag(data)",
         },
@@ -171,7 +174,6 @@ OPERATORS = (
         "reshape",
         {
             "torch": "torch.reshape(data, {shape})",
-            "jax": "jnp.reshape(data, {shape})",
             "onnxruntime": lambda v: f"Reshape(data, {list(v.shape)})",
             "mxnet": "nd.reshape(data, shape={shape})",
             "numpy": "np.reshape(data, {shape})",
@@ -183,7 +185,6 @@ OPERATORS = (
         "reshape_like",
         {
             "torch": "data.reshape_as(other)",
-            "jax": "jnp.reshape(data, other.shape)",
             "onnxruntime": "s = Shape(other)\ny = Reshape(data, s)",
             "mxnet": "nd.reshape_like(data, other)",
             "numpy": "np.reshape(data, other.shape)",
@@ -196,7 +197,6 @@ OPERATORS = (
             "size_array",
             {
                 "torch": "torch.numel(data)",
-                "jax": "jnp.size(data)",
                 "onnxruntime": "Size(data)",
                 "mxnet": "nd.size_array(data)",
                 "numpy": "np.size(data)",
@@ -225,7 +225,6 @@ OPERATORS = (
         "broadcast_axis",
         {
             "torch": "data.expand(-1, {size})",
-            "jax": "jnp.broadcast_to(data, (data.shape[0], {size}))",
             "onnxruntime": "Expand(data, [1, {size}])",
             "mxnet": "nd.broadcast_axis(data, axis=1, size={size})",
             "numpy": "np.broadcast_to(data, (data.shape[0], {size}))",
@@ -241,7 +240,6 @@ OPERATORS = (
         "broadcast_to",
         {
             "torch": "torch.broadcast_to(data, {shape})",
-            "jax": "jnp.broadcast_to(data, {shape})",
             "onnxruntime": lambda v: f"Expand(data, {list(v.shape)})",
             "mxnet": "nd.broadcast_to(data, shape={shape})",
             "numpy": "np.broadcast_to(data, {shape})",
@@ -257,7 +255,6 @@ OPERATORS = (
         "broadcast_like",
         {
             "torch": "data.expand_as(other)",
-            "jax": "jnp.broadcast_to(data, other.shape)",
             "onnxruntime": "s = Shape(other)\ny = Expand(data, s)",
             "mxnet": "nd.broadcast_like(data, other)",
             "numpy": "np.broadcast_to(data, other.shape)",
@@ -274,7 +271,6 @@ OPERATORS = (
         "repeat",
         {
             "torch": "torch.repeat_interleave(data, {repeats}, {axis})",
-            "jax": "jnp.repeat(data, {repeats}, axis={axis})",
             "mxnet": "nd.repeat(data, repeats={repeats}, axis={axis})",
             "numpy": "np.repeat(data, {repeats}, axis={axis})",
         },
@@ -285,7 +281,6 @@ OPERATORS = (
         "tile",
         {
             "torch": "torch.tile(data, {reps})",
-            "jax": "jnp.tile(data, {reps})",
             "onnxruntime": lambda v: f"Tile(data, {list(v.reps)})",
             "mxnet": "nd.tile(data, reps={reps})",
             "numpy": "np.tile(data, {reps})",
@@ -297,7 +292,6 @@ OPERATORS = (
         "pad",
         {
             "torch": "F.pad(data, ({width}, {width}, {width}, {width}))",
-            "jax": "jnp.pad(data, ((0, 0), (0, 0), ({width}, {width}), ({width}, {width})))",
             "onnxruntime": "Pad(data, [0, 0, {width}, {width}, 0, 0, {width}, {width}])",
             "mxnet": "nd.pad(data, mode='constant', constant_value=0, "
             "pad_width=(0, 0, 0, 0, {width}, {width}, {width}, {width}))",
@@ -311,7 +305,6 @@ OPERATORS = (
         "expand_dims",
         {
             "torch": "torch.unsqueeze(data, {axis})",
-            "jax": "jnp.expand_dims(data, {axis})",
             "onnxruntime": "Unsqueeze(data, [{axis}])",
             "mxnet": "nd.expand_dims(data, axis={axis})",
             "numpy": "np.expand_dims(data, {axis})",
@@ -323,7 +316,6 @@ OPERATORS = (
         "squeeze",
         {
             "torch": "torch.squeeze(data, {axis})",
-            "jax": "jnp.squeeze(data, {axis})",
             "onnxruntime": "Squeeze(data, [{axis}])",
             "mxnet": "nd.squeeze(data, axis={axis})",
             "numpy": "np.squeeze(data, {axis})",
@@ -336,7 +328,6 @@ OPERATORS = (
         "roll",
         {
             "torch": "torch.roll(data, {shift}, {axis})",
-            "jax": "jnp.roll(data, {shift}, {axis})",
             "numpy": "np.roll(data, {shift}, {axis})",
         },
         options={"shift": 7, "axis": 0},
@@ -345,7 +336,6 @@ OPERATORS = (
         "tril",
         {
             "torch": "torch.tril(data)",
-            "jax": "jnp.tril(data)",
             "onnxruntime": "Trilu(data, upper=0)",
             "numpy": "np.tril(data)",
         },

@@ -79,7 +79,6 @@ OPERATORS = (
         "moments",
         {
             "torch": "torch.var_mean(data, {axis}, correction=0)",
-            "jax": "(jnp.var(data, axis={axis}), jnp.mean(data, axis={axis}))",
             "mxnet": "m, v = nd.moments(data, axes=({axis},))\ny = (v, m)",
             "numpy": "(np.var(data, axis={axis}), np.mean(data, axis={axis}))",
         },
@@ -89,7 +88,6 @@ OPERATORS = (
         "var",
         {
             "torch": "torch.var(data, {axis}, correction=0)",
-            "jax": "jnp.var(data, axis={axis})",
             "numpy": "np.var(data, axis={axis})",
         },
         flops=3.0, tolerance=8.0,
@@ -98,7 +96,6 @@ OPERATORS = (
         "std",
         {
             "torch": "torch.std(data, {axis}, correction=0)",
-            "jax": "jnp.std(data, axis={axis})",
             "numpy": "np.std(data, axis={axis})",
         },
         flops=3.0, tolerance=8.0,
@@ -121,7 +118,6 @@ OPERATORS = (
             **shaped({"data": PLANE}, axis=1),
             spelling={
                 "torch": f"torch.{name}(data, {{axis}})",
-                "jax": f"jnp.{name}(data, axis={{axis}})",
                 "numpy": f"np.{name}(data, axis={{axis}})",
             },
             differentiable=False,

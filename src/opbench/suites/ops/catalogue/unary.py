@@ -58,7 +58,6 @@ OPERATORS = (
                 "unary",
                 {
                     "torch": "torch.argmax(data, 1)",
-                    "jax": "jnp.argmax(data, axis=1)",
                     "onnxruntime": "ArgMax(data, axis=1, keepdims=0)",
                     "mxnet": "nd.argmax_channel(data)",
                     "numpy": "np.argmax(data, axis=1)",
@@ -75,7 +74,6 @@ OPERATORS = (
         "unary",
         {
             "torch": "data.to({to})",
-            "jax": "data.astype({to})",
             "onnxruntime": "Cast(data, to={to})",
             "mxnet": "nd.cast(data, dtype={to})",
             "numpy": "data.astype({to})",
@@ -88,7 +86,6 @@ OPERATORS = (
         "unary",
         {
             "torch": "data.to({to})",
-            "jax": "data.astype({to})",
             "onnxruntime": "Cast(data, to={to})",
             "mxnet": "nd.amp_cast(data, dtype={to})",
             "numpy": "data.astype({to})",

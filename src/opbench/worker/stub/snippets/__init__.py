@@ -1,5 +1,5 @@
-"""Grouped snippets: one definition gives Python and C++, eager and TorchScript, forward and
-backward, on so many threads.
+"""Grouped snippets: one definition for Python and C++, eager and TorchScript, forward and
+backward, on several numbers of threads.
 
 The names and their meaning are those of PyTorch's instruction-count suite, so that a definition
 written for it runs unchanged after its import line. Standard library only: a user's file is
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from .args import AutogradMode, AutoLabels, Language, RuntimeMode, TimerArgs
 from .errors import SnippetError
-from .found import found_in
+from .found import flatten, found_in
 from .grouped import (
     GroupedBenchmark,
     GroupedModules,
@@ -20,7 +20,7 @@ from .grouped import (
 )
 from .materialize import materialize
 from .setups import Setup
-from .tables import flatten, iter_parsed_lines, parse_stmts
+from .tables import iter_parsed_lines, parse_stmts
 
 #: Types of nested and of flat definitions, for annotations in users' files.
 Definition = dict

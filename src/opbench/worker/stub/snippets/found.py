@@ -6,14 +6,14 @@ from dataclasses import fields
 from typing import Any
 
 from .args import TimerArgs
+from .errors import SnippetError
 from .grouped import GroupedBenchmark
-from .tables import flatten
 
 
 def found_in(names: dict[str, Any]) -> list[dict[str, Any]]:
     """Label and definition of every snippet among a module's names, in its order, each once.
 
-    A definition stands under the name of its variable, one in a dictionary under its own label.
+    A definition is labelled by the name of its variable, one in a dictionary by its own label.
     """
     entries: list[dict[str, Any]] = []
     seen: set[int] = set()
@@ -32,12 +32,35 @@ def labelled(name: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
         return [((name,), value)]
     if isinstance(value, dict) and is_tree(value):
         return list(flatten(value).items())
-    if isinstance(value, (tuple, list)) and value and all(is_snippet(one) for one in value):
+    if isinstance(value, (tuple, list)) and value and all(map(is_snippet, value)):
         # `benchmark = GroupedStmts(…),` is a tuple of one.
         if len(value) == 1:
             return [((name,), value[0])]
-        return [((name, str(index)), one) for index, one in enumerate(value)]
+        return [((name, str(index)), snippet) for index, snippet in enumerate(value)]
     return []
+
+
+def flatten(schema: dict) -> dict:
+    """`{(topic, …, name): definition}` from nested dictionaries; keys are text, tuples or None."""
+    flat: dict[tuple[str, ...], Any] = {}
+    _flatten((), schema, flat)
+    return flat
+
+
+def _flatten(prefix: tuple[str, ...], schema: dict, flat: dict) -> None:
+    for key, value in schema.items():
+        parts = () if key is None else key if isinstance(key, tuple) else (key,)
+        if not all(isinstance(part, str) for part in parts):
+            raise SnippetError(f"a label is text or a tuple of texts, not {key!r}")
+        label = prefix + tuple(parts)
+        if is_snippet(value):
+            if label in flat:
+                raise SnippetError(f"two definitions are labelled {label}")
+            flat[label] = value
+        elif isinstance(value, dict):
+            _flatten(label, value, flat)
+        else:
+            raise SnippetError(f"{label}: expected a snippet or a dict of them, found {value!r}")
 
 
 def is_snippet(value: Any) -> bool:
@@ -46,7 +69,7 @@ def is_snippet(value: Any) -> bool:
 
 def is_tree(value: Any) -> bool:
     return bool(value) and all(
-        is_snippet(one) or (isinstance(one, dict) and is_tree(one)) for one in value.values()
+        is_snippet(item) or (isinstance(item, dict) and is_tree(item)) for item in value.values()
     )
 
 

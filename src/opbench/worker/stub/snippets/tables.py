@@ -1,15 +1,14 @@
-"""Ways of writing many definitions down: side by side, line by line, nested by topic."""
+"""Formats for many definitions: in two columns, line by line."""
 
 from __future__ import annotations
 
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 from .errors import SnippetError
 
-#: Width of the Python column, as in the suite whose definitions must read the same.
+#: Width of the Python column, as in PyTorch's suite, whose definitions must parse unchanged.
 COLUMN = 40
 HEADER = re.compile(r"^Python\s{35}\| C\+\+\s*$")
 RULE = re.compile(r"^-{40} \| -{40}$")
@@ -18,8 +17,8 @@ RULE = re.compile(r"^-{40} \| -{40}$")
 def parse_stmts(stmts: str) -> tuple[str, str]:
     """(Python, C++) from two columns of source.
 
-    The first line is `Python … | C++`, the second a rule of dashes. The left column is 40 wide, and
-    the columns stand apart by ` | `.
+    The first line is `Python … | C++`, the second a rule of dashes. The left column is 40 wide,
+    and ` | ` separates the columns.
     """
     pairs = list(iter_parsed_lines(stmts))
     python, cpp = ("\n".join(column).rstrip() for column in zip(*pairs))
@@ -36,7 +35,7 @@ def iter_parsed_lines(stmts: str) -> Iterator[tuple[str, str]]:
             f"the header must be 'Python', spaces up to column {COLUMN}, ' | C++': {lines[0]}"
         )
     if not RULE.match(lines[1].rstrip()):
-        raise SnippetError(f"below the header stand {COLUMN} dashes, ' | ', {COLUMN} dashes")
+        raise SnippetError(f"below the header must be {COLUMN} dashes, ' | ', {COLUMN} dashes")
     for number, line in enumerate(lines[2:], 3):
         left, middle, right = line[:COLUMN], line[COLUMN : COLUMN + 3], line[COLUMN + 3 :]
         if middle.rstrip() != " |":
@@ -44,32 +43,6 @@ def iter_parsed_lines(stmts: str) -> Iterator[tuple[str, str]]:
                 f"line {number} has no ' | ' after {COLUMN} characters of Python: {line}"
             )
         yield left.rstrip(), right.rstrip()
-
-
-def flatten(schema: dict) -> dict:
-    """`{(topic, …, name): definition}` from nested dictionaries; keys are text, tuples or None."""
-    flat: dict[tuple[str, ...], Any] = {}
-    _flatten((), schema, flat)
-    return flat
-
-
-def _flatten(prefix: tuple[str, ...], schema: dict, flat: dict) -> None:
-    from .args import TimerArgs
-    from .grouped import GroupedBenchmark
-
-    for key, value in schema.items():
-        parts = () if key is None else key if isinstance(key, tuple) else (key,)
-        if not all(isinstance(part, str) for part in parts):
-            raise SnippetError(f"a label is text or a tuple of texts, not {key!r}")
-        label = prefix + tuple(parts)
-        if isinstance(value, (TimerArgs, GroupedBenchmark)):
-            if label in flat:
-                raise SnippetError(f"two definitions are labelled {label}")
-            flat[label] = value
-        elif isinstance(value, dict):
-            _flatten(label, value, flat)
-        else:
-            raise SnippetError(f"{label}: expected a snippet or a dict of them, found {value!r}")
 
 
 def split_variants(block: str, comment: str) -> tuple[dict[str, list[str]], str, str]:

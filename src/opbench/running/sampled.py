@@ -1,0 +1,95 @@
+"""Sampled metrics of one group: its slots sampled together, their results kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opbench.plan.groups import PlannedGroup, Slot
+from opbench.plan.policy import Adaptive
+from opbench.result import Metric
+from opbench.running.state import RunState
+from opbench.sampling import outcome
+from opbench.sampling.design import estimate_of
+from opbench.sampling.drift import DriftControl
+from opbench.sampling.sampler import Sampled, Sampler
+
+
+def sampler_for(
+    state: RunState,
+    group: PlannedGroup,
+    slots: Sequence[Slot],
+    metric: Metric,
+    seconds: float,
+    first_start: int = 0,
+) -> Sampler:
+    """The given slots of a group, ready to be sampled together in so many seconds at most."""
+    policy = state.request.policy
+    kinds = {state.pool.kind(slot.case, slot.environment) for slot in slots}
+    design = {
+        "seconds": min(policy.max_time * group.time_factor, seconds / len(slots)),
+        "base": group.base_of(slots),
+        "relation": "paired" if len(kinds) == 1 else "interleaved",
+        "first_start": first_start,
+        "start_sd": state.start_variance[metric.name].sd,
+    }
+    return Sampler(
+        slots,
+        policy,
+        state.workers_of,
+        design,
+        metric=metric.name,
+        memory_limit=state.memory_limit(slots[0].case),
+        memory_free=state.memory_free,
+        on_estimate=state.listener.estimated,
+        rng=state.rng,
+    )
+
+
+def sample(
+    state: RunState,
+    group: PlannedGroup,
+    slots: Sequence[Slot],
+    metric: Metric,
+    control: DriftControl,
+) -> None:
+    budget = state.budget
+    seconds = budget.share(state.pool.start_seconds) if budget is not None else float("inf")
+    sampler = sampler_for(state, group, slots, metric, seconds)
+    also = [other for other in state.metrics if other.measured_with == metric.name]
+    sampler.also = tuple(other.name for other in also)
+    members = sampler.sample()
+    if metric.name == control.metric and isinstance(state.request.policy, Adaptive):
+        for member in members:
+            control.adopt(member)
+    sampler.close()
+    if budget is not None:
+        budget.note(sum(member.spent for member in members))
+    for member in members:
+        found = estimate_of(member.samples)
+        if found is not None and member.ended is None:
+            state.start_variance[metric.name].add(found)
+    for member in members:
+        _keep(state, group, member, metric, also)
+    if any(member.stopped in ("time", "starts") for member in members):
+        state.wide.append(group)
+
+
+def _keep(
+    state: RunState,
+    group: PlannedGroup,
+    member: Sampled,
+    metric: Metric,
+    also: Sequence[Metric],
+) -> None:
+    slot, policy = member.slot, state.request.policy
+    place = state.place(slot, group.id if member.relation else "")
+    result = outcome.sampled_result(member, metric, policy, place)
+    state.keep(slot, result, replacing=state.has(slot, metric))
+    for other in also:
+        result = outcome.also_sampled_result(member, other, policy, place)
+        state.keep(slot, result, replacing=state.has(slot, other))
+    ended = member.ended
+    if ended is not None and ended.in_setup and ended.outcome == "unsupported":
+        # No other metric would get any further.
+        state.refuse(slot, ended)
+        state.keep_refusal(slot)

@@ -1,0 +1,108 @@
+"""Drift control: cases that stay alive after their turn, and are measured again between the others.
+
+They show how much this machine's speed drifts while a run goes on, which no case can know from the
+seconds it was measured in (`opbench.stats.drift`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from opbench.result import Result
+from opbench.sampling.lane import Lane
+from opbench.sampling.outcome import wider_than
+from opbench.sampling.sampler import Sampled
+from opbench.stats.drift import drift_between, widen
+from opbench.workers.session import SessionEnded
+
+#: Cases that are kept, each of another name: what slows one kind of work may spare another.
+MOST_CASES = 4
+#: Blocks of one visit to one of them: two halves, each with a median worth the name.
+BLOCKS = 10
+#: A block that takes longer would cost too much.
+LONGEST_BLOCK = 0.03
+#: A lane that holds more of the free memory would be in the way of others.
+MEMORY_SHARE = 0.02
+#: Visits take no more than this share of a run, and lie at least so many seconds apart.
+TIME_SHARE, APART = 0.04, 3.0
+
+
+@dataclass
+class Kept:
+    lane: Lane
+    visits: list[list[float]] = field(default_factory=list)
+
+
+@dataclass
+class DriftControl:
+    """The kept lanes of one run, for one metric."""
+
+    metric: str = "time"
+    memory_free: int = 0
+    clock: Callable[[], float] = time.monotonic
+    kept: list[Kept] = field(default_factory=list)
+    _cost: float = 0.0
+    _last: float = 0.0
+
+    def adopt(self, sampled: Sampled) -> None:
+        """Keep one lane of a case that has just been sampled, if it suits; its samples stay."""
+        case, lanes = sampled.case, sampled.open_lanes
+        if (
+            len(self.kept) >= MOST_CASES
+            or sampled.ended is not None
+            or not lanes
+            or case.device != "cpu"
+            or any(kept.lane.case.name == case.name for kept in self.kept)
+        ):
+            return
+        lane = lanes[0]
+        too_large = self.memory_free and lane.own_bytes > self.memory_free * MEMORY_SHARE
+        if lane.n * lane.per_call > LONGEST_BLOCK or too_large:
+            return
+        lane.adopted = True
+        values = [sample.value for sample in lane.samples.get(self.metric, [])[-BLOCKS:]]
+        self.kept.append(Kept(lane, [values] if len(values) == BLOCKS else []))
+        self._last = self.clock()
+
+    def visit(self) -> None:
+        """Measure all of them again, unless that was just done."""
+        now = self.clock()
+        if not self.kept or now - self._last < max(APART, self._cost / TIME_SHARE):
+            return
+        for kept in list(self.kept):
+            try:
+                blocks = [kept.lane.look(self.metric) for _ in range(BLOCKS)]
+            except SessionEnded:
+                self.kept.remove(kept)
+                continue
+            kept.visits.append(blocks)
+        self._last = self.clock()
+        self._cost = self._last - now
+
+    @property
+    def drift(self) -> float | None:
+        """Relative standard deviation from visit to visit; None when there were too few."""
+        return drift_between([kept.visits for kept in self.kept])
+
+    def close(self) -> None:
+        for kept in self.kept:
+            kept.lane.close()
+
+
+def widen_for_drift(result: Result, drift: float, precision: float) -> Result:
+    """The result, its interval holding other moments too; warns where that is what widens it."""
+    if not result.ok or result.estimate is None or result.low is None or result.high is None:
+        return result
+    before = result.half_width or 0.0
+    low, high = widen(result.estimate, result.low, result.high, drift)
+    wider = replace(result, low=low, high=high, detail={**result.detail, "drift": drift})
+    after = wider.half_width or 0.0
+    if before <= precision < after:
+        wider = wider.with_warning(
+            "drift",
+            f"{wider_than(after, precision)}, because the machine's speed drifted by {drift:.1%} "
+            "during this run; compare side by side (--baseline, opbench ab)",
+        )
+    return wider

@@ -1,0 +1,137 @@
+"""The paired design, for cases that will be compared: many short-lived sets of children.
+
+Blocks scatter, and so do children of identical code, and worker starts. So each worker start forks
+a set of children (one per case, in random order), lets them take turns for a fraction of a second,
+ends them and forks the next set: the sets tell how far each other can be trusted. It stops when
+every ratio to the baseline is known well enough and none is in doubt: what looks neither the same
+nor clearly different is worth the rest of its time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbench.plan.policy import Adaptive
+from opbench.sampling.design import Child, Design, Turn
+from opbench.stats.pair import compare_samples
+from opbench.stats.ratio import Ratio
+
+#: Turns that each child takes: the median of 25 blocks of 2 ms is known to about 0.5 % where blocks
+#: scatter by 2 %, and taking them costs twice as much as forking and warming up the two children.
+ROUNDS = 25
+#: Where a ratio need not be known better than this, fewer turns will do, unless it is in doubt.
+COARSE, COARSE_ROUNDS = 0.01, 15
+#: Fewer would not be a median.
+LEAST_ROUNDS = 3
+
+#: Worker starts of a comparison within one environment, and between two (per side): there each
+#: side brings the layout of its own starts, so more of them are needed.
+STARTS = {"paired": 4, "interleaved": 6}
+#: Fewer would leave the interval to what starts are known to do elsewhere.
+LEAST_STARTS = 3
+#: Calls of a child at the least: a few to warm up, then its turns.
+LEAST_CALLS = 3 + LEAST_ROUNDS
+#: Sets of children per worker start, at most; beyond that the starts themselves decide.
+MOST_SETS = 6
+#: One set alone cannot tell what sets scatter here.
+LEAST_SETS = 2
+
+#: A difference is in doubt while its p-value lies between these. Below, a suite of hundreds would
+#: still call it real. Above, going on would rarely change the verdict: of effects that lie as far
+#: out as the asked precision (two standard errors), every fourth is given up here, and of those
+#: twice as far, one in three hundred. Giving up early can only lessen false alarms.
+CLEAR, HOPELESS = 0.0005, 0.2
+
+
+@dataclass
+class PairedDesign(Design):
+    policy: Adaptive
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        #: Seconds for all cases together.
+        self.allowance = self.max_time * self.cases
+        #: Whether not even one child of every case fits into memory: then they cannot be paired.
+        self.too_large = False
+        #: Children of the set that is taking its turns.
+        self._children: list[Child] = []
+        #: Which round of which start of which set it is.
+        self._round = self._start = self._sets = 0
+
+    def finished(self) -> bool:
+        return self.too_large or super().finished()
+
+    def opened(self, child: Child) -> None:
+        super().opened(child)
+        self._children.append(child)
+
+    def room(self, children: int) -> None:
+        if children < 1:
+            self.too_large, self.relation = True, "separate"
+            return
+        # Fewer starts where a call takes a second: the interval will say so.
+        wanted = STARTS[self.relation]
+        turn = sum(child.per_call for child in self._children) * LEAST_CALLS
+        if turn > 0:
+            wanted = max(LEAST_STARTS, min(wanted, int(self.allowance / turn)))
+        self.starts = tuple(range(self.first_start, self.first_start + wanted))
+
+    def _turn(self) -> Turn:
+        if self._round == 0:
+            self._children = []
+        return Turn((self.starts[self._start],), fresh=self._round == 0)
+
+    def _turn_over(self) -> None:
+        self._round += 1
+        if self._round < self._rounds():
+            return
+        self._round = 0
+        self._start += 1
+        if self._start < len(self.starts):
+            return
+        self._start = 0
+        self._sets += 1
+        self.stopped = self._judged()
+
+    def _rounds(self) -> int:
+        """How many turns each child of this set takes."""
+        seconds = self.allowance / len(self.starts)
+        turn = sum(child.n * child.per_call for child in self._children)
+        coarse = self.policy.precision >= COARSE and self._sets < LEAST_SETS
+        most = COARSE_ROUNDS if coarse else ROUNDS
+        # Where one turn alone takes what this start was to take, the starts are the repetition.
+        least = LEAST_ROUNDS if turn <= seconds else 1
+        return max(least, min(most, int(seconds / turn) if turn > 0 else most))
+
+    def _judged(self) -> str:
+        """Why to stop: the ratios are known well enough, or the time is spent; empty to go on."""
+        for case in sorted(self.active):
+            self._estimate(case)
+        ratios = self._ratios()
+        known = all(is_known(found, self.policy.precision) for found in ratios)
+        if known and self._sets >= LEAST_SETS and not any(map(in_doubt, ratios)):
+            return "precise"
+        # Another set of children of every start costs what the last ones did.
+        spent = sum(self.spent)
+        if spent + spent / self._sets > self.allowance or self._sets == MOST_SETS:
+            return "precise" if known else "time"
+        return ""
+
+    def _ratios(self) -> list[Ratio | None]:
+        """Of every case to the baseline; nothing is left to know of what failed."""
+        if self.base not in self.active:
+            return []
+        base = self.result(self.base)
+        return [
+            compare_samples(base, self.result(case), self.relation, self.start_sd)
+            for case in sorted(self.active - {self.base})
+        ]
+
+
+def is_known(found: Ratio | None, precision: float) -> bool:
+    """No ratio is not a known ratio."""
+    return found is not None and (found.high - found.low) / 2 / found.value <= precision
+
+
+def in_doubt(found: Ratio | None) -> bool:
+    return found is not None and CLEAR < found.p_value < HOPELESS

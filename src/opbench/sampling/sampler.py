@@ -1,0 +1,216 @@
+"""Samples one group of slots: opens lanes, runs their blocks, and asks the design what comes next.
+
+A group is a set of cases that will be compared with each other, often a single case. Each case gets
+a lane in each of several worker starts. Only the lane whose turn it is runs; the others are
+stopped.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opbench.case import Case
+from opbench.plan.groups import Slot
+from opbench.plan.policy import Fixed, Policy
+from opbench.result import Sample
+from opbench.sampling.adaptive import AdaptiveDesign
+from opbench.sampling.design import Child, Design, Turn
+from opbench.sampling.fixed import FixedDesign
+from opbench.sampling.lane import Lane
+from opbench.sampling.paired import PairedDesign
+from opbench.stats.estimate import DEFAULT_START_SD, Estimate
+from opbench.workers.process import Worker
+from opbench.workers.session import SessionEnded
+
+#: Lanes live together only while what they hold fits in this share of the free memory.
+MEMORY_SHARE = 0.5
+#: Warm-up of one lane takes no more than this share of the time of its case.
+WARMUP_SHARE = 0.1
+
+
+@dataclass
+class Sampled:
+    """What sampling one slot gives: its samples, or how it ended."""
+
+    slot: Slot
+    #: What identical code scatters between worker starts here (`stats.start_variance`).
+    start_sd: float = DEFAULT_START_SD
+    #: All its lanes, those that have ended too.
+    lanes: list[Lane] = field(default_factory=list)
+    ended: SessionEnded | None = None
+    samples: tuple[Sample, ...] = ()
+    #: Why sampling stopped: see `Design`.
+    stopped: str = ""
+    #: How it relates to the others of its group, in the terms of `stats.ratio`; empty if alone.
+    relation: str = ""
+
+    @property
+    def case(self) -> Case:
+        return self.slot.case
+
+    @property
+    def spent(self) -> float:
+        """Seconds given to this slot, set-up included."""
+        return sum(lane.spent for lane in self.lanes)
+
+    @property
+    def open_lanes(self) -> list[Lane]:
+        return [lane for lane in self.lanes if lane.open]
+
+    def lane_in(self, start: int) -> Lane | None:
+        return next((lane for lane in self.open_lanes if lane.start == start), None)
+
+    def close(self) -> None:
+        for lane in self.open_lanes:
+            lane.close()
+
+
+@dataclass
+class Sampler:
+    slots: Sequence[Slot]
+    policy: Policy
+    #: Live workers of a slot for the given start numbers.
+    workers: Callable[[Slot, Sequence[int]], list[Worker]]
+    #: What the design is given: see `Design`.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    metric: str = "time"
+    #: Other metrics, measured in the same turns.
+    also: tuple[str, ...] = ()
+    #: Number of the last block before these.
+    order: int = 0
+    memory_limit: int = 0
+    memory_free: int = 0
+    on_estimate: Callable[[Case, Estimate, float], None] | None = None
+    rng: random.Random = field(default_factory=random.Random)
+
+    def __post_init__(self) -> None:
+        kind: Any = PairedDesign if len(self.slots) > 1 else AdaptiveDesign
+        if isinstance(self.policy, Fixed):
+            kind = FixedDesign
+        self.design: Design = kind(
+            self.policy, len(self.slots), report=self._report, **self.options
+        )
+        self.members = [Sampled(slot, self.design.start_sd) for slot in self.slots]
+
+    def _report(self, case: int, estimate: Estimate, spent: float) -> None:
+        if self.on_estimate is not None:
+            self.on_estimate(self.slots[case].case, estimate, spent)
+
+    def sample(self) -> list[Sampled]:
+        """All slots, in the order given. Lanes of a slot that is alone stay open until `close`."""
+        design = self.design
+        try:
+            self._take(design.next())
+            design.room(self._room())
+            while not design.finished():
+                self._take(design.next())
+            if len(self.slots) > 1:
+                self.close()
+            for case, member in enumerate(self.members):
+                member.samples, member.stopped = design.result(case), design.stopped
+            if isinstance(design, PairedDesign) and design.too_large:
+                self._one_by_one()
+        except BaseException:
+            self.close()
+            raise
+        for member in self.members:
+            member.relation = design.relation if len(self.slots) > 1 else ""
+        return self.members
+
+    def _one_by_one(self) -> None:
+        """Too large to live together: each by itself."""
+        for index, member in enumerate(self.members):
+            if member.ended is None:
+                alone = replace(self, slots=[member.slot])
+                (self.members[index],) = alone.sample()
+                alone.close()
+                self.order = alone.order
+
+    def close(self) -> None:
+        for member in self.members:
+            member.close()
+
+    def _room(self) -> int:
+        """How many lanes of every slot can live side by side, judged by one of each."""
+        lanes = [lane for member in self.members for lane in member.open_lanes[:1]]
+        host = sum(lane.own_bytes for lane in lanes)
+        device = sum(lane.device_bytes for lane in lanes)
+        device_total = max((lane.device_total for lane in lanes), default=0)
+        room = sys.maxsize
+        for held, free in ((host, self.memory_free), (device, device_total)):
+            if held and free:
+                room = min(room, int(free * MEMORY_SHARE / held))
+        return room
+
+    # -- one turn --------------------------------------------------------------------------
+
+    def _take(self, turn: Turn) -> None:
+        if turn.fresh or turn.alone:
+            self.close()
+        lanes = [(case, start) for start in turn.starts for case in self._shuffled()]
+        if any(self.members[case].lane_in(start) is None for case, start in lanes):
+            # Side by side, because importing a framework takes a second or two.
+            for case in self.design.active:
+                self.workers(self.slots[case], sorted({*self.design.starts, *turn.starts}))
+        if turn.run is None:
+            for case, start in lanes:
+                self._try(self._open, case, start, turn)
+            self.rng.shuffle(lanes)
+        if turn.calls == 0:
+            return
+        for case, start in lanes:
+            self._try(self._block, case, start, turn)
+            if turn.alone:
+                self.members[case].close()
+
+    def _shuffled(self) -> list[int]:
+        """The cases that have not failed; who is forked first must not always be the same."""
+        cases = sorted(self.design.active)
+        self.rng.shuffle(cases)
+        return cases
+
+    def _try(
+        self, step: Callable[[int, int, Turn], object], case: int, start: int, turn: Turn
+    ) -> None:
+        """One failing child decides: a case that fails sometimes is a case that fails."""
+        member = self.members[case]
+        if member.ended is not None:
+            return
+        try:
+            step(case, start, turn)
+        except SessionEnded as ended:
+            member.ended = ended
+            member.close()
+            self.design.dropped(case)
+
+    def _open(self, case: int, start: int, turn: Turn) -> Lane:
+        """The lane of a case in a worker start; a new one is warmed up, except for a fixed run."""
+        member = self.members[case]
+        lane = member.lane_in(start)
+        if lane is not None:
+            return lane
+        worker = self.workers(member.slot, [start])[0]
+        seed = member.case.seed + (turn.run or 0)
+        lane = Lane.fork(worker, member.case, self.policy, seed, self.memory_limit)
+        member.lanes.append(lane)
+        if turn.run is None:
+            most = self.design.max_time * WARMUP_SHARE
+            lane.warm_up(min(self.policy.warmup_seconds, most))
+        self.design.opened(Child(start, case, lane.spent, lane.n, lane.per_call))
+        return lane
+
+    def _block(self, case: int, start: int, turn: Turn) -> None:
+        known = self.members[case].lane_in(start)
+        lane = known or self._open(case, start, turn)
+        before = lane.spent
+        if known is not None and turn.run is not None:
+            lane.prepare_again(lane.case.seed + turn.run)
+        self.order += 1
+        sample = lane.block(self.metric, self.order, turn.calls)
+        for metric in self.also:
+            lane.try_block(metric, self.order, turn.calls)
+        self.design.add(sample, lane.spent - before, case)

@@ -1,0 +1,213 @@
+"""The one comparison of two results: how many times the base, its interval, what a verdict needs.
+
+The table of a run, `compare`, `ab`, factors of layers, the gain of fusion, the page, notebooks and
+the rule that stops paired sampling all divide two results here, so the same samples give the same
+interval everywhere. Three things that the results carry decide it: the *design* they were measured
+by, the *start variance* the run had learnt, and which blocks were *disturbed*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from opbench.stats.contention import Block, disturbed_share, undisturbed
+from opbench.stats.estimate import DEFAULT_START_SD, Placed
+from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
+from opbench.stats.verdict import Question
+
+#: A side with more disturbed blocks than this says more about the machine than about the code,
+#: unless the other side was measured in the same seconds.
+DISTURBED = 0.5
+
+#: Near-deterministic metrics: differences up to this are the noise of hash tables and allocators.
+TOLERANCE = {"instructions": 0.001, "bytes": 0.0}
+
+
+class Measured(Protocol):
+    """A result, as far as it is compared."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def outcome_text(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def estimate(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def half_width(self) -> float | None: ...
+    @property
+    def samples(self) -> Sequence[Block]: ...
+    @property
+    def detail(self) -> Mapping[str, Any]: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def node(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two results against each other: `value` 1.10 reads as 10 % more than the base."""
+
+    #: new / base and its 95 % interval; None where there is nothing to divide.
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    #: The smallest increase that data like these show four times out of five.
+    detectable: float | None = None
+    #: How the two were measured, or `exact` for values that repeat.
+    design: str = ""
+    #: Known at once for values that repeat; for sampled ones a whole suite decides (`question`).
+    verdict: str = "unknown"
+    #: Why there is no value, or why no verdict may rest on it.
+    reason: str = ""
+    #: Of sampled values: the ratio itself.
+    ratio: Ratio | None = None
+
+    @classmethod
+    def of(cls, found: Ratio, reason: str = "") -> Pair:
+        interval = (found.value, found.low, found.high)
+        return cls(*interval, found.detectable, found.design, reason=reason, ratio=found)
+
+    @property
+    def question(self) -> Question | None:
+        """What to ask `verdicts`; None where the verdict is known already."""
+        if self.ratio is None:
+            return None
+        return Question(self.value, self.low, self.high, self.ratio.p_value, self.reason)
+
+
+def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> Pair:
+    """Any two results of one metric. Never raises: what prevents an answer is its `reason`."""
+    if obstacle := _obstacle(base, new):
+        return Pair(reason=obstacle)
+    if not (is_sampled(base) and is_sampled(new)):
+        return _exact(base, new)
+    design = design_of(base, new, same_run=same_run)
+    found = compare_samples(base.samples, new.samples, design, start_sd_of(base, new))
+    if found is None:
+        return Pair(reason="a time of zero or less has no ratio")
+    reason = ""
+    if found.design == "separate":
+        for side, result in (("base", base), ("new", new)):
+            if (share := disturbed_share(result.samples)) > DISTURBED:
+                reason = f"{share:.0%} of the {side} blocks were disturbed by other programs"
+    return Pair.of(found, reason)
+
+
+def compare_samples(
+    base: Sequence[Block], new: Sequence[Block], design: str, start_sd: float = DEFAULT_START_SD
+) -> Ratio | None:
+    """The ratio of two sides that are still being sampled; None where they have none."""
+    base, new = undisturbed(base, new)
+    return ratio(_placed(base), _placed(new), design, start_sd)
+
+
+def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = True) -> Pair:
+    """How many times as long as `whole` do the `parts` take one after the other?
+
+    Parts that ran turn by turn with the whole are added block by block, in the same worker starts.
+    What was measured apart has independent errors: its intervals add as squares.
+    """
+    if not all(result.ok and result.estimate for result in (whole, *parts)):
+        return Pair(reason="a part has no value")
+    design = design_of(whole, *parts, same_run=same_run)
+    if design != "separate":
+        base, *others = undisturbed(whole.samples, *(part.samples for part in parts))
+        found = ratio(_placed(base), _added(others), design, start_sd_of(whole, *parts))
+        if found is not None:
+            return Pair.of(found)
+    total = sum(part.estimate or 0.0 for part in parts)
+    value = total / (whole.estimate or math.inf)
+    shares = ((part.half_width or 0.0) * (part.estimate or 0.0) / total for part in parts)
+    spread = math.hypot(whole.half_width or 0.0, *shares)
+    return Pair(value, value * (1 - spread), value * (1 + spread), design="separate")
+
+
+def design_of(*results: Measured, same_run: bool = True) -> str:
+    """Blocks of one run, group and node were interleaved as recorded; all else was separate."""
+    recorded = {(r.group, r.node, str(r.detail.get("design"))) for r in results}
+    group, _, design = recorded.pop()
+    together = same_run and group and not recorded and design in DESIGNS
+    return design if together else "separate"
+
+
+def start_sd_of(*results: Measured) -> float:
+    """The start-to-start standard deviation that the runs had learnt. Stored as `layout`."""
+    return max(float(result.detail.get("layout") or DEFAULT_START_SD) for result in results)
+
+
+def is_sampled(result: Measured) -> bool:
+    """Times are sampled; bytes and counts repeat."""
+    return result.unit == "s"
+
+
+def _placed(blocks: Sequence[Block]) -> list[Placed]:
+    return [(block.start, block.session, block.value) for block in blocks]
+
+
+def _added(sides: Sequence[Sequence[Block]]) -> list[Placed]:
+    """The first blocks of the first children of a start added up, then the second ones, …"""
+    children: list[dict[int, dict[int, list[float]]]] = []
+    for side in sides:
+        starts: dict[int, dict[int, list[float]]] = {}
+        for block in side:
+            starts.setdefault(block.start, {}).setdefault(block.session, []).append(block.value)
+        children.append(starts)
+    return [
+        (start, number, sum(values))
+        for start in set.intersection(*(set(starts) for starts in children))
+        for number, together in enumerate(zip(*(starts[start].values() for starts in children)))
+        for values in zip(*together)
+    ]
+
+
+def _obstacle(base: Measured, new: Measured) -> str:
+    """What keeps two results from being compared at all."""
+    for side, result in (("base", base), ("new", new)):
+        if not result.ok:
+            return f"{side} is {result.outcome_text}"
+        if result.estimate is None:
+            return f"{side} has no value"
+        values = (result.estimate, result.low, result.high, *(s.value for s in result.samples))
+        if not all(math.isfinite(value) for value in values if value is not None):
+            return f"{side} has values that are not finite"
+    if base.unit != new.unit:
+        return f"one is in {base.unit}, the other in {new.unit}"
+    if is_sampled(base):
+        fewest = min(len(base.samples), len(new.samples))
+        if fewest < 2:
+            few = "one sample says" if fewest else "a value without samples says"
+            return f"{few} nothing about its own noise"
+    elif min(base.estimate or 0.0, new.estimate or 0.0) < 0:
+        return f"a negative number of {base.unit} is none"
+    return ""
+
+
+def _exact(base: Measured, new: Measured) -> Pair:
+    """Values that repeat: any difference beyond the metric's own spread is real.
+
+    Zero is a value like any other here (a view allocates nothing), but it has no ratio.
+    """
+    assert base.estimate is not None
+    assert new.estimate is not None
+    if base.estimate == new.estimate:
+        return Pair(1.0, 1.0, 1.0, design="exact", verdict="same")
+    more = "slower" if new.estimate > base.estimate else "faster"
+    if base.estimate <= 0 or new.estimate <= 0:
+        return Pair(design="exact", verdict=more, reason="one side is zero")
+    value = new.estimate / base.estimate
+    if not 0 < value < math.inf:
+        return Pair(reason="the values are too far apart for a ratio")
+    spread = max(base.half_width or 0.0, new.half_width or 0.0, TOLERANCE.get(new.unit, 0.0))
+    verdict = "same" if abs(math.log(value)) <= spread else more
+    low, high = value * exp(-spread), value * exp(spread)
+    return Pair(value, low, high, detectable=spread, design="exact", verdict=verdict)

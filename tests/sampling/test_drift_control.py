@@ -1,0 +1,113 @@
+"""Cases measured again between the others, and what a run says about other moments."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.case import Case
+from opbench.plan.groups import groups
+from opbench.plan.policy import Adaptive, Fixed
+from opbench.plan.request import Request
+from opbench.result import Result
+from opbench.running.runner import Runner
+from opbench.sampling import drift
+from opbench.sampling.drift import MOST_CASES, widen_for_drift
+
+
+def cases(count: int, stmt: str = "sum(range(300))") -> list[Case]:
+    return [Case("s", f"case{i}", "call", stmt) for i in range(count)]
+
+
+@pytest.fixture
+def run(marked, eventually):
+    def call(cases, policy=None, **more):
+        kept: dict[str, Result] = {}
+        request = Request(tuple(groups(cases)), policy or Adaptive(max_time=0.3), **more)
+        runner = Runner(request, lambda case, result, _: kept.update({case.name: result}))
+        runner.run()
+        assert eventually(lambda: marked() == []), "processes were left behind"
+        return runner, kept
+
+    return call
+
+
+def test_a_run_looks_again_at_some_of_its_cases_and_widens_all(run, monkeypatch):
+    monkeypatch.setattr(drift, "APART", 0.0)
+    monkeypatch.setattr(drift, "TIME_SHARE", 1e9)
+    runner, kept = run(cases(8))
+    assert len(runner.control.kept) == MOST_CASES
+    assert {kept_case.lane.case.name for kept_case in runner.control.kept} == {
+        f"case{i}" for i in range(4)
+    }
+    # The first one is visited after each of the eight, and was mostly sampled often enough before.
+    assert len(runner.control.kept[0].visits) in (8, 9)
+    found = runner.control.drift
+    assert found is not None
+    if found == 0:  # a machine so quiet that there is nothing to tell
+        return
+    for result in kept.values():
+        assert result.detail["drift"] == found
+        assert (result.half_width or 0) >= 1.96 * found
+    assert {r.detail["drift"] for _, r in runner.results} == {found}
+
+
+def test_visits_do_not_join_the_samples(run, monkeypatch):
+    monkeypatch.setattr(drift, "APART", 0.0)
+    monkeypatch.setattr(drift, "TIME_SHARE", 1e9)
+    runner, kept = run(cases(3))
+    for again in runner.control.kept:
+        lane, samples = again.lane, kept[again.lane.case.name].samples
+        assert len(again.visits) >= 1
+        assert len(lane.samples["time"]) == sum(sample.start == lane.start for sample in samples)
+
+
+def test_a_short_run_claims_nothing_about_other_moments(run):
+    runner, kept = run(cases(2))
+    assert runner.control.drift is None
+    assert all("drift" not in result.detail for result in kept.values())
+
+
+def test_a_fixed_design_is_left_as_asked(run):
+    runner, _ = run(cases(3), Fixed(num_runs=2))
+    assert runner.control.kept == []
+
+
+def test_a_long_case_is_not_kept(run):
+    runner, _ = run(cases(1, "import time; time.sleep(0.05)"))
+    assert runner.control.kept == []
+
+
+def test_a_kept_case_that_dies_is_forgotten(run, monkeypatch):
+    monkeypatch.setattr(drift, "APART", 0.0)
+    monkeypatch.setattr(drift, "TIME_SHARE", 1e9)
+    visit = drift.DriftControl.visit
+
+    def deadly(self):
+        for kept_case in self.kept[:1]:
+            kept_case.lane.session.kill()
+        visit(self)
+
+    monkeypatch.setattr(drift.DriftControl, "visit", deadly)
+    runner, kept = run(cases(4))
+    assert runner.control.kept == []
+    assert len(kept) == 4
+    assert all(result.ok for result in kept.values())
+
+
+def result(**more) -> Result:
+    return Result("h", "time", "s", estimate=1.0, low=0.99, high=1.01, **more)
+
+
+def test_the_note_says_what_widened_the_interval():
+    wider = widen_for_drift(result(), 0.02, precision=0.02)
+    assert [warning.code for warning in wider.warnings] == ["drift"]
+    assert "speed drifted by 2.0%" in wider.warnings[0].text
+    assert "±4.0%, wider than the asked ±2.0%" in wider.warnings[0].text
+    # Nothing is said where it stays within what was asked, or was wider before.
+    assert widen_for_drift(result(), 0.005, precision=0.02).warnings == ()
+    assert widen_for_drift(result(), 0.02, precision=0.005).warnings == ()
+
+
+def test_what_failed_stays_as_it_is():
+    failed = Result("h", "time", "s", outcome="crashed", reason="SIGSEGV")
+    assert widen_for_drift(failed, 0.02, 0.02) == failed

@@ -1,0 +1,85 @@
+"""How much a machine's speed drifts, seen in code that is measured again and again."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from opbench.stats.drift import ENOUGH, MOST, drift_between, widen
+
+
+def visits(
+    rng: random.Random, count: int, between: float, within: float, value: float = 1e-5
+) -> list[list[float]]:
+    made = []
+    for _ in range(count):
+        level = value * math.exp(rng.gauss(0, between))
+        made.append([level * (1 + rng.gauss(0, within)) for _ in range(10)])
+    return made
+
+
+def typical(between: float, within: float, cases: int = 4, count: int = 12) -> float:
+    found = [
+        drift_between(
+            [visits(random.Random(f"{seed}/{i}"), count, between, within) for i in range(cases)]
+        )
+        for seed in range(30)
+    ]
+    known = sorted(one for one in found if one is not None)
+    assert len(known) == len(found)
+    return known[len(known) // 2]
+
+
+@pytest.mark.parametrize("between", [0.005, 0.015, 0.03])
+def test_it_is_the_scatter_between_visits(between):
+    assert typical(between, within=0.002) == pytest.approx(between, rel=0.25)
+
+
+@pytest.mark.parametrize("within", [0.01, 0.04])
+def test_the_noise_of_blocks_is_not_taken_for_drift(within):
+    assert typical(0.0, within) < 0.3 * within
+    assert typical(0.02, within, count=40) == pytest.approx(0.02, rel=0.3)
+
+
+def test_nor_is_what_happens_in_every_visit_alike():
+    # The first blocks after a pause are slower, always.
+    made = [visits(random.Random(i), 40, 0.01, 0.005) for i in range(4)]
+    slower = [[[1.1 * v[0], 1.05 * v[1], *v[2:]] for v in case] for case in made]
+    assert drift_between(slower) == pytest.approx(drift_between(made), rel=0.25)
+
+
+def test_too_few_visits_tell_nothing():
+    rng = random.Random(1)
+    assert drift_between([]) is None
+    assert drift_between([visits(rng, ENOUGH, 0.02, 0.001)]) is None
+    assert drift_between([visits(rng, ENOUGH + 1, 0.02, 0.001)]) is not None
+    assert drift_between([visits(rng, 1, 0.02, 0.001)] * 20) is None
+
+
+def test_the_unit_does_not_matter():
+    made = [visits(random.Random(i), 10, 0.02, 0.005) for i in range(3)]
+    scaled = [[[1000 * value for value in visit] for visit in case] for case in made]
+    assert drift_between(made) == pytest.approx(drift_between(scaled))
+
+
+def test_one_busy_visit_does_not_make_a_run_useless():
+    made = [visits(random.Random(i), 20, 0.005, 0.001) for i in range(4)]
+    made[0][3] = [10 * value for value in made[0][3]]
+    found = drift_between(made)
+    assert found is not None
+    assert found < 0.02
+    assert drift_between([[[1.0] * 10, [100.0] * 10] * 10]) <= MOST * 1.1
+
+
+def test_values_at_or_below_zero_are_left_out():
+    made = [[[-1e-9] * 10, [0.0] * 10, [1.0], *visits(random.Random(1), 10, 0.01, 0.0)]]
+    assert drift_between(made) == pytest.approx(0.01, rel=0.6)
+
+
+def test_an_interval_is_widened_on_both_sides_and_never_narrowed():
+    assert widen(10.0, 9.9, 10.1, 0.0) == pytest.approx((9.9, 10.1))
+    low, high = widen(10.0, 9.7, 10.1, 0.01)
+    assert low == pytest.approx(10 - math.hypot(0.3, 0.196))
+    assert high == pytest.approx(10 + math.hypot(0.1, 0.196))

@@ -1,0 +1,176 @@
+"""The one comparison of two results: which design, which start variance, which blocks."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import opbench
+from opbench.result import Result, Sample
+from opbench.stats.contention import undisturbed
+from opbench.stats.estimate import DEFAULT_START_SD
+from opbench.stats.pair import (
+    compare_results,
+    compare_samples,
+    compare_sum,
+    design_of,
+    start_sd_of,
+)
+from synthetic import blocks, counted, timed
+
+
+def result(value: float, design: str = "paired", **more: object) -> Result:
+    return timed("add", value, design=design, **more).result
+
+
+def half(low: float | None, high: float | None, value: float | None) -> float:
+    assert low is not None
+    assert high is not None
+    assert value is not None
+    return (high - low) / 2 / value
+
+
+# -- which design ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "design"),
+    [
+        ({}, "paired"),
+        ({"group": "another"}, "separate"),
+        ({"group": ""}, "separate"),
+        ({"detail": {}}, "separate"),
+        ({"detail": {"design": "interleaved"}}, "separate"),
+        # A group is measured on each node of a fleet by itself, under the same name.
+        ({"node": "n2"}, "separate"),
+    ],
+)
+def test_only_one_group_on_one_node_was_measured_as_recorded(change, design):
+    base = result(1e-5)
+    new = replace(result(1.1e-5), **change)
+    assert design_of(base, new) == design
+    assert compare_results(base, new).design == design
+    assert design_of(base, new, same_run=False) == "separate"
+
+
+def test_two_nodes_of_one_run_are_not_as_sure_as_one():
+    here = compare_results(result(1e-5, node="n1"), result(1e-5, node="n1"))
+    apart = compare_results(result(1e-5, node="n1"), result(1e-5, node="n2"))
+    assert half(apart.low, apart.high, apart.value) > 3 * half(here.low, here.high, here.value)
+
+
+# -- which start variance ----------------------------------------------------------------------
+
+
+def test_the_larger_of_the_learnt_start_variances_counts():
+    plain = result(1e-5, "interleaved")
+    learnt = replace(plain, detail={**plain.detail, "layout": 0.05})
+    assert start_sd_of(plain, plain) == DEFAULT_START_SD
+    assert start_sd_of(plain, learnt) == start_sd_of(learnt, plain) == 0.05
+    usual, wide = compare_results(plain, plain), compare_results(plain, learnt)
+    assert half(wide.low, wide.high, 1.0) > 2 * half(usual.low, usual.high, 1.0)
+
+
+# -- which blocks ------------------------------------------------------------------------------
+
+
+def marked(value: float, every: int, slow: float = 9.0) -> tuple[Sample, ...]:
+    """Every so-manieth block is disturbed, and so much slower."""
+    return tuple(
+        replace(s, contended=True, value=s.value * slow) if i % every == 0 else s
+        for i, s in enumerate(blocks(value))
+    )
+
+
+def test_disturbed_blocks_are_left_out_on_both_sides_or_on_neither():
+    few, many, none = marked(1.0, 3), marked(1.0, 1), blocks(1.0)
+    assert [len(side) for side in undisturbed(few, none)] == [40, 60]
+    assert [len(side) for side in undisturbed(few, few)] == [40, 40]
+    # A side of which too little would remain keeps all, and so does the other.
+    assert undisturbed(few, many) == (few, many)
+    assert undisturbed(many) == (many,)
+
+
+def test_exchanging_the_sides_inverts_the_ratio_whatever_was_disturbed():
+    sides = marked(1.0, 3, slow=1.1), marked(1.0, 1, slow=1.1)
+    one, other = (compare_samples(a, b, "paired") for a, b in (sides, sides[::-1]))
+    assert one is not None
+    assert other is not None
+    assert one.value == pytest.approx(1 / other.value)
+
+
+# -- values that repeat ------------------------------------------------------------------------
+
+
+def test_a_verdict_on_counts_needs_no_suite():
+    pair = compare_results(counted("a", 100).result, counted("a", 200).result)
+    assert (pair.value, pair.verdict, pair.design) == (2.0, "slower", "exact")
+    assert pair.question is None
+    assert compare_results(result(1e-5), result(2e-5)).question is not None
+
+
+# -- sums --------------------------------------------------------------------------------------
+
+
+def started(value: float, seed: int, design: str = "paired", scatter: float = 0.05) -> Result:
+    """Four starts that differ by `scatter`, alike for everything that runs in them."""
+    levels, rng = random.Random(0), random.Random(seed)
+    samples = []
+    for start in range(4):
+        level = value * (1 + levels.gauss(0, scatter))
+        samples += [
+            Sample(level * (1 + rng.gauss(0, 0.001)), start=start, session=child)
+            for child in range(2)
+            for _ in range(9)
+        ]
+    wide = {"low": value * 0.9, "high": value * 1.1}
+    return Result("h", "time", "s", estimate=value, samples=tuple(samples), group="g",
+                  detail={"design": design}, **wide)  # fmt: skip
+
+
+def test_parts_measured_turn_by_turn_with_the_whole_share_its_starts():
+    whole, parts = started(2.0, 1), [started(2.5, 2), started(0.5, 3)]
+    together = compare_sum(whole, parts)
+    assert together.design == "paired"
+    assert together.value == pytest.approx(1.5, rel=0.002)
+    assert half(together.low, together.high, together.value) < 0.01
+    assert compare_sum(whole, parts, same_run=False).design == "separate"
+
+
+def test_parts_measured_apart_have_independent_errors():
+    parts = [replace(started(2.5, 2), group="b"), replace(started(0.5, 3), group="c")]
+    apart = compare_sum(started(2.0, 1), parts)
+    assert (apart.design, apart.value) == ("separate", 1.5)
+    # 10 % each: of the whole, and of the parts √(2.5² + 0.5²) / 3.
+    expected = 0.1 * (1 + (2.5**2 + 0.5**2) / 9) ** 0.5
+    assert half(apart.low, apart.high, apart.value) == pytest.approx(expected)
+
+
+def test_a_sum_without_every_part_is_none():
+    failed = Result("h", "time", "s", outcome="failed", reason="boom")
+    assert compare_sum(started(1.0, 1), [started(1.0, 2), failed]).value is None
+
+
+def test_a_sum_of_one_part_is_that_part():
+    whole, part = started(2.0, 1), started(2.5, 2)
+    found, plain = compare_sum(whole, [part]), compare_results(whole, part)
+    assert (found.value, found.low, found.high) == (plain.value, plain.low, plain.high)
+
+
+# -- the only way ------------------------------------------------------------------------------
+
+
+def test_nobody_else_divides_samples():
+    source = Path(opbench.__file__).parent
+    imports = re.compile(r"from opbench\.stats\.ratio import ([^(\n]+|\([^)]*\))")
+    callers = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        for names in imports.findall(path.read_text(encoding="utf-8"))
+        if "ratio" in re.findall(r"\w+", names)
+    }
+    assert callers == {"stats/pair.py"}
