@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import Comparison, ComparisonRow
-from opbench.report.table import Cell, Column, Table, escaped, grid, markdown, printed
+from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdown, printed
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _table(comparison: Comparison, rows: Sequence[ComparisonRow], title: str) ->
         Column("smallest\ndetectable", number=True, wrap="never"),
         Column("verdict", wrap="never"),
     ]
-    lines = [
+    lines: list[Row] = [
         [
             row.case_id + (" (edited)" if row.edited else ""),
             *values,
@@ -110,7 +110,7 @@ def changes_table(
         Column("95 %", number=True),
         Column(""),
     ]
-    lines = [
+    lines: list[Row] = [
         [
             row.case_id,
             *([row.metric] if metrics else []),

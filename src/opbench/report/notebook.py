@@ -11,7 +11,7 @@ from opbench.analyse.history import History
 from opbench.case import Case
 from opbench.report.comparison import SIGNS, changes_table
 from opbench.report.history import difference_text, sentence
-from opbench.report.table import SHOWN, Cell, Column, Table, to_html
+from opbench.report.table import SHOWN, Cell, Column, Row, Table, to_html
 from opbench.report.terminal import table
 from opbench.report.units import format_interval
 from opbench.result import Result
@@ -44,7 +44,8 @@ def _most_changed(row: ComparisonRow) -> tuple[bool, float]:
 
 
 def history_html(history: History) -> str:
-    rows, lines = [], []
+    rows: list[Row] = []
+    lines: list[str] = []
     for series in history.series:
         where = f"{series.environment} on {series.hardware}"
         changed = {change.index: change for change in series.changes}
@@ -58,7 +59,7 @@ def history_html(history: History) -> str:
             verdict = "" if change is None else "slower" if change.rises else "faster"
             note = ", ".join(difference_text(each) for each in series.notes.get(index, ()))
             sign = f"{SIGNS[verdict]} " if verdict else ""
-            row = [
+            row: list[Cell | str] = [
                 point.run.id,
                 where,
                 point.origin.commit[:7],

@@ -75,7 +75,7 @@ def named(name: str, domain: str, title: str | None = None) -> dict[str, Spec]:
     return {"color": channel, "shape": channel}
 
 
-def layer(mark: Spec, data: str = "points", **encoding: Any) -> Spec:
+def layer(mark: Spec, data: str = "points", /, **encoding: Any) -> Spec:
     return {"data": {"name": data}, "mark": mark, "encoding": encoding}
 
 

@@ -6,6 +6,7 @@ import os
 import zlib
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from opbench.worker.cache import folder
@@ -22,7 +23,7 @@ def bundle() -> str:
     """
     import vl_convert
 
-    versions = (vl_convert.__version__, vl_convert.get_vega_version())
+    versions = (version("vl-convert-python"), vl_convert.get_vega_version())
     with suppress(OSError, zlib.error, UnicodeDecodeError):
         return zlib.decompress(_kept(*versions).read_bytes()).decode("utf-8")
     text = str(vl_convert.javascript_bundle(SNIPPET))

@@ -62,7 +62,7 @@ def panel(found: list[Point], dim: str, stage: str) -> Spec | None:
     if not data:
         return None
     numeric = all(_is_number(row["dim"]) and row["dim"] > 0 for row in data)
-    shared = {
+    shared: Spec = {
         "x": quantity("dim", dim, scale={"type": "log", "base": 2, "nice": False})
         if numeric
         else {**category("dim", dim), "type": "ordinal"},
