@@ -43,11 +43,11 @@ class Tiny(Suite):
         return [Text(f"the table of tiny: {len(run.results)} results")]
 
     def charts(self, contents):
-        import altair
+        from opbench.report.charts.chart import DOT, Chart, layer, quantity
 
-        data = [{"n": stored.case.axes["n"]} for stored in contents.results]
-        chart = altair.Chart(altair.InlineData(values=data)).mark_point().encode(x="n:Q")
-        return {"tiny_sizes": chart}
+        points = [{"n": stored.case.axes["n"]} for stored in contents.results]
+        spec = layer(DOT, x=quantity("n", "n"))
+        return {"tiny_sizes": Chart({**spec, "datasets": {"points": points}})}
 
     def after_run(self, run, targets, *, store, cont):
         yield f"the end of tiny: {targets}"

@@ -36,7 +36,7 @@ class Run(Finished):
     def _repr_html_(self) -> str:
         from opbench.report.notebook import results_html
 
-        return results_html(f"Run {self.id} {self.status}", self.results)
+        return results_html(f"Run {self.id} {self.status}", self.results, baseline=self.baseline)
 
 
 @takes_options("run")

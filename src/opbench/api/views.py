@@ -2,7 +2,7 @@
 
 page = ob.page("last")            # a table in the notebook
 page.frame()                      # the same as a DataFrame
-page.charts()["ratios_time_…"]    # Altair charts, by name
+page.charts()["ratios_time_…"]    # charts by name: they show and save themselves
 page.save("report.html")
 
 ob.compare("monday", "tuesday").chart()
@@ -39,8 +39,8 @@ class Page:
         return frame(list(self.contents.results), [self.contents.run])
 
     def charts(self) -> dict[str, Any]:
-        """Every chart of the page, as Altair objects by name."""
-        from opbench.report.charts import every
+        """Every chart of the page, by name."""
+        from opbench.report.charts.every import every
 
         return every(self.contents)
 
@@ -57,7 +57,8 @@ class Page:
         if len(exact or found) != 1:
             raise StoreError(f"'{case}' is part of {len(found)} ids with a {metric}; name one")
         stored = (exact or found)[0]
-        return samples(stored.result, stored.case.id)
+        drawing = samples(stored.result, stored.case.id)
+        return drawing and drawing.chart()
 
     def save(self, path: str | Path) -> Path:
         """The self-contained HTML page."""
@@ -97,7 +98,8 @@ class Compared:
     def chart(self, metric: str | None = None) -> Any:
         from opbench.report.charts.ratios import ratios
 
-        return ratios(self.comparison, metric)
+        drawing = ratios(self.comparison, metric)
+        return drawing and drawing.chart()
 
     def __repr__(self) -> str:
         from opbench.report.comparison import as_text
@@ -121,8 +123,8 @@ class CaseHistory:
         from opbench.report.charts.history import history
 
         for series in self.history.series:
-            if (drawn := history(series)) is not None:
-                return drawn
+            if (drawing := history(series)) is not None:
+                return drawing.chart()
         raise StoreError(f"{self.history.case_id} has one value: nothing to draw yet")
 
     def frame(self) -> pandas.DataFrame:

@@ -88,7 +88,7 @@ def write_page(contents: Contents, output: Path) -> None:
 
 
 def _write_charts(contents: Contents, folder: Path) -> None:
-    from opbench.report.charts import save
+    from opbench.report.charts.every import save
 
     try:
         written = save(contents, folder)

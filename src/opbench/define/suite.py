@@ -21,8 +21,8 @@ from opbench.define.definition import Definition
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from opbench.report.charts.chart import Chart, Drawing
     from opbench.report.page.contents import Contents
-    from opbench.report.page.table import Place
     from opbench.running.recording import Finished
     from opbench.store import Store
     from opbench.store.records import StoredResult
@@ -148,17 +148,13 @@ class Suite:
         None for nothing."""
         return None
 
-    def charts(self, contents: Contents) -> Mapping[str, Any]:
-        """Altair charts by name, for `--charts` and notebooks."""
-        return {}
-
-    def page_data(self, contents: Contents, places: Mapping[Place, int]) -> Mapping[str, Any]:
-        """What the suite's scripts read in the page's data, by key; `places` are its rows."""
-        return {}
-
-    def page_scripts(self) -> Iterable[Path]:
-        """Scripts of the page: each may add to SUITE_CHARTS and SUITE_CASE_SECTIONS."""
+    def drawings(self, contents: Contents) -> Iterable[Drawing]:
+        """Charts of the page, a tab for each kind; `--charts` writes them too."""
         return ()
+
+    def charts(self, contents: Contents) -> Mapping[str, Chart]:
+        """Charts by name that `--charts` and notebooks have beyond those of the page."""
+        return {}
 
     def commands(self) -> Iterable[Command]:
         return ()

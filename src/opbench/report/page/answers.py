@@ -11,6 +11,7 @@ from typing import Any
 from opbench.analyse.compare import Comparison
 from opbench.analyse.history import MANY, Change, Series
 from opbench.analyse.side_by_side import side_by_side
+from opbench.report.charts.history import levels_of
 from opbench.report.history import difference_text
 from opbench.report.page.packing import Words, number, packed
 from opbench.report.page.table import Place, place_of
@@ -151,6 +152,7 @@ def _points(series: Series, runs: Mapping[Origin, int]) -> dict[str, Any]:
         "e": estimates,
         "half": halves,
         "bad": bad,
+        "levels": [[start, end, number(level)] for start, end, level in levels_of(series)],
         "steps": [
             [index, number(level.before), number(level.after), number(level.confidence)]
             for index, level in levels

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from opbench.case import Case
+from opbench.report.table import Table, plain_table
 from opbench.result import OUTCOMES, Result
 from opbench.suites.ops.rows import SUITE
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def by_framework(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
-    from rich import box
-    from rich.table import Table
-
+def by_framework(results: Sequence[tuple[Case, Result]]) -> list[Table]:
     counted: dict[str, Counter[str]] = {}
     for case, result in results:
         if case.suite == SUITE:
@@ -26,10 +20,5 @@ def by_framework(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]
         return []
     seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
     shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("framework")
-    for name in shown:
-        grid.add_column(name, justify="right")
-    for framework, each in counted.items():
-        grid.add_row(framework, *(str(each[name]) for name in shown))
-    return [grid]
+    rows = [[of, *(str(each[name]) for name in shown)] for of, each in counted.items()]
+    return [plain_table("", ["framework", *shown], rows, words=1)]

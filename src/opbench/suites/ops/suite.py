@@ -25,9 +25,10 @@ class Ops(Suite):
         return definitions()
 
     def tables(self, run: Finished) -> Iterable[RenderableType]:
+        from opbench.report.table import grid
         from opbench.suites.ops.outcomes import by_framework
 
-        return by_framework(run.results)
+        return map(grid, by_framework(run.results))
 
     def commands(self) -> Iterable[Command]:
         from opbench.suites.ops.command import ops

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
 from opbench.define.suite import Command, Suite
 
 if TYPE_CHECKING:
+    from opbench.report.charts.chart import Drawing
     from opbench.report.page.contents import Contents
-    from opbench.report.page.table import Place
     from opbench.store import Store
     from opbench.store.records import StoredResult
 
@@ -37,24 +36,15 @@ class Peaks(Suite):
 
         return of_run(store, results, facts)
 
-    def charts(self, contents: Contents) -> Mapping[str, Any]:
+    def drawings(self, contents: Contents) -> Iterable[Drawing]:
         roofline = contents.of_suites.get("peaks")
         if roofline is None:
-            return {}
-        from opbench.suites.peaks.roofline_chart import chart
+            return
+        from opbench.suites.peaks.roofline_chart import drawing
 
-        return {"roofline": chart(roofline.points, roofline.peaks)}
-
-    def page_data(self, contents: Contents, places: Mapping[Place, int]) -> Mapping[str, Any]:
-        roofline = contents.of_suites.get("peaks")
-        if roofline is None:
-            return {}
-        from opbench.suites.peaks.roofline_page import data
-
-        return {"roofline": data(roofline, places)}
-
-    def page_scripts(self) -> Iterable[Path]:
-        yield Path(__file__).with_name("roofline.js")
+        drawn = drawing(roofline.points, roofline.peaks)
+        if drawn is not None:
+            yield drawn
 
     def commands(self) -> Iterable[Command]:
         from opbench.suites.peaks.command import peaks
