@@ -109,11 +109,11 @@ class SessionHandle:
             raise self.ended from None
         if not answer.get("ok"):
             self._answered = True
-            error = answer["error"]
+            failure = answer["error"]
             self.ended = SessionEnded(
-                str(error.get("outcome", "failed")),
-                str(error.get("reason", "no reason given")),
-                traceback=str(error.get("traceback", "")),
+                str(failure.get("outcome", "failed")),
+                str(failure.get("reason", "no reason given")),
+                traceback=str(failure.get("traceback", "")),
             )
             raise self.ended
         return answer
