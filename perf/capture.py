@@ -116,7 +116,7 @@ def replay(path: Path) -> dict[str, Any]:
 def foretell(model: str, folder: Path) -> str:
     """Calls of a step at a size nobody captured, foretold and then captured: how many agree?"""
     from opbench.capture.reading import read
-    from opbench.suites.captured.scale import Unfit, capture_at
+    from opbench.suites.captured.scale import Unpredictable, capture_at
 
     probes, unseen = PROBES[model]
     words = [word for axis, size in probes.items() for word in ("--probe", f"{axis}={size}")]
@@ -126,7 +126,7 @@ def foretell(model: str, folder: Path) -> str:
     known = read(base)
     try:
         foretold = capture_at(known, {a: unseen[a] for a in known.probes})
-    except Unfit as error:
+    except Unpredictable as error:
         return f"refused: {error}"
     actual = read(there)
     same = sum(

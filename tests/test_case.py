@@ -121,7 +121,7 @@ def test_labels_keep_their_types_apart():
     assert label_text(False) == "false"
 
 
-def test_labels_can_be_added():
-    case = Case("s", "n", "call", "", labels=(("a", 1),)).with_labels(b=2, a=3)
+def test_labels_are_part_of_the_id():
+    case = Case("s", "n", "call", "", labels=(("a", 3), ("b", 2)))
     assert case.axes == {"a": 3, "b": 2}
     assert case.id == "s/n[a=3,b=2]/call"

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 # Older interfaces keep their addresses: `opbench.ops`, `opbench.mxnet_benchmarks`, …
-__path__.append(str(Path(__file__).parent / "compat"))
+__path__.append(str(Path(__file__).parent / "compat" / "addresses"))
 
 if TYPE_CHECKING:
     from opbench.api.frames import load
     from opbench.api.run import Run, run
     from opbench.api.views import compare, history, page
-    from opbench.capture.api_calls import record_api
-    from opbench.capture.record import record
+    from opbench.capture.record import record, record_api
     from opbench.case import Case
     from opbench.compat.layer_benchmark import run_layer_benchmark
     from opbench.define.bench import bench
@@ -47,7 +46,7 @@ _HOME = {
     "Result": "opbench.result",
     "run_layer_benchmark": "opbench.compat.layer_benchmark",
     "record": "opbench.capture.record",
-    "record_api": "opbench.capture.api_calls",
+    "record_api": "opbench.capture.record",
 }
 
 __all__ = [

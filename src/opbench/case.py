@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -136,9 +136,6 @@ class Case:
     @cached_property
     def axes(self) -> dict[str, Label]:
         return dict(self.labels)
-
-    def with_labels(self, **labels: Label) -> Case:
-        return replace(self, labels=tuple({**dict(self.labels), **labels}.items()))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types only; `Case.from_dict` is its inverse."""

@@ -13,8 +13,10 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from opbench.capture.api_calls import record_api  # noqa: E402
-from opbench.capture.api_file import read  # noqa: E402
+from opbench.capture.codec import API  # noqa: E402
+from opbench.capture.reading import read_api  # noqa: E402
+from opbench.capture.record import record_api  # noqa: E402
+from opbench.capture.values import Arguments, Opaque  # noqa: E402
 from opbench.errors import UserError  # noqa: E402
 
 
@@ -41,13 +43,13 @@ def recorded(tmp_path: Path, run, **options):
     with record_api(path, **options):
         run()
     found: dict = {}
-    for call in read(path):
+    for call in read_api(path):
         found.setdefault((call.kind, call.name), []).append(call)
     return found
 
 
 def tensor(text: str, **more):
-    return {"tensor": text, **more}
+    return API.decode({"tensor": text, **more})
 
 
 def test_modules_with_constructor_arguments_and_inputs(tmp_path):
@@ -58,13 +60,13 @@ def test_modules_with_constructor_arguments_and_inputs(tmp_path):
 
     found = recorded(tmp_path, run)
     (block,) = found["module", f"{__name__}.Block"]
-    assert block.init == {"args": [4], "kwargs": {"scale": 0.5}}
+    assert block.init == Arguments((4,), {"scale": 0.5})
     assert block.init_from == "constructor"
     assert block.args == (tensor("float32[2,4]"),)
     assert block.kwargs == {"mask": tensor("bool[2,3]")}
     assert block.count == 3
     (linear,) = found["module", "torch.nn.modules.linear.Linear"]
-    assert linear.init == {"args": [4, 3], "kwargs": {"bias": False}}
+    assert linear.init == Arguments((4, 3), {"bias": False})
     assert linear.inside == ("fc",)
     assert linear.out == tensor("float32[2,3]", grad=True)
 
@@ -97,9 +99,7 @@ def test_operators_that_are_no_names_are_seen_too(tmp_path):
     assert names & {"__gt__", "gt"}
     assert {"__getitem__", "__setitem__", "T", "arange", "reshape"} <= names
     indexed = found["method", "torch.Tensor.__getitem__"]
-    assert {"tuple": [{"slice": [None, None, None]}, {"slice": [1, None, None]}]} in [
-        call.args[1] for call in indexed
-    ]
+    assert (slice(None), slice(1, None)) in [call.args[1] for call in indexed]
 
 
 def test_the_methods_that_the_older_tool_listed_and_some_that_it_missed(tmp_path):
@@ -152,12 +152,12 @@ def test_copies_know_what_they_were_made_with(tmp_path):
         nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)(torch.ones(3, 2, 8))
 
     found = recorded(tmp_path, run)
-    one, two = found["module", "torch.nn.modules.transformer.TransformerEncoderLayer"]
-    assert one.init == two.init
-    assert one.init == {"args": [8, 2], "kwargs": {"dim_feedforward": 16, "dropout": 0.0}}
-    assert (one.inside, two.inside) == (("layers.0",), ("layers.1",))
-    assert not one.args[0].get("grad")
-    assert two.args[0]["grad"]
+    first, second = found["module", "torch.nn.modules.transformer.TransformerEncoderLayer"]
+    assert first.init == second.init
+    assert first.init == Arguments((8, 2), {"dim_feedforward": 16, "dropout": 0.0})
+    assert (first.inside, second.inside) == (("layers.0",), ("layers.1",))
+    assert not first.args[0].grad
+    assert second.args[0].grad
 
 
 def test_modules_made_before_are_read_from_their_attributes(tmp_path):
@@ -165,9 +165,9 @@ def test_modules_made_before_are_read_from_their_attributes(tmp_path):
     found = recorded(tmp_path, lambda: conv(torch.ones(1, 3, 5, 5)))
     (call,) = found["module", "torch.nn.modules.conv.Conv2d"]
     assert call.init_from == "attributes"
-    assert call.init["kwargs"]["padding"] == {"tuple": [1, 1]}
-    assert call.init["kwargs"]["bias"] is False
-    assert call.init["kwargs"]["in_channels"] == 3
+    assert call.init.kwargs["padding"] == (1, 1)
+    assert call.init.kwargs["bias"] is False
+    assert call.init.kwargs["in_channels"] == 3
 
 
 def test_whole_numbers_by_their_range_unless_values_are_private(tmp_path):
@@ -203,7 +203,8 @@ def test_objects_are_named_and_never_stored(tmp_path):
 
     found = recorded(tmp_path, lambda: Takes()(Config()))
     (call,) = [c for (kind, _), (c, *_) in found.items() if kind == "module"]
-    assert call.args[0]["object"].endswith("Config")
+    assert isinstance(call.args[0], Opaque)
+    assert call.args[0].description.endswith("Config")
     assert "xxx" not in (tmp_path / "calls.jsonl").read_text()
 
 
@@ -220,7 +221,7 @@ def test_as_a_decorator(tmp_path):
         return torch.ones(n)
 
     assert step(3).shape == (3,)
-    assert [call.name for call in read(tmp_path / "d.jsonl")] == ["torch.ones"]
+    assert [call.name for call in read_api(tmp_path / "d.jsonl")] == ["torch.ones"]
 
 
 def test_a_training_step_is_as_it_was_without_recording(tmp_path):
@@ -256,7 +257,7 @@ def test_a_script_of_the_older_tool_runs_after_its_import_line(tmp_path):
         [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    names = {call.name: call for call in read(tmp_path / "opbench-api.jsonl")}
+    names = {call.name: call for call in read_api(tmp_path / "opbench-api.jsonl")}
     assert names["torch.nn.modules.linear.Linear"].count == 1
     assert {"torch.Tensor.view", "torch.Tensor.repeat", "textwrap:dedent"} <= set(names)
 
@@ -281,6 +282,6 @@ def test_a_script_is_recorded_without_an_edit(tmp_path, opbench):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "__main__:no was never defined" in done.stderr
-    found = {call.name: call for call in read(tmp_path / "calls.jsonl")}
-    assert found["torch.nn.modules.linear.Linear"].init["args"] == [4, 2]
+    found = {call.name: call for call in read_api(tmp_path / "calls.jsonl")}
+    assert found["torch.nn.modules.linear.Linear"].init.args == (4, 2)
     assert "k" in found["__main__:own"].kwargs

@@ -129,6 +129,6 @@ def test_exceptions_pass_and_the_file_is_written(tmp_path):
 
 
 def test_a_compiled_function_stays_compiled():
-    from opbench.capture.operators import Operators
+    from opbench.capture.operator_mode import OperatorMode
 
-    assert Operators.ignore_compile_internals()
+    assert OperatorMode.ignore_compile_internals()

@@ -7,9 +7,9 @@ import json
 import pytest
 from tests.capture.models import SCRIPT
 
-from opbench.capture.probing import base_sizes, words_at
 from opbench.capture.reading import read
 from opbench.errors import UserError
+from opbench.suites.captured.probing import base_sizes, words_at
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +118,13 @@ def test_a_window_that_never_comes_and_a_script_that_fails(opbench_here, tmp_pat
     ("words", "said"),
     [
         ((), "name the script to run"),
-        (("missing.py",), "there is no script missing.py"),
+        (("missing.py",), "no such script: missing.py"),
         (("--steps", "4-3", "x.py"), "a window is written 3 or 3-4"),
         (("--steps", "1", "--calls", "1", "x.py"), "not in both"),
         (("--probe", "batch", "x.py"), "written AXIS=SIZE"),
         (("--probe", "batch=8", "x.py", "--batch", "8"), "is the base size itself"),
         (("--probe", "batch=8", "x.py"), "where does the script take batch from?"),
-        (("--level", "kernels", "x.py"), "there is no level 'kernels'"),
+        (("--level", "kernels", "x.py"), "unknown level 'kernels'"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(opbench_here, tmp_path, words, said):

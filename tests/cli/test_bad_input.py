@@ -43,7 +43,7 @@ def refused(command, tmp_path):
         (["tuor"], "did you mean tour?"),
         (["no_such.py"], "there is no file no_such.py"),
         (["no_such.toml"], "there is no file no_such.toml"),
-        (["notes.txt"], "no Python, TOML or JSON file"),
+        (["notes.txt"], "not a Python, TOML or JSON file"),
         (["FILE", "-a", "m=3"], "no benchmark here has an axis 'm'"),
         (["FILE", "-a", "moed=plain"], "did you mean mode?"),
         (["FILE", "-a", "mode=plian"], "did you mean plain?"),

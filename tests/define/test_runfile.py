@@ -7,7 +7,7 @@ import string
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbench.define.expand import expand
@@ -183,7 +183,7 @@ axes = st.dictionaries(
     st.lists(scalars, min_size=1, max_size=3, unique_by=lambda v: (type(v), v)),
     max_size=2,
 )
-quiet = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quiet = settings(max_examples=40)
 
 
 @quiet

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbench.case import Label
+from opbench.case import Case, Label
 from opbench.define.reading import fraction, seconds
 from opbench.errors import UserError
 from opbench.plan.groups import Baseline, PlannedGroup
@@ -166,7 +166,9 @@ def execute(
     save: bool = True,
     cont: bool = False,
     listener: Listener | None = None,
+    cases: Sequence[Case] = (),
 ) -> Run:
+    """`cases` that were made in Python are measured in the place of targets."""
     if cont:
         if not save:
             raise UserError("--cont continues a stored run, so it cannot go with --no-save")
@@ -182,20 +184,22 @@ def execute(
             given = {**options, "targets": tuple(targets)}
         request, settled = prepare(given)
     else:
-        request, settled = prepare({**options, "targets": tuple(targets)})
+        request, settled = prepare({**options, "targets": tuple(targets)}, cases=cases)
         recording = Recording.begun(store if save else None, save, settled.to_dict(), command())
     baseline = Baseline.parse(settled.baseline) if settled.baseline else None
     return Run(**vars(recording.measure(request, listener or Listener(), baseline)))
 
 
 def prepare(
-    given: Mapping[str, Any], environments: Sequence[Environment] = ()
+    given: Mapping[str, Any], environments: Sequence[Environment] = (), cases: Sequence[Case] = ()
 ) -> tuple[Request, Options]:
     """Check and expand what was asked for; every mistake of the user's is found here.
 
     `environments` stand for those that `given` names. Users' files are read in the first.
     """
+    from opbench.define import suites
     from opbench.define.expand import expand
+    from opbench.define.suite import Targets
     from opbench.define.targets import resolve
     from opbench.envs.environments import current
     from opbench.plan.groups import groups
@@ -204,17 +208,17 @@ def prepare(
 
     places = tuple(environments) or _places(given.get("environments") or ())
     first = places[0] if places else current()
-    targets = resolve(given.get("targets") or (), first.python, first.variables())
+    targets = Targets()
+    if not cases:
+        targets = resolve(given.get("targets") or (), first.python, first.variables())
     # A run file speaks where the person who runs it did not, a suite where neither did.
     wished = {**targets.options, **_given(given)}
     options = Options.of({**targets.suggested, **wished})
     measured = chosen(options.metrics, options.clock, options.device or "cpu")
     options = replace(options, metrics=measured, clock="")
-    if options.top is not None:
-        from opbench.suites.captured.definition import costliest
-
-        targets.definitions = costliest(targets.definitions, options.top)
-    cases = expand(
+    for suite in suites.every().values():
+        targets.definitions = suite.narrow(targets.definitions, options)
+    cases = cases or expand(
         targets.definitions,
         axes=options.axes,
         keep=options.keep,

@@ -111,27 +111,28 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Past:
+class CaseHistory:
     """One case over all runs."""
 
     history: History
-    _charted: Any = None
 
     def chart(self) -> Any:
-        """Of the series with the latest point."""
+        """Of the latest series that has two values or more."""
         from opbench.report.charts.history import history
 
-        track, runs = self._charted
-        return history(track, runs, self.history.unit)
+        for series in self.history.series:
+            if (drawn := history(series)) is not None:
+                return drawn
+        raise StoreError(f"{self.history.case_id} has one value: nothing to draw yet")
 
     def frame(self) -> pandas.DataFrame:
         import pandas
 
+        from opbench.report.history_json import point_record
+
         names = ("run_id", "created", "commit", "environment", "outcome", "estimate", "low", "high")
-        points = [point for series in self.history.series for point in series.points]
-        table = pandas.DataFrame(
-            [{name: getattr(point, name) for name in names} for point in points], columns=names
-        )
+        points = [point_record(row) for series in self.history.series for row in series.points]
+        table = pandas.DataFrame(points, columns=names)
         table["created"] = pandas.to_datetime(table["created"], unit="s", utc=True)
         return table
 
@@ -165,17 +166,9 @@ def compare(base: str, new: str, *, store: Where = None) -> Compared:
     return Compared(compared(sides[0].results, sides[1].results, names=side_names(*sides)))
 
 
-def history(case: str, metric: str = "time", *, store: Where = None) -> Past:
+def history(case: str, metric: str = "time", *, store: Where = None) -> CaseHistory:
     """One case (an id, a hash, or a part of one) over all runs."""
-    from opbench.analyse.histories import tracks_of
     from opbench.analyse.history import history as over_time
 
     with Store.open(store, create=False) as opened:
-        found = opened.find_cases(case)[0].id
-        past = over_time(opened, found, metric)
-        last = past.series[0].points[-1].run_id
-        found_tracks = tracks_of(opened, last, found, metric)
-    if not found_tracks.tracks:
-        raise StoreError(f"one run of {found} is no history yet")
-    latest = max(found_tracks.tracks, key=lambda track: track.points[-1].run)
-    return Past(past, (latest, found_tracks.runs))
+        return CaseHistory(over_time(opened, opened.find_cases(case)[0].id, metric))

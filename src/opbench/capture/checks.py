@@ -1,4 +1,4 @@
-"""The small questions a line of a capture is asked: is this a number, a name, a phase?"""
+"""The small questions a line of a capture is asked: is this an integer, a list, a short text?"""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 import re
 from typing import Any
 
-from opbench.capture.call import PHASES
-
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 #: More than any memory has; keeps arithmetic on a hostile file small.
 LARGEST = 1 << 62
+LONGEST_TEXT = 500
 
 
 class Wrong(Exception):
@@ -39,7 +38,7 @@ def no_constant(text: str) -> Any:
 
 def whole(value: Any, what: str, least: int | None = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST * 2:
-        raise Wrong(f"{what}: {str(value)[:40]!r} is no whole number")
+        raise Wrong(f"{what}: {str(value)[:40]!r} is not an integer")
     if least is not None and value < least:
         raise Wrong(f"{what}: {value} is less than {least}")
     return value
@@ -47,59 +46,36 @@ def whole(value: Any, what: str, least: int | None = 0) -> int:
 
 def number(value: Any, what: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or abs(value) > 1e308:
-        raise Wrong(f"{what}: {str(value)[:40]!r} is no number")
+        raise Wrong(f"{what}: {str(value)[:40]!r} is not a number")
     return float(value)
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    if not text:
-        return ()
+    """The integers of `2,3`; none of the empty text."""
     try:
-        found = tuple(int(each) for each in text.split(","))
+        found = [int(each) for each in text.split(",")] if text else []
     except ValueError:
-        raise Wrong(f"{text[:40]!r} are no whole numbers") from None
+        raise Wrong(f"{text[:40]!r}: expected integers") from None
     return tuple(whole(each, "a size") for each in found)
 
 
 def mapping(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Wrong(f"{what} is no object")
+        raise Wrong(f"{what}: expected an object")
     return value
 
 
 def sequence(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list):
-        raise Wrong(f"{what} is no list")
+        raise Wrong(f"{what}: expected a list")
     return value
 
 
-def text_of(value: Any, what: str) -> str:
-    if not isinstance(value, str) or len(value) > 500:
-        raise Wrong(f"{what} is no short text")
+def text_of(value: Any, what: str, longest: int = LONGEST_TEXT) -> str:
+    if not isinstance(value, str) or len(value) > longest:
+        raise Wrong(f"{what}: expected text of at most {longest} characters")
     return value
 
 
-def names_of(value: Any, what: str) -> tuple[str, ...]:
+def texts_of(value: Any, what: str) -> tuple[str, ...]:
     return tuple(text_of(each, what) for each in sequence(value, what))
-
-
-def phase_of(value: Any) -> str:
-    if value not in PHASES:
-        raise Wrong(f"{str(value)[:40]!r} is no phase; there is {', '.join(PHASES)}")
-    return str(value)
-
-
-def written(value: Any) -> tuple[int | str, ...]:
-    found: list[int | str] = []
-    for each in sequence(value, "writes"):
-        if isinstance(each, str) and NAME.fullmatch(each):
-            found.append(each)
-        else:
-            found.append(whole(each, "writes"))
-    return tuple(found)
-
-
-def pair_of(value: Any) -> tuple[int, int]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise Wrong("at: pairs of a position and a number")
-    return whole(value[0], "at"), whole(value[1], "at", least=None)

@@ -48,17 +48,19 @@ class Launch:
         self.recorder: Any = None
 
     def start(self) -> None:
+        from opbench.capture.record import api_recorder, operator_recorder
+
         if self.options.get("level") == "api":
-            from opbench.capture import api_calls
+            chosen = self._chosen("path", "functions", "values")
+            self.recorder = api_recorder(defer=True, **chosen).start()
+        else:
+            chosen = self._chosen(
+                "path", "steps", "calls", "values", "timing", "sizes", "stop", "source"
+            )
+            self.recorder = operator_recorder(auto=True, **chosen).start()
 
-            api_calls.start(self.options["path"], self.options)
-            self.recorder = api_calls
-            return
-        from opbench.capture.record import recorder
-
-        wanted = ("path", "steps", "calls", "values", "timing", "sizes", "stop", "source")
-        chosen = {name: self.options[name] for name in wanted if name in self.options}
-        self.recorder = recorder(auto=True, **chosen).start()
+    def _chosen(self, *names: str) -> dict[str, Any]:
+        return {name: self.options[name] for name in names if name in self.options}
 
     def run(self, words: list[str]) -> int:
         module = self.options.get("module")
@@ -82,19 +84,17 @@ class Launch:
         finally:
             if self.recorder is not None:
                 self.recorder.finish()
-        self.tell()
+        self.report()
         if isinstance(code, str):
             print(code, file=sys.stderr)
         return code if isinstance(code, int) else 0 if code is None else 1
 
-    def tell(self) -> None:
-        """What became of the recording, for the command that started us."""
-        told: dict[str, Any] = {"torch": "torch" in sys.modules}
-        if self.options.get("level") == "api":
-            told["written"] = Path(self.options["path"]).is_file()
-        for name in ("_steps", "_calls", "written"):
-            told.setdefault(name.lstrip("_"), getattr(self.recorder, name, 0))
-        Path(self.options["report"]).write_text(json.dumps(told), encoding="utf-8")
+    def report(self) -> None:
+        """Say what became of the recording to the command that started us."""
+        found: dict[str, Any] = {"torch": "torch" in sys.modules}
+        for name in ("steps", "calls", "written"):
+            found[name] = getattr(self.recorder, name, 0)
+        Path(self.options["report"]).write_text(json.dumps(found), encoding="utf-8")
 
 
 def print_as_python_would(error: BaseException) -> None:

@@ -29,8 +29,8 @@ class Phases:
         self.now = "data"
         #: The Python function that is running, outermost; empty outside of any.
         self.api = ""
-        #: Sequence number of an autograd node → the module whose forward made it.
-        self.places: dict[int, str] = {}
+        #: Sequence number of an autograd node → the module whose forward created it.
+        self.module_of_node: dict[int, str] = {}
         self.seconds: dict[str, float] = {}
         self._since = perf_counter()
         self._path: list[str] = []
@@ -47,8 +47,8 @@ class Phases:
     def module(self) -> str:
         return self._path[-1] if self._path else ""
 
-    def turn(self, phase: str) -> None:
-        """Enter a phase; the time since the last turn belongs to the one that was left."""
+    def enter(self, phase: str) -> None:
+        """Enter a phase; the time since the last change belongs to the one that ends."""
         moment = perf_counter()
         self.seconds[self.now] = self.seconds.get(self.now, 0.0) + moment - self._since
         self.now, self._since = phase, moment
@@ -57,21 +57,23 @@ class Phases:
         """A new step begins now."""
         self.seconds = {}
         self._since = perf_counter()
-        self.places.clear()
+        self.module_of_node.clear()
 
     # -- hooks -----------------------------------------------------------------------------
 
     def watch(self) -> None:
-        before = modules.register_module_forward_pre_hook(self._enter)
-        after = modules.register_module_forward_hook(self._leave, always_call=True)
-        step = register_optimizer_step_pre_hook(self._step)
-        stepped = register_optimizer_step_post_hook(self._stepped)
-        self._undo += [handle.remove for handle in (before, after, step, stepped)]
-        self._wrap(torch.autograd, "backward", self._going_backward)
-        self._wrap(torch.autograd, "grad", self._going_backward)
-        self._wrap(Optimizer, "zero_grad", self._clearing)
+        handles = [
+            modules.register_module_forward_pre_hook(self._enter_module),
+            modules.register_module_forward_hook(self._leave_module, always_call=True),
+            register_optimizer_step_pre_hook(self._before_step),
+            register_optimizer_step_post_hook(self._after_step),
+        ]
+        self._undo += [handle.remove for handle in handles]
+        self._wrap(torch.autograd, "backward", self._around_backward)
+        self._wrap(torch.autograd, "grad", self._around_backward)
+        self._wrap(Optimizer, "zero_grad", self._around_zero_grad)
 
-    def forget(self) -> None:
+    def unwatch(self) -> None:
         while self._undo:
             self._undo.pop()()
 
@@ -90,27 +92,27 @@ class Phases:
 
         self._undo.append(restore)
 
-    def _enter(self, module: torch.nn.Module, _inputs: Any) -> None:
+    def _enter_module(self, module: torch.nn.Module, _inputs: Any) -> None:
         if not self._path:
             if module not in self._names:
                 for name, child in module.named_modules():
                     self._names[child] = name or type(module).__name__
             if not self._backward and self.now != "forward":
-                self.turn("forward")
+                self.enter("forward")
             self.call_began = perf_counter()
         self._path.append(self._names.get(module) or type(module).__name__)
 
-    def _leave(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
+    def _leave_module(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
         if self._path:
             self._path.pop()
         if not self._path and not self._backward:
             self._call_ended()
             if not torch.is_grad_enabled():  # inference: no loss will follow
-                self.turn("data")
+                self.enter("data")
 
-    def _going_backward(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _around_backward(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if not self._backward:
-            self.turn("backward")
+            self.enter("backward")
         self._backward += 1
         path, self._path = self._path, []
         try:
@@ -120,21 +122,21 @@ class Phases:
             self._backward -= 1
             if not self._backward:
                 # Inside a module's forward a gradient is part of that forward.
-                self.turn("forward" if path else "optimizer")
+                self.enter("forward" if path else "optimizer")
 
-    def _clearing(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _around_zero_grad(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         before = self.now
-        self.turn("optimizer")
+        self.enter("optimizer")
         try:
             return original(*args, **kwargs)
         finally:
-            self.turn(before)
+            self.enter(before)
 
-    def _step(self, _optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-        self.turn("optimizer")
+    def _before_step(self, _optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        self.enter("optimizer")
 
-    def _stepped(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-        self.turn("data")
+    def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        self.enter("data")
         if self._first is None or self._first() is None:
             self._first = weakref.ref(optimizer)
         if self._first() is optimizer:

@@ -1,129 +1,168 @@
-"""Reads a capture: JSON Lines, each line checked before anything is made of it.
+"""Reads captures: JSON Lines, each line checked before anything is made of it.
 
-A mistake is told with the number of its line. Nothing is unpickled or evaluated.
+A mistake is reported with the number of its line. Nothing is unpickled or evaluated: names are held
+to be names here, and looked up later, in the process that replays a call, among torch's own.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from math import prod
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from opbench.capture.call import ITEM_SIZE, Call, Capture, Special, Step, TensorSpec, contiguous
+from opbench.capture.calls import PHASES, ApiCall, Capture, OperatorCall, Step
 from opbench.capture.checks import (
-    LARGEST,
     NAME,
     Wrong,
     loaded,
     mapping,
-    names_of,
     number,
     numbers,
-    pair_of,
-    phase_of,
     sequence,
     text_of,
+    texts_of,
     whole,
-    written,
 )
+from opbench.capture.codec import API, OPERATORS, dotted
+from opbench.capture.values import TensorSpec
 from opbench.errors import UserError
 
 VERSION = 1
+LONGEST_LINE = 1 << 26
 
 #: A name in torch's registry; what does not look like one is not even looked up.
 OPERATOR = re.compile(r"([A-Za-z]\w*::[A-Za-z_]\w*)(?:\.(\w+))?", re.ASCII)
 #: The only operators whose names look like Python's own: `x & y` is `aten::__and__`.
 BITWISE = re.compile(r"aten::__i?(and|or|xor|lshift|rshift)__")
-TENSOR = re.compile(r"(\w+)\[([\d,]*)\]", re.ASCII)
-DEVICE = re.compile(r"[a-z]+(:\d+)?", re.ASCII)
 STEP = re.compile(r"(\d+):([\d,]*)>([\d,]*)", re.ASCII)
 
 #: Registered operators that read or write files: no business of a benchmark.
 REFUSED = ("aten::from_file", "aten::save")
 
-#: torch itself stops at 64 dimensions; the rest keeps a hostile file from exhausting memory here.
-MOST_DIMENSIONS = 64
-DEEPEST = 4
-LONGEST_LINE = 1 << 26
-
-LAYOUTS = (
-    "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged",
-)  # fmt: skip
-MEMORY_FORMATS = (
-    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d",
-)  # fmt: skip
+API_KINDS = ("module", "function", "method", "named")
 
 
 class BadCapture(UserError):
-    """A file that is no capture, or a broken one."""
+    """A file that is not a capture, or a broken one."""
+
+
+def level_of(path: Path | str) -> str:
+    """`operators` or `api`, as the first line of a capture says; empty for any other file."""
+    try:
+        with Path(path).open(encoding="utf-8") as lines:
+            first = json.loads(lines.readline(LONGEST_LINE))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    if not isinstance(first, dict) or first.get("opbench") != "capture":
+        return ""
+    return str(first.get("level", "operators"))
 
 
 def read(path: Path | str) -> Capture:
-    """The capture in a file, or `BadCapture` with the line that is wrong."""
+    """The operator calls in a file, or `BadCapture` with the line that is wrong."""
     path = Path(path)
+    return _opened(path, lambda lines: parse(lines, path.stem, str(path)))
+
+
+def read_api(path: Path | str) -> list[ApiCall]:
+    """The Python calls in a file, or `BadCapture` with the line that is wrong."""
+    return _opened(Path(path), lambda lines: parse_api(lines, str(path)))
+
+
+def _opened(path: Path, parse_lines: Callable[[Iterable[str]], Any]) -> Any:
     try:
         with path.open(encoding="utf-8") as lines:
-            return parse(lines, path.stem, str(path))
+            return parse_lines(lines)
     except OSError as error:
         raise BadCapture(f"{path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise BadCapture(f"{path} is no text, so no capture of opbench") from None
+        raise BadCapture(f"{path} is not text, so not a capture of opbench") from None
 
 
 def parse(lines: Iterable[str], name: str = "capture", where: str = "capture") -> Capture:
-    header: dict[str, Any] | None = None
     writes: dict[str, tuple[int | str, ...]] = {}
-    calls: list[Call] = []
+    schemas: dict[str, str] = {}
+    calls: list[OperatorCall] = []
     order: list[Step] = []
     skipped: dict[str, tuple[int, str]] = {}
+
+    def take(content: dict[str, Any]) -> None:
+        if "operator" in content:
+            operator, overload = operator_of(content["operator"])
+            writes[f"{operator}.{overload}"] = writes_of(content.get("writes", []))
+            if "schema" in content:
+                schemas[content["operator"]] = text_of(content["schema"], "schema", longest=10_000)
+        elif "call" in content:
+            calls.append(operator_call(content, len(calls), writes))
+        elif "order" in content:
+            order.extend(steps_of(content, calls))
+        elif "skipped" in content:
+            skipped[text_of(content["skipped"], "skipped")] = (
+                whole(content.get("count", 0), "count"),
+                text_of(content.get("reason", ""), "reason"),
+            )
+        else:
+            raise Wrong("this line is neither operator, call, order nor skipped")
+
+    header = _each_line(lines, where, "operators", take)
+    _check_any(calls, where)
+    return Capture(tuple(calls), header, tuple(order), skipped, name, schemas)
+
+
+def parse_api(lines: Iterable[str], where: str = "capture") -> list[ApiCall]:
+    calls: list[ApiCall] = []
+    _each_line(lines, where, "api", lambda content: calls.append(api_call(content, len(calls))))
+    _check_any(calls, where)
+    return calls
+
+
+def _each_line(
+    lines: Iterable[str], where: str, level: str, take: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Hand each line after the first to `take`; gives the first, checked."""
+    header: dict[str, Any] | None = None
     for place, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             content = loaded(line, LONGEST_LINE)
             if header is None:
-                header = checked_header(content)
-            elif "operator" in content:
-                name_, overload = operator_of(content["operator"])
-                writes[f"{name_}.{overload}"] = written(content.get("writes", []))
-            elif "call" in content:
-                calls.append(call_of(content, len(calls), writes))
-            elif "order" in content:
-                order += steps_of(content, len(calls), {c.index: c for c in calls})
-            elif "skipped" in content:
-                skipped[text_of(content["skipped"], "skipped")] = (
-                    whole(content.get("count", 0), "count"),
-                    text_of(content.get("reason", ""), "reason"),
-                )
+                header = checked_header(content, level)
             else:
-                raise Wrong("this line is neither operator, call, order nor skipped")
+                take(content)
         except Wrong as error:
             raise BadCapture(f"{where} line {place}: {error}") from None
     if header is None:
         raise BadCapture(f"{where} is empty")
+    return header
+
+
+def _check_any(calls: list[Any], where: str) -> None:
     if not calls:
         raise BadCapture(f"{where} holds no call; was anything run between its start and its end?")
-    return Capture(tuple(calls), header, tuple(order), skipped, name)
 
 
-def checked_header(content: dict[str, Any]) -> dict[str, Any]:
+def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
     if content.get("opbench") != "capture":
         raise Wrong('a capture begins with {"opbench": "capture", …}; this is another file')
     version = content.get("version")
     if version != VERSION:
-        raise Wrong(f"written in version {version!r} of the format; this opbench reads {VERSION}")
-    if content.get("level", "operators") != "operators":
-        raise Wrong(f"holds the level {content['level']!r}, which cannot be replayed")
+        raise Wrong(
+            f"written in version {version!r} of the format; this opbench reads {VERSION}: "
+            "capture the program again, or read it with the opbench that wrote it"
+        )
+    found = content.get("level", "operators")
+    if found != level:
+        raise Wrong(f"a capture of the level {str(found)[:40]!r}; expected {level!r}")
     for key in ("threads", "steps"):
         if key in content:
             whole(content[key], key, least=1)
     for key in ("sizes", "probes"):
         for axis, size in mapping(content.get(key, {}), key).items():
             if not NAME.fullmatch(axis):
-                raise Wrong(f"{key}: '{axis[:40]}' is no name for an axis")
+                raise Wrong(f"{key}: {axis[:40]!r} is not a name for an axis")
             whole(size, f"{key}: {axis}", least=1)
     for phase, seconds in mapping(content.get("phase_seconds", {}), "phase_seconds").items():
         number(seconds, f"phase_seconds: {phase}")
@@ -132,37 +171,37 @@ def checked_header(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
+# -- operators -----------------------------------------------------------------------------------
+
+
 def operator_of(name: Any) -> tuple[str, str]:
     """('aten::add_', 'Tensor') of `aten::add_.Tensor`, when it could be a registered name."""
     found = OPERATOR.fullmatch(name) if isinstance(name, str) and len(name) < 300 else None
     if found is None or ("__" in name and not BITWISE.fullmatch(found[1])):
-        raise Wrong(f"{str(name)[:60]!r} is no operator's name; one looks like 'aten::add.Tensor'")
+        raise Wrong(
+            f"{str(name)[:60]!r} is not an operator's name; one looks like 'aten::add.Tensor'"
+        )
     if found[1] in REFUSED:
         raise Wrong(f"{found[1]} touches files and is not replayed")
     return found[1], found[2] or "default"
 
 
-def call_of(
+def operator_call(
     content: dict[str, Any], index: int, writes: Mapping[str, tuple[int | str, ...]]
-) -> Call:
+) -> OperatorCall:
     operator, overload = operator_of(content["call"])
-    args = [argument(each) for each in sequence(content.get("args", []), "args")]
-    kwargs = {}
-    for name, value in mapping(content.get("kwargs", {}), "kwargs").items():
-        if not NAME.fullmatch(name):
-            raise Wrong(f"kwargs: '{name[:40]}' is no name of an argument")
-        kwargs[name] = argument(value)
-    outputs = [argument(each) for each in sequence(content.get("out", []), "out")]
+    given = OPERATORS.decode_arguments(content)
+    outputs = tuple(OPERATORS.decode(each) for each in sequence(content.get("out", []), "out"))
     if not all(isinstance(each, TensorSpec) for each in outputs):
-        raise Wrong("out: holds something that is no tensor")
-    call = Call(
+        raise Wrong("out: expected tensors only")
+    call = OperatorCall(
         index=index,
         operator=operator,
         overload=overload,
-        args=tuple(args),
-        kwargs=kwargs,
+        args=given.args,
+        kwargs=given.kwargs,
         writes=writes.get(f"{operator}.{overload}", ()),
-        outputs=tuple(outputs),
+        outputs=outputs,
         counts={
             phase_of(phase): whole(count, "count", least=1)
             for phase, count in mapping(content.get("count", {}), "count").items()
@@ -171,8 +210,8 @@ def call_of(
             phase_of(phase): number(seconds, "seconds")
             for phase, seconds in mapping(content.get("seconds", {}), "seconds").items()
         },
-        modules=names_of(content.get("modules", []), "modules"),
-        apis=names_of(content.get("api", []), "api"),
+        modules=texts_of(content.get("modules", []), "modules"),
+        apis=texts_of(content.get("api", []), "api"),
         at={
             axis: tuple(pair_of(pair) for pair in sequence(pairs, "at"))
             for axis, pairs in mapping(content.get("at", {}), "at").items()
@@ -184,123 +223,33 @@ def call_of(
     return call
 
 
-def argument(value: Any, depth: int = 0) -> Any:
-    if value is None or isinstance(value, (bool, str)):
-        return text_of(value, "an argument") if isinstance(value, str) else value
-    if isinstance(value, int):
-        if abs(value) > LARGEST * 2:
-            raise Wrong(f"the whole number {str(value)[:30]}… does not fit in 64 bits")
-        return value
-    if isinstance(value, float):
-        return value
-    if isinstance(value, list):
-        if depth >= DEEPEST:
-            raise Wrong("lists nested too deeply")
-        return [argument(each, depth + 1) for each in value]
-    if not isinstance(value, dict):
-        raise Wrong(f"an argument is a {type(value).__name__}")
-    if "t" in value:
-        return tensor_of(value)
-    if len(value) == 1:
-        return special(*next(iter(value.items())))
-    raise Wrong(f"an argument has the unknown keys {', '.join(map(str, value))[:80]}")
+def phase_of(value: Any) -> str:
+    if value not in PHASES:
+        raise Wrong(f"unknown phase {str(value)[:40]!r}; choose from: {', '.join(PHASES)}")
+    return str(value)
 
 
-def names(kind: str, value: str) -> bool:
-    """Whether this is the name of such a thing."""
-    if kind in ("device", "generator"):
-        return DEVICE.fullmatch(value) is not None
-    known = {
-        "dtype": ITEM_SIZE,
-        "layout": LAYOUTS,
-        "memory_format": MEMORY_FORMATS,
-        "float": ("inf", "-inf", "nan"),
-    }
-    return value in known.get(kind, ())
-
-
-def special(kind: str, value: Any) -> Special:
-    if isinstance(value, str) and names(kind, value):
-        return Special(kind, value)
-    if kind == "complex" and isinstance(value, list) and len(value) == 2:
-        return Special(kind, (number(value[0], kind), number(value[1], kind)))
-    if kind == "other":
-        return Special(kind, text_of(value, kind))
-    raise Wrong(f"an argument is an unknown {kind[:40]}: {str(value)[:60]!r}")
-
-
-def tensor_of(value: dict[str, Any]) -> TensorSpec:
-    text = value["t"]
-    found = TENSOR.fullmatch(text) if isinstance(text, str) and len(text) < 1000 else None
-    if found is None or found[1] not in ITEM_SIZE:
-        raise Wrong(f"{str(text)[:60]!r} is no tensor; one looks like 'float32[8,3,96,96]'")
-    shape = numbers(found[2])
-    strides = value.get("s")
-    if strides is not None:
-        strides = tuple(whole(step, "a stride") for step in sequence(strides, "s"))
-        if len(strides) != len(shape):
-            raise Wrong(f"{text} has {len(strides)} strides")
-        if strides == contiguous(shape):
-            strides = None
-    device = value.get("d", "cpu")
-    if not isinstance(device, str) or not DEVICE.fullmatch(device):
-        raise Wrong(f"{str(device)[:40]!r} is no device")
-    alias = value.get("a")
-    spec = TensorSpec(
-        dtype=found[1],
-        shape=shape,
-        strides=strides,
-        offset=whole(value.get("o", 0), "an offset"),
-        alias=None if alias is None else whole(alias, "alias"),
-        device=device,
-        values=values_of(value.get("v"), found[1], shape),
+def writes_of(value: Any) -> tuple[int | str, ...]:
+    return tuple(
+        each if isinstance(each, str) and NAME.fullmatch(each) else whole(each, "writes")
+        for each in sequence(value, "writes")
     )
-    if len(shape) > MOST_DIMENSIONS or spec.extent > LARGEST or prod(shape) > LARGEST:
-        raise Wrong(f"{text[:60]} is larger than any memory")
-    return spec
 
 
-def values_of(value: Any, dtype: str, shape: tuple[int, ...]) -> Any:
-    """A regime of floats as a list of numbers; whole numbers as one of a few objects."""
-    if value is None:
-        return None
-    if isinstance(value, list):
-        if not 2 <= len(value) <= 7:
-            raise Wrong("values of a float tensor are 2 to 7 numbers")
-        return tuple(number(each, "values") for each in value)
-    content = mapping(value, "values")
-    known = {"is", "bits", "all", "from", "by", "lo", "hi", "sorted", "distinct", "true"}
-    if set(content) - known:
-        raise Wrong(f"values: unknown {', '.join(sorted(set(content) - known))[:80]}")
-    if "is" in content:
-        listed = [whole(each, "values", least=None) for each in sequence(content["is"], "values")]
-        if len(listed) != prod(shape):
-            raise Wrong(f"{len(listed)} values for a tensor of {prod(shape)}")
-        return {"is": listed}
-    if "bits" in content:
-        bits = content["bits"]
-        if not isinstance(bits, str) or set(bits) - {"0", "1"} or len(bits) != prod(shape):
-            raise Wrong(f"bits: as many 0 and 1 as the tensor has elements, {prod(shape)}")
-        return {"bits": bits}
-    for key in ("all", "from", "by", "lo", "hi"):
-        if key in content:
-            whole(content[key], f"values: {key}", least=None)
-    for key in ("distinct", "true"):
-        if key in content:
-            number(content[key], f"values: {key}")
-    if content.get("sorted") not in (None, "up", "down"):
-        raise Wrong("values: sorted is 'up' or 'down'")
-    return content
+def pair_of(value: Any) -> tuple[int, int]:
+    if not isinstance(value, list) or len(value) != 2:
+        raise Wrong("at: expected pairs of a position and an integer")
+    return whole(value[0], "at"), whole(value[1], "at", least=None)
 
 
-def steps_of(content: dict[str, Any], calls: int, known: Mapping[int, Call]) -> list[Step]:
+def steps_of(content: dict[str, Any], calls: list[OperatorCall]) -> list[Step]:
     text, phases = content["order"], sequence(content.get("phases", []), "phases")
     if not isinstance(text, str):
-        raise Wrong("order is text")
+        raise Wrong("order: expected text")
     words, spans = text.split(), list[str]()
     for pair in phases:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise Wrong("phases are pairs of a phase and a number of calls")
+            raise Wrong("phases: expected pairs of a phase and a number of calls")
         left = len(words) - len(spans)
         spans += [phase_of(pair[0])] * min(whole(pair[1], "phases"), left + 1)
     if len(spans) != len(words):
@@ -309,22 +258,36 @@ def steps_of(content: dict[str, Any], calls: int, known: Mapping[int, Call]) -> 
     for word, phase in zip(words, spans):
         match = STEP.fullmatch(word)
         if match is None:
-            raise Wrong(f"order: {word[:40]!r} is no CALL:READS>MAKES")
+            raise Wrong(f"order: {word[:40]!r} is not CALL:READS>MAKES")
         index = numbers(match[1])[0]
-        if index >= calls:
-            raise Wrong(f"order names call {index}, and there are {calls}")
-        reads = numbers(match[2])
-        if len(reads) != len(known[index].tensors):
-            raise Wrong(f"order: call {index} reads {len(known[index].tensors)} tensors")
+        if index >= len(calls):
+            raise Wrong(f"order names call {index} of {len(calls)}")
+        reads, expected = numbers(match[2]), len(calls[index].tensors)
+        if len(reads) != expected:
+            raise Wrong(f"order: call {index} reads {expected} tensors")
         found.append(Step(index, reads, numbers(match[3]), phase))
     return found
 
 
-def schemas(path: Path | str) -> dict[str, str]:
-    """The schemas that a capture tells of its operators."""
-    found = {}
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        content = json.loads(line)
-        if "operator" in content and "schema" in content:
-            found[content["operator"]] = content["schema"]
-    return found
+# -- Python calls --------------------------------------------------------------------------------
+
+
+def api_call(content: dict[str, Any], index: int) -> ApiCall:
+    kinds = [kind for kind in API_KINDS if kind in content]
+    if len(kinds) != 1:
+        raise Wrong(f"expected one of {', '.join(API_KINDS)}, found {', '.join(kinds) or 'none'}")
+    kind = kinds[0]
+    given = API.decode_arguments(content)
+    return ApiCall(
+        index=index,
+        kind=kind,
+        name=dotted(content[kind], kind),
+        args=given.args,
+        kwargs=given.kwargs,
+        init=API.decode_arguments(content.get("init") or {}, "init"),
+        init_from=str(content.get("init_from", "constructor")),
+        training=bool(content.get("training", True)),
+        out=API.decode(content.get("out")),
+        count=whole(content.get("count", 1), "count", least=1),
+        inside=texts_of(content.get("inside", []), "inside"),
+    )

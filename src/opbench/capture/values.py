@@ -1,227 +1,190 @@
-"""What was in the arguments: glimpsed while the program runs, worked out when it no longer waits.
+"""What an argument of a recorded call may be, whichever recorder saw it: plain data.
 
-Integers and booleans steer the work (indices, masks), so they are kept one by one while they are
-few, and as a range or a density otherwise. Floats are kept as a regime: range, mean, deviation, and
-the shares of zeros, of denormals and of masked-out elements.
+None, booleans, numbers, text, lists, tuples, slices, `...` and dictionaries with text as keys stand
+for themselves. Everything else is one of the classes below. `codec` writes values to a file and
+reads them back; `suites.captured.source` writes the source that creates them anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
-import torch
-
-from opbench.capture.call import Special, TensorSpec, contiguous
-
-#: Whole numbers kept one by one: a batch of token ids, not an image of indices.
-MOST_LISTED = 2048
-#: Elements looked at to tell the regime of floats.
-SAMPLE = 4096
-#: Values below are a mask's minus infinity, whatever a program writes for it.
-MASKED = -1e30
-
-FORMATS = {
-    torch.contiguous_format: "contiguous_format",
-    torch.preserve_format: "preserve_format",
-    torch.channels_last: "channels_last",
-    torch.channels_last_3d: "channels_last_3d",
-}
+ITEM_SIZE = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2,
+    "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16, "uint16": 2, "uint32": 4,
+    "uint64": 8, "float8_e4m3fn": 1, "float8_e5m2": 1,
+}  # fmt: skip
 
 
-@dataclass
-class Glimpse:
-    """A tensor argument, before its values are worked out."""
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor: its layout in memory, and as much of its contents as was recorded."""
 
-    dtype: torch.dtype
+    dtype: str
     shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    device: str
-    address: int
-    offset: int
-    #: A copy of its elements (whole numbers), or of a sample of them (floats).
-    sample: torch.Tensor | None
-    layout: torch.layout
+    #: None when contiguous.
+    strides: tuple[int, ...] | None = None
+    #: Elements before the first one, in a storage shared with another argument.
+    offset: int = 0
+    #: Number of the earlier tensor argument of this call that shares its storage.
+    alias: int | None = None
+    device: str = "cpu"
+    #: The values, see `values` in docs/capture.md; None where only the shape is known.
+    values: Any = None
+    #: Whether it takes a gradient, where Python calls were recorded.
+    grad: bool = False
+    #: Empty for strided tensors, which alone can be created anew.
+    layout: str = ""
+
+    @property
+    def floating(self) -> bool:
+        return "float" in self.dtype or "complex" in self.dtype
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The strides, spelled out."""
+        return self.strides if self.strides is not None else contiguous(self.shape)
+
+    @property
+    def extent(self) -> int:
+        """Elements its storage must have."""
+        if not prod(self.shape):
+            return self.offset
+        last = sum((n - 1) * step for n, step in zip(self.shape, self.steps))
+        return self.offset + last + 1
+
+    @property
+    def bytes(self) -> int:
+        return self.extent * ITEM_SIZE[self.dtype]
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest of its integers."""
+        values = self.values if isinstance(self.values, dict) else {}
+        if values.get("is"):
+            return min(values["is"]), max(values["is"])
+        if "all" in values:
+            return values["all"], values["all"]
+        if "from" in values:
+            last = values["from"] + values["by"] * max(prod(self.shape) - 1, 0)
+            return min(values["from"], last), max(values["from"], last)
+        if "lo" in values:
+            return values["lo"], values["hi"]
+        return 0, 1 if self.dtype == "bool" else 0
+
+    @property
+    def text(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
-def glimpse(args: Any, kwargs: dict[str, Any], reads: tuple[int, ...]) -> tuple[Any, Any]:
-    addresses = iter(reads)
+@dataclass(frozen=True)
+class TorchConstant:
+    """A value that torch has a name for, such as the dtype `float32`."""
 
-    def see(argument: Any) -> Any:
-        if isinstance(argument, torch.Tensor):
-            return glimpsed(argument, next(addresses))
-        if isinstance(argument, (list, tuple)):
-            return [see(each) for each in argument]
-        return argument
-
-    return [see(each) for each in args], {name: see(value) for name, value in kwargs.items()}
+    kind: str  # dtype, device, layout, memory_format, generator
+    name: str
 
 
-def glimpsed(tensor: torch.Tensor, address: int) -> Glimpse:
-    strided = tensor.layout is torch.strided
-    return Glimpse(
-        tensor.dtype,
-        tuple(tensor.shape),
-        tuple(tensor.stride()) if strided else (),
-        str(tensor.device),
-        address,
-        int(tensor.storage_offset()) if strided else 0,
-        sampled(tensor) if strided and address else None,
-        tensor.layout,
-    )
+@dataclass(frozen=True)
+class Opaque:
+    """An object that a file cannot hold: its type, or what is known of it."""
+
+    description: str
+
+    @property
+    def obstacle(self) -> str:
+        return f"an argument is a {self.description}, which a file cannot hold"
 
 
-def sampled(tensor: torch.Tensor) -> torch.Tensor | None:
-    """A copy: the call may write to the original."""
-    if tensor.numel() == 0 or tensor.device.type == "meta" or tensor.is_quantized:
-        return None
-    tensor = tensor.detach()
-    if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
-        return tensor.clone()
-    if tensor.numel() <= SAMPLE:
-        return tensor.clone()
-    # Walk through memory, whatever the order of the dimensions: no copy of the whole.
-    extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))
-    step = max(1, extent // SAMPLE) | 1  # odd: not always the same column
-    count = (extent - 1) // step + 1
-    return tensor.as_strided((count,), (step,), tensor.storage_offset()).clone()
+@dataclass(frozen=True)
+class Arguments:
+    """What a function, or a constructor, was called with."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        return (*self.args, *self.kwargs.values())
+
+    @property
+    def text(self) -> str:
+        """`float32[8,3], None, stride=[2, 2]`, for people."""
+        named = (f"{name}={shown(value)}" for name, value in self.kwargs.items())
+        return ", ".join([*map(shown, self.args), *named])
 
 
-class Describing:
-    """Describes the arguments of one call; tensors that share memory are told so."""
+@dataclass(frozen=True)
+class ModuleSpec:
+    """A module: its class, and what its constructor was called with."""
 
-    def __init__(self, args: Any, kwargs: dict[str, Any], keep: bool) -> None:
-        self.keep = keep
-        #: The tensors so far, in order.
-        self.seen: list[Glimpse] = []
-        places: dict[int, list[int]] = {}
-        for each in glimpses([args, list(kwargs.values())]):
-            places.setdefault(each.address, []).append(each.offset)
-        #: Address → the offset that counts as 0, for memory that several arguments share.
-        self.shared = {a: min(o) for a, o in places.items() if a and len(o) > 1}
-        self.args = tuple(self.described(each) for each in args)
-        self.kwargs = {name: self.described(value) for name, value in kwargs.items()}
-
-    def described(self, argument: Any) -> Any:
-        if isinstance(argument, Glimpse):
-            return self.tensor(argument)
-        if isinstance(argument, (list, tuple)):
-            return [self.described(each) for each in argument]
-        return plain(argument)
-
-    def tensor(self, tensor: Glimpse) -> TensorSpec | Special:
-        number = len(self.seen)
-        self.seen.append(tensor)
-        if tensor.layout is not torch.strided:
-            return Special("other", f"tensor of layout {name_of(tensor.layout)}")
-        alias, offset = None, 0
-        if tensor.address in self.shared:
-            offset = tensor.offset - self.shared[tensor.address]
-            same = [i for i, o in enumerate(self.seen[:number]) if o.address == tensor.address]
-            alias = same[0] if same else None
-        strides: tuple[int, ...] | None = tensor.strides
-        if strides == contiguous(tensor.shape):
-            strides = None
-        values = values_of(tensor, self.keep)
-        dtype = name_of(tensor.dtype)
-        return TensorSpec(dtype, tensor.shape, strides, offset, alias, tensor.device, values)
+    name: str
+    init: Arguments = field(default_factory=Arguments)
 
 
-def glimpses(argument: Any) -> Iterator[Glimpse]:
-    if isinstance(argument, Glimpse):
-        yield argument
-    elif isinstance(argument, (list, tuple)):
-        for each in argument:
-            yield from glimpses(each)
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    steps, step = [], 1
+    for size in reversed(shape):
+        steps.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(steps))
 
 
-def plain(argument: Any) -> Any:
-    """What is no tensor, as it is written to the file."""
-    if argument is None or isinstance(argument, (bool, int, str)):
-        return argument
-    if isinstance(argument, float):
-        finite = abs(argument) < float("inf")
-        return argument if finite else Special("float", str(argument))
-    if isinstance(argument, complex):
-        return Special("complex", (argument.real, argument.imag))
-    if isinstance(argument, torch.dtype):
-        return Special("dtype", name_of(argument))
-    if isinstance(argument, torch.device):
-        return Special("device", str(argument))
-    if isinstance(argument, torch.layout):
-        return Special("layout", name_of(argument))
-    if isinstance(argument, torch.memory_format):
-        return Special("memory_format", FORMATS.get(argument, "preserve_format"))
-    if isinstance(argument, torch.Generator):
-        return Special("generator", argument.device.type)
-    return Special("other", type(argument).__name__)
+def leaves(value: Any) -> Iterator[Any]:
+    """Everything in a value that holds nothing further."""
+    parts: Sequence[Any]
+    if isinstance(value, (list, tuple)):
+        parts = value
+    elif isinstance(value, dict):
+        parts = list(value.values())
+    elif isinstance(value, slice):
+        parts = (value.start, value.stop, value.step)
+    elif isinstance(value, ModuleSpec):
+        parts = value.init.values
+    else:
+        yield value
+        return
+    for part in parts:
+        yield from leaves(part)
 
 
-def name_of(value: Any) -> str:
-    return str(value).rpartition(".")[2]
+def tensors_in(value: Any) -> Iterator[TensorSpec]:
+    return (leaf for leaf in leaves(value) if isinstance(leaf, TensorSpec))
 
 
-def values_of(tensor: Glimpse, keep: bool) -> Any:
-    if tensor.sample is None:
-        return None
-    sample = tensor.sample.cpu()
-    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
-        return regime(sample, keep)
-    if tensor.dtype is torch.bool:
-        density = round(float(sample.float().mean()), 3)
-        if not keep or sample.numel() > MOST_LISTED or density in (0.0, 1.0):
-            return {"true": density}
-        return {"bits": "".join("1" if bit else "0" for bit in sample.reshape(-1).tolist())}
-    return whole_numbers(sample.reshape(-1).to(torch.int64), keep)
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with every leaf passed through `change`."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(mapped(part, change) for part in value)
+    if isinstance(value, dict):
+        return {name: mapped(part, change) for name, part in value.items()}
+    if isinstance(value, slice):
+        return slice(*(mapped(part, change) for part in (value.start, value.stop, value.step)))
+    if isinstance(value, ModuleSpec):
+        args, kwargs = mapped(value.init.args, change), mapped(value.init.kwargs, change)
+        return ModuleSpec(value.name, Arguments(args, kwargs))
+    return change(value)
 
 
-def whole_numbers(sample: torch.Tensor, keep: bool) -> dict[str, Any]:
-    low, high = int(sample.min()), int(sample.max())
-    if low == high:
-        return {"all": low}
-    steps = sample[1:] - sample[:-1]
-    if bool((steps == steps[0]).all()):
-        return {"from": int(sample[0]), "by": int(steps[0])}
-    if keep and sample.numel() <= MOST_LISTED:
-        return {"is": sample.tolist()}
-    found: dict[str, Any] = {"lo": low, "hi": high}
-    if bool((steps >= 0).all()):
-        found["sorted"] = "up"
-    elif bool((steps <= 0).all()):
-        found["sorted"] = "down"
-    if keep:
-        found["distinct"] = round(len(sample.unique()) / sample.numel(), 3)
-    return found
-
-
-def regime(sample: torch.Tensor, keep: bool) -> tuple[float, ...] | None:
-    if sample.dtype.is_complex:
-        sample = torch.view_as_real(sample)
-    tiny = torch.finfo(sample.dtype).tiny
-    # As doubles: a denormal of the dtype is a plain number there.
-    sample = sample.double().reshape(-1)
-    finite = sample[torch.isfinite(sample) & (sample > MASKED) & (sample < -MASKED)]
-    total = sample.numel()
-    if not finite.numel():
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-    low, high = (short(float(each)) for each in (finite.min(), finite.max()))
-    if not keep:
-        middle, spread = (low + high) / 2, (high - low) / 6
-        return (low, high, short(middle), short(spread))
-    zeros = float((finite == 0).double().mean())
-    denormal = float(((finite != 0) & (finite.abs() < tiny)).double().mean())
-    masked = float((sample <= MASKED).double().sum()) / total
-    rest = finite[finite != 0]
-    mean = float(rest.mean()) if rest.numel() else 0.0
-    spread = float(rest.std()) if rest.numel() > 1 else 0.0
-    found = [low, high, short(mean), short(spread)]
-    found += [round(share, 3) for share in (zeros, denormal, masked)]
-    while len(found) > 4 and found[-1] == 0:
-        found.pop()
-    return (low, high) if low == high and not masked else tuple(found)
-
-
-def short(value: float) -> float:
-    """Three digits are plenty for a regime."""
-    return float(f"{value:.3g}")
+def shown(value: Any) -> str:
+    """The value as a person would write it, tensors by dtype and shape."""
+    if isinstance(value, TensorSpec):
+        return value.text
+    if isinstance(value, TorchConstant):
+        return value.name
+    if isinstance(value, Opaque):
+        return f"<{value.description}>"
+    if isinstance(value, ModuleSpec):
+        return f"{value.name.rpartition('.')[2]}({value.init.text})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(shown, value))})"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {shown(part)}' for name, part in value.items())}}}"
+    if isinstance(value, slice):
+        return f"slice({', '.join(map(shown, (value.start, value.stop, value.step)))})"
+    return "..." if value is ... else repr(value)

@@ -1,40 +1,49 @@
-"""Writes a capture: the inverse of `reading`, one line per operator and per unique call."""
+"""Writes captures: the inverse of `reading`, one line per operator and per unique call."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from opbench.capture.call import Call, Capture, Special, TensorSpec
+from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.codec import OPERATORS
+from opbench.errors import UserError
 
 
-def write(capture: Capture, path: Path | str, schemas: Mapping[str, str] | None = None) -> None:
+def write(capture: Capture, path: Path | str) -> None:
+    write_lines(lines(capture), path)
+
+
+def write_lines(contents: Iterable[dict[str, Any]], path: Path | str) -> None:
     """The whole file at once, or nothing: a reader never sees half of it."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not in the place of a device or a pipe (`-o /dev/null`): those are written to.
+    # A device or a pipe (`-o /dev/null`) is written to, not replaced.
     special = path.exists() and not path.is_file()
-    beside = path if special else path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w", encoding="utf-8") as stream:
-        for line in lines(capture, schemas or {}):
-            stream.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
-    if not special:
-        os.replace(beside, path)
+    partial = path if special else path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8") as stream:
+            for line in contents:
+                stream.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
+        if not special:
+            os.replace(partial, path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def lines(capture: Capture, schemas: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def lines(capture: Capture) -> Iterator[dict[str, Any]]:
     yield dict(capture.header)
-    told: set[str] = set()
+    introduced: set[str] = set()
     for call in capture.calls:
-        if call.qualified not in told:
-            told.add(call.qualified)
+        if call.qualified not in introduced:
+            introduced.add(call.qualified)
             line: dict[str, Any] = {"operator": call.qualified}
-            if call.qualified in schemas:
-                line["schema"] = schemas[call.qualified]
+            if call.qualified in capture.schemas:
+                line["schema"] = capture.schemas[call.qualified]
             if call.writes:
                 line["writes"] = list(call.writes)
             yield line
@@ -50,45 +59,18 @@ def lines(capture: Capture, schemas: Mapping[str, str]) -> Iterator[dict[str, An
         yield {"order": " ".join(words), "phases": spans}
 
 
-def call_line(call: Call) -> dict[str, Any]:
-    line: dict[str, Any] = {"call": call.qualified, "args": [plain(a) for a in call.args]}
-    if call.kwargs:
-        line["kwargs"] = {name: plain(value) for name, value in call.kwargs.items()}
-    if call.outputs:
-        line["out"] = [plain(each) for each in call.outputs]
-    line["count"] = dict(call.counts)
-    if call.seconds:
-        line["seconds"] = {phase: rounded(value) for phase, value in call.seconds.items()}
-    if call.modules:
-        line["modules"] = list(call.modules)
-    if call.apis:
-        line["api"] = list(call.apis)
-    if call.at:
-        line["at"] = {axis: [list(pair) for pair in pairs] for axis, pairs in call.at.items()}
-    return line
-
-
-def plain(argument: Any) -> Any:
-    if isinstance(argument, (list, tuple)):
-        return [plain(each) for each in argument]
-    if isinstance(argument, Special):
-        value = argument.value
-        return {argument.kind: list(value) if isinstance(value, tuple) else value}
-    if not isinstance(argument, TensorSpec):
-        return argument
-    line: dict[str, Any] = {"t": argument.text}
-    if argument.strides is not None:
-        line["s"] = list(argument.strides)
-    if argument.offset:
-        line["o"] = argument.offset
-    if argument.alias is not None:
-        line["a"] = argument.alias
-    if argument.device != "cpu":
-        line["d"] = argument.device
-    if argument.values is not None:
-        values = argument.values
-        line["v"] = list(values) if isinstance(values, tuple) else values
-    return line
+def call_line(call: OperatorCall) -> dict[str, Any]:
+    optional = {
+        "kwargs": {name: OPERATORS.encode(value) for name, value in call.kwargs.items()},
+        "out": [OPERATORS.encode(each) for each in call.outputs],
+        "count": dict(call.counts),
+        "seconds": {phase: rounded(value) for phase, value in call.seconds.items()},
+        "modules": list(call.modules),
+        "api": list(call.apis),
+        "at": {axis: [list(pair) for pair in pairs] for axis, pairs in call.at.items()},
+    }
+    line = {"call": call.qualified, "args": [OPERATORS.encode(a) for a in call.args]}
+    return line | {key: value for key, value in optional.items() if value or key == "count"}
 
 
 def rounded(value: float, digits: int = 4) -> float:

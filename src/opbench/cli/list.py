@@ -43,9 +43,9 @@ def list_(
 
 
 def _suites() -> None:
-    from opbench.define.suites import SUITES
+    from opbench.define.suites import named
 
-    width = max(len(name) for name in SUITES)
-    for name, suite in SUITES.items():
+    width = max(len(name) for name in named())
+    for name, suite in named().items():
         print(f"{name:<{width}}  {suite.about}")
     print("\nopbench list SUITE lists its cases; opbench run SUITE measures them.")

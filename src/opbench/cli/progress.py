@@ -29,7 +29,6 @@ class Display(Listener):
         self._live = live
         self._total = 0
         self._done: set[tuple[str, str]] = set()
-        self._skipped = 0
         self._began = time.monotonic()
         self._now = "preparing"
         self._estimate = ""

@@ -1,4 +1,4 @@
-"""`opbench run`: measure suites, files, or, without arguments, a short tour."""
+"""`opbench run`: measure suites and files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from opbench.cli.quantities import axes as parse_axes
 from opbench.cli.quantities import checked, cpu_list, duration, names, share
 from opbench.store.masking import without_password
-from opbench.suites.sweeps.command import after_run
 
 PLAN = "What to run"
 SAMPLING = "How to sample"
@@ -180,20 +179,16 @@ def run(
             cont=cont,
             listener=listener,
         )
-    from opbench.suites.captured.show import show_replay
+    from opbench.define import suites
 
-    if not show_replay(targets or [], finished):
-        show(finished)
-    for path in after_run(finished.results, finished.id, finished.store):
-        print(path)
+    show(finished, targets=targets or [])
+    for suite in suites.every().values():
+        for line in suite.after_run(finished, targets or [], store=store, cont=cont):
+            print(line)
     if finished.status == "interrupted":
         # In one piece, to be copied.
         console.print(_how_to_continue(finished.store, store, name), soft_wrap=True, markup=False)
         return 130
-    if not targets and not cont and finished.store:
-        from opbench.suites.tour.page import write_tour_page
-
-        print(write_tour_page(finished.id, store, finished.store))
     return 1 if finished.failures else 0
 
 

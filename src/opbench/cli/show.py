@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def show(
     case: str = typer.Argument(
-        ..., help="An id, a hash, or a unique part of one; or the file of a capture."
+        ..., help="An id, a hash, or a unique part of one; or a file of recorded calls."
     ),
     targets: list[str] = typer.Option(
         [], "--in", metavar="SUITE|FILE", help="Look among these; otherwise store and suites."
@@ -45,12 +45,7 @@ def show(
     ),
 ) -> None:
     """Show a case: its source, its results, or a script that reproduces it."""
-    if case.endswith(".jsonl") and _show_api(Path(case)):
-        return
-    if case.endswith(".jsonl") and Path(case).is_file():
-        from opbench.suites.captured.show import show_capture
-
-        show_capture(case)
+    if Path(case).is_file() and _show_file(Path(case)):
         return
     from opbench.report.script import script as script_of
 
@@ -64,21 +59,20 @@ def show(
     _describe(found, results)
 
 
-def _show_api(path: Path) -> bool:
-    """The table of an API-level capture; False for any other file."""
-    from opbench.capture.api_file import level_of, read
+def _show_file(path: Path) -> bool:
+    """What a suite prints of a file of its own; False for any other file."""
+    from opbench.define import suites
 
-    if level_of(path) != "api":
+    parts = suites.first(lambda suite: suite.describe_file(path))
+    if parts is None:
         return False
     from rich.console import Console
 
     from opbench.report.terminal import width_for
-    from opbench.suites.captured.api_report import summary, table
 
-    calls = read(path)
     console = Console(highlight=False, width=width_for(sys.stdout))
-    console.print(table(calls))
-    console.print(summary(calls), markup=False)
+    for part in parts:
+        console.print(part)
     return True
 
 

@@ -14,7 +14,7 @@ from opbench.analyse.compare import Comparison
 from opbench.analyse.history import History
 from opbench.case import Case
 from opbench.report.comparison import SIGNS, change_text, counts, ratio_text, remarks, word
-from opbench.report.history import sentence, told
+from opbench.report.history import difference_text, sentence
 from opbench.report.units import format_interval, format_value
 from opbench.result import Result
 
@@ -152,9 +152,9 @@ def history_html(history: History) -> str:
                 else point.outcome
             )
             mark = "" if change is None else "slower" if change.rises else "faster"
-            note = ", ".join(told(each) for each in series.marks.get(index, ()))
+            note = ", ".join(difference_text(each) for each in series.notes.get(index, ()))
             sign = f"{SIGNS[mark]} " if mark else ""
-            cells = [point.run_id, where, point.commit[:7], value, f"{sign}{note}"]
+            cells = [point.run.id, where, point.origin.commit[:7], value, f"{sign}{note}"]
             rows.append(Row(cells, COLOURS.get(mark, "")))
         lines += [sentence(change, history) for change in series.changes]
     return Table(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.within import factors
 from opbench.case import Case
+from opbench.define import suites
 from opbench.report.units import format_interval, format_ratio
-from opbench.result import OUTCOMES, Result
+from opbench.result import Result
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -23,11 +24,13 @@ PIPE_WIDTH = 160
 LISTED = 12
 
 
-def show(run: Finished, console: Console | None = None) -> None:
+def show(run: Finished, console: Console | None = None, targets: Sequence[str] = ()) -> None:
+    """The table of a run, or what a suite of its `targets` prints in its place."""
     from rich.console import Console as RichConsole
 
     console = console or RichConsole(highlight=False, width=width_for(sys.stdout))
-    for part in parts(run):
+    own = suites.first(lambda suite: suite.account(run, targets))
+    for part in parts(run) if own is None else own:
         console.print(part)
 
 
@@ -52,7 +55,7 @@ def parts(run: Finished) -> list[RenderableType]:
     found: list[RenderableType] = [table(run)]
     found += problems(run.results)
     found += reservations(run.results)
-    found += by_framework(run.results)
+    found += suites.together(lambda suite: suite.tables(run))
     found.append(Text(""))
     found.append(Text(summary(run)))
     return found
@@ -178,29 +181,6 @@ def reservations(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]
         )
         for code, (text, ids) in by_code.items()
     ]
-
-
-def by_framework(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
-    """For operators: how many results of each outcome every framework has."""
-    from rich import box
-    from rich.table import Table
-
-    counted: dict[str, dict[str, int]] = {}
-    for case, result in results:
-        if case.suite == "ops":
-            of_framework = counted.setdefault(case.framework, {})
-            of_framework[result.outcome] = of_framework.get(result.outcome, 0) + 1
-    if not counted:
-        return []
-    seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
-    shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("framework")
-    for name in shown:
-        grid.add_column(name, justify="right")
-    for framework, each in counted.items():
-        grid.add_row(framework, *(str(each.get(name, 0)) for name in shown))
-    return [grid]
 
 
 def summary(run: Finished) -> str:

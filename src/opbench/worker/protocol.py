@@ -21,7 +21,6 @@ OPERATIONS = {
     "block": {"metric": str, "n": int},
     "measure": {"metric": str, "options": dict},
     "exchange": {"case": dict, "folder": str, "inputs": list},
-    "facts": {},
 }
 #: Required fields of each answer; `measure` adds what its metric returns.
 ANSWERS = {
@@ -44,7 +43,6 @@ ANSWERS = {
     },
     "measure": {"results": dict},
     "exchange": {"inputs": list, "outputs": list},
-    "facts": {"facts": dict},
 }
 EVENTS = {
     "ready": {"version": int, "pid": int, "facts": dict},

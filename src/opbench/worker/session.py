@@ -79,11 +79,6 @@ class Session:
         self._load(message["case"])
         return exchange.run(self, message["folder"], message["inputs"])
 
-    def do_facts(self, _message):
-        from .probe import facts
-
-        return {"facts": facts.interpreter_facts()}
-
     # -- for metrics ----------------------------------------------------------------------
 
     def timed(self, what, n):

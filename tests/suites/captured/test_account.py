@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from opbench.capture.call import Call, Capture, Special, TensorSpec
+from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.values import Opaque, TensorSpec
 from opbench.case import Case
 from opbench.result import Result, Sample
 from opbench.suites.captured.account import choose, fidelity, operators, replay_of
@@ -15,9 +16,11 @@ from opbench.suites.captured.report import replay_parts
 X = TensorSpec("float32", (4,))
 
 
-def call(index: int, operator: str, counts: dict, seconds: float = 0.0, **more: object) -> Call:
+def call(
+    index: int, operator: str, counts: dict, seconds: float = 0.0, **more: object
+) -> OperatorCall:
     time = {next(iter(counts)): seconds} if seconds else {}
-    return Call(index, operator, "default", (X,), counts=counts, seconds=time, **more)
+    return OperatorCall(index, operator, "default", (X,), counts=counts, seconds=time, **more)
 
 
 CAPTURE = Capture(
@@ -33,7 +36,7 @@ CAPTURE = Capture(
 
 
 def result(
-    of: Call, seconds: float | None, labels: dict | None = None, **more: object
+    of: OperatorCall, seconds: float | None, labels: dict | None = None, **more: object
 ) -> tuple[Case, Result]:
     case = Case("step", of.name, "call", "", labels=tuple((labels or {}).items()), threads=2)
     if seconds is None:
@@ -136,5 +139,5 @@ def test_the_table_of_operators_adds_up():
 
 
 def test_a_call_that_a_file_cannot_hold_says_why():
-    odd = replace(MM, args=(Special("other", "Storage"),))
+    odd = replace(MM, args=(Opaque("Storage"),))
     assert "a Storage, which a file cannot hold" in odd.obstacle

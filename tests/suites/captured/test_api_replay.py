@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from opbench.capture.api_calls import record_api  # noqa: E402
+from opbench.capture.record import record_api  # noqa: E402
 from opbench.define.expand import expand  # noqa: E402
 from opbench.suites.captured.api_definition import definitions_of  # noqa: E402
 
@@ -78,7 +78,7 @@ def test_a_hostile_name_is_an_outcome_and_nothing_is_called(opbench_here, tmp_pa
     path.write_text(json.dumps(lines[0]) + '\n{"function": "os.system(1)"}\n')
     done = opbench_here("run", path)
     assert done.returncode == 2
-    assert "hostile.jsonl line 2: function: 'os.system(1)' is no name" in done.stderr
+    assert "hostile.jsonl line 2: function: 'os.system(1)' is not a name" in done.stderr
 
 
 def test_the_file_can_be_looked_at(captured, opbench_here):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from opbench.api.run import execute
-from opbench.capture.call import Call, Capture, Special, TensorSpec
+from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.values import TensorSpec, TorchConstant
 from opbench.capture.writing import write
 from opbench.define.expand import expand
 from opbench.suites.captured import onnx
@@ -19,18 +20,18 @@ def image(*shape: int) -> TensorSpec:
     return TensorSpec("float32", shape, values=(-2.0, 2.0, 0.0, 1.0))
 
 
-def captured(*calls: Call) -> Capture:
+def captured(*calls: OperatorCall) -> Capture:
     return Capture(calls, HEADER, name="step")
 
 
-def a_call(operator: str, *args: object, **kwargs: object) -> Call:
-    return Call(0, operator, "default", args, kwargs, counts={"forward": 1})
+def a_call(operator: str, *args: object, **kwargs: object) -> OperatorCall:
+    return OperatorCall(0, operator, "default", args, kwargs, counts={"forward": 1})
 
 
 CONV = a_call("aten::convolution", image(2, 3, 8, 8), image(4, 3, 3, 3), None, [1, 1], [1, 1],
               [1, 1], False, [0, 0], 1)  # fmt: skip
 ADDMM = a_call("aten::addmm", image(5), image(4, 3), image(3, 5))
-CAST = a_call("aten::_to_copy", image(2), dtype=Special("dtype", "float32"))
+CAST = a_call("aten::_to_copy", image(2), dtype=TorchConstant("dtype", "float32"))
 
 
 def cases(capture: Capture, **axes: list) -> list:
@@ -84,7 +85,7 @@ def test_calls_that_onnx_can_say(call, text):
             "aten::native_batch_norm", image(2, 3, 4, 4), None, None, None, None, True, 0.1, 1e-5
         ),
         a_call("aten::add", image(2), image(2), alpha=2),
-        Call(0, "aten::relu_", "default", (image(2),), writes=(0,)),
+        OperatorCall(0, "aten::relu_", "default", (image(2),), writes=(0,)),
         a_call("aten::convolution_backward", image(2)),
     ],
     ids=lambda call: call.operator,
@@ -119,7 +120,9 @@ def test_onnx_runtime_computes_the_same_before_it_is_timed(tmp_path, monkeypatch
 @pytest.mark.slow
 def test_a_compiled_call_computes_the_same(tmp_path):
     pytest.importorskip("torch")
-    relu = Call(1, "aten::relu_", "default", (image(64),), writes=(0,), counts={"forward": 1})
+    relu = OperatorCall(
+        1, "aten::relu_", "default", (image(64),), writes=(0,), counts={"forward": 1}
+    )
     axes = {"runtime": ["eager", "compile"]}
     found = measured(tmp_path / "c.jsonl", [ADDMM, relu], axes)
     assert {key: r.outcome_text for key, r in found.items()} == dict.fromkeys(found, "ok")

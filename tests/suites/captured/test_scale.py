@@ -1,4 +1,4 @@
-"""Calls at a size nobody ran: foretold from a base and one probe, held against a real capture."""
+"""Calls at a size nobody ran: predicted from a base and one probe, held against a real capture."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.capture.call import Call, Capture, Step, TensorSpec
+from opbench.capture.calls import Capture, OperatorCall, Step
+from opbench.capture.values import TensorSpec
 from opbench.define.expand import expand
 from opbench.suites.captured import scale
 from opbench.suites.captured.definition import definitions
@@ -30,6 +31,7 @@ def test_an_integer_follows_a_power_or_a_line(value, probed, at_24):
     assert scale.fit(value, probed, 8, 16, 24) == at_24
 
 
+# A busy machine draws slowly, which says nothing about the function.
 @given(
     factor=st.integers(1, 50), power=st.sampled_from([0, 1, 2]),
     base=st.integers(2, 9), probe=st.integers(10, 19), size=st.integers(20, 99),
@@ -46,7 +48,7 @@ def example(batch: int, seq: int) -> Capture:
     places = TensorSpec("int64", (1, seq), values={"from": 0, "by": 1})
     out = TensorSpec("float32", (batch * seq, 8))
     args = (x, mask, places, [batch * seq, 8], batch * (seq - 1))
-    call = Call(0, "aten::view", "default", args, outputs=(out,), counts={"forward": 1})
+    call = OperatorCall(0, "aten::view", "default", args, outputs=(out,), counts={"forward": 1})
     header = {"sizes": {"batch": batch, "seq": seq}, "steps": 1}
     return Capture((call,), header, (Step(0, (0, 1, 2), (3,), "forward"),), {}, "example")
 
@@ -55,19 +57,19 @@ def test_two_axes_multiply():
     whole = scale.combined(
         example(8, 128), {"batch": (16, example(16, 128)), "seq": (256, example(8, 256))}
     )
-    foretold = scale.capture_at(whole, {"batch": 12, "seq": 100}).calls[0]
+    predicted = scale.capture_at(whole, {"batch": 12, "seq": 100}).calls[0]
     wanted = example(12, 100).calls[0]
-    assert foretold.args == tuple(replace(a, strides=None) if i == 0 else a
+    assert predicted.args == tuple(replace(a, strides=None) if i == 0 else a
                                   for i, a in enumerate(wanted.args))  # fmt: skip
-    assert foretold.outputs == wanted.outputs
+    assert predicted.outputs == wanted.outputs
 
 
 def test_equal_calls_that_scale_differently_are_told_apart():
     """Batch 8 and eight channels look the same until the batch changes."""
 
     def capture(batch: int) -> Capture:
-        first = Call(0, "aten::t", "default", (TensorSpec("float32", (batch, 4)),))
-        second = Call(1, "aten::t", "default", (TensorSpec("float32", (8, 4)),))
+        first = OperatorCall(0, "aten::t", "default", (TensorSpec("float32", (batch, 4)),))
+        second = OperatorCall(1, "aten::t", "default", (TensorSpec("float32", (8, 4)),))
         calls = (first, second) if batch != 8 else (first,)
         calls = tuple(replace(call, counts={"forward": 2 // len(calls)}) for call in calls)
         order = (Step(0, (0,), (1,)), Step(len(calls) - 1, (2,), (3,)))
@@ -75,8 +77,8 @@ def test_equal_calls_that_scale_differently_are_told_apart():
 
     whole = scale.combined(capture(8), {"batch": (16, capture(16))})
     assert len(whole.calls) == 2
-    foretold = scale.capture_at(whole, {"batch": 32})
-    assert [call.tensors[0].shape for call in foretold.calls] == [(32, 4), (8, 4)]
+    predicted = scale.capture_at(whole, {"batch": 32})
+    assert [call.tensors[0].shape for call in predicted.calls] == [(32, 4), (8, 4)]
 
 
 def test_random_indices_that_happen_to_halve_are_no_reason_to_refuse():
@@ -84,7 +86,7 @@ def test_random_indices_that_happen_to_halve_are_no_reason_to_refuse():
 
     def capture(batch: int, lowest: int) -> Capture:
         tokens = TensorSpec("int64", (batch, 128), values={"lo": lowest, "hi": 7999})
-        call = Call(0, "aten::embedding", "default", (tokens,), counts={"forward": 1})
+        call = OperatorCall(0, "aten::embedding", "default", (tokens,), counts={"forward": 1})
         return Capture((call,), {"sizes": {"batch": batch}}, (Step(0, (0,), (1,)),), {}, "c")
 
     for lowest, probed in ((14, 7), (7, 14), (6, 9)):
@@ -97,7 +99,7 @@ def test_random_indices_that_happen_to_halve_are_no_reason_to_refuse():
 def test_a_data_loader_that_takes_samples_one_by_one_is_left_out():
     def with_samples(batch: int) -> Capture:
         plain = example(batch, 128)
-        sample = Call(1, "aten::select", "int", (0, 1), counts={"data": batch})
+        sample = OperatorCall(1, "aten::select", "int", (0, 1), counts={"data": batch})
         order = (Step(1, (), (9,), "data"),) * batch + plain.order
         return replace(plain, calls=(*plain.calls, sample), order=order)
 
@@ -106,13 +108,13 @@ def test_a_data_loader_that_takes_samples_one_by_one_is_left_out():
     assert whole.skipped == {"calls of the data phase": (8, "their number depends on the size")}
 
 
-def test_what_cannot_be_foretold_is_refused():
+def test_what_cannot_be_predicted_is_refused():
     short = example(8, 128)
     longer = replace(short, order=short.order * 2)
-    with pytest.raises(scale.Unfit, match="the number of calls itself depends on seq"):
+    with pytest.raises(scale.Unpredictable, match="the number of calls itself depends on seq"):
         scale.combined(short, {"seq": (256, longer)})
     other = replace(short, calls=(replace(short.calls[0], operator="aten::reshape"),))
-    with pytest.raises(scale.Unfit, match="aten::view at the base and aten::reshape"):
+    with pytest.raises(scale.Unpredictable, match="aten::view at the base and aten::reshape"):
         scale.combined(short, {"seq": (256, other)})
 
 
@@ -124,11 +126,11 @@ def test_an_axis_appears_and_is_verified_on_the_meta_device():
     plain, larger = expand([definition], axes={"batch": [8, 32]})
     assert "check_shapes" not in plain.setup
     assert "check_shapes(op" in larger.setup
-    assert "(4096, 8)" in larger.setup  # 32 × 128, foretold
+    assert "(4096, 8)" in larger.setup  # 32 × 128, predicted
 
 
 @pytest.mark.parametrize("model", ["cnn", "transformer"])
-def test_every_call_of_a_real_step_is_foretold_exactly(tmp_path, model):
+def test_every_call_of_a_real_step_is_predicted_exactly(tmp_path, model):
     pytest.importorskip("torch")
     from tests.capture.models import train
 
@@ -139,10 +141,10 @@ def test_every_call_of_a_real_step_is_foretold_exactly(tmp_path, model):
         return read(tmp_path / f"{batch}.jsonl")
 
     whole = scale.combined(at(4), {"batch": (6, at(6))})
-    foretold, actual = scale.capture_at(whole, {"batch": 10}), at(10)
-    assert len(foretold.order) == len(actual.order)
-    for here, there in zip(foretold.order, actual.order):
-        one, other = foretold.calls[here.call], actual.calls[there.call]
+    predicted, actual = scale.capture_at(whole, {"batch": 10}), at(10)
+    assert len(predicted.order) == len(actual.order)
+    for here, there in zip(predicted.order, actual.order):
+        one, other = predicted.calls[here.call], actual.calls[there.call]
         assert one.qualified == other.qualified
         assert one.signature() == other.signature()
         assert [t.steps for t in one.tensors] == [t.steps for t in other.tensors]

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opbench.define import suites
 from opbench.report.charts.factors import factors
 from opbench.report.charts.frameworks import frameworks, pairs
 from opbench.report.charts.history import history
 from opbench.report.charts.ratios import ratios
 from opbench.report.charts.scaling import scaling
 from opbench.store.records import StoredResult
-from opbench.suites.layers import charts as layers_charts
-from opbench.suites.peaks import roofline_chart
 
 if TYPE_CHECKING:
     from opbench.report.page.contents import Contents
@@ -37,8 +36,7 @@ def every(contents: Contents) -> dict[str, Any]:
         for one, other in pairs(contents.results, metric):
             name = f"frameworks_{metric}_{one}_{other}"
             found[name] = frameworks(contents.results, (one, other), metric)
-    if contents.roofline:
-        found["roofline"] = roofline_chart.chart(contents.roofline, contents.peaks)
+    found |= suites.merged(lambda suite: suite.charts(contents))
     found |= _histories(contents)
     return {file_name(name): chart for name, chart in found.items() if chart is not None}
 
@@ -67,11 +65,6 @@ def _factors(contents: Contents) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for metric in dict.fromkeys(row.metric for c in along for row in c.rows):
         found[f"factors_{metric}"] = factors(along, metric)
-    if any(stored.case.suite == "layers" for stored in contents.results):
-        from opbench.suites.layers.factors import rows
-
-        drawn = layers_charts.charts(rows(contents.results))
-        found |= {f"layers_{name}": chart for name, chart in drawn.items()}
     return found
 
 
@@ -94,17 +87,15 @@ def _histories(contents: Contents) -> dict[str, Any]:
     """Those with changes first, then the longest."""
     if contents.history is None:
         return {}
-    units = {stored.result.metric: stored.result.unit for stored in contents.results}
-    tracks = sorted(
-        (track for track in contents.history.tracks if len(track.points) > 2),
-        key=lambda track: (-len(track.steps), -len(track.points)),
+    long = sorted(
+        (series for series in contents.history if len(series.points) > 2),
+        key=lambda series: (-len(series.changes), -len(series.points)),
     )
-    machines = len({track.kind[0] for track in tracks})
+    machines = len({series.machine for series in long})
     found = {}
-    for track in tracks[:HISTORIES]:
-        machine, _, environment = track.kind
-        name = f"history_{track.metric}_{track.case_id}_{environment}"
+    for series in long[:HISTORIES]:
+        name = f"history_{series.metric}_{series.case_id}_{series.environment}"
         if machines > 1:  # a case has one history on each
-            name += f"_{machine}"
-        found[name] = history(track, contents.history.runs, units.get(track.metric, ""))
+            name += f"_{series.machine}"
+        found[name] = history(series)
     return found

@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timezone
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from opbench.analyse.histories import Track, is_ok
+from opbench.analyse.history import Series
 from opbench.report.charts.style import VERDICTS, WIDTH, inline, scaled
-from opbench.store.records import RunRecord
 
 if TYPE_CHECKING:
     import altair
 
 
-def history(track: Track, runs: Sequence[RunRecord], unit: str) -> altair.LayerChart | None:
+def history(series: Series) -> altair.LayerChart | None:
     import altair
 
-    good = [(index, row) for index, row in enumerate(track.points) if is_ok(row)]
+    good = [(index, row) for index, row in enumerate(series.points) if row.ok]
     if len(good) < 2:
         return None
     middle = median(float(row.estimate or 0.0) for _, row in good)
-    factor, symbol = scaled(unit, middle)
+    factor, symbol = scaled(series.unit, middle)
     points: list[dict[str, Any]] = []
     for index, row in good:
-        run = runs[row.run]
-        day = datetime.fromtimestamp(run.created, tz=timezone.utc)
+        day = datetime.fromtimestamp(row.run.created, tz=timezone.utc)
         point = {
             "run": index,
             "value": (row.estimate or 0.0) / factor,
             "when": day.strftime("%Y-%m-%d %H:%M"),
-            "id": run.id,
-            "commit": run.commit[:10],
+            "id": row.run.id,
+            "commit": row.origin.commit[:10],
         }
         if row.low is not None and row.high is not None:
             point |= {"low": row.low / factor, "high": row.high / factor}
         points.append(point)
-    edges = [0, *(step.index for step in track.steps), len(track.points)]
+    edges = [0, *(change.index for change in series.changes), len(series.points)]
     levels = []
     for start, end in pairwise(edges):
         own = [float(row.estimate or 0.0) for index, row in good if start <= index < end]
         if own:
             levels.append({"from": start - 0.5, "to": end - 0.5, "level": median(own) / factor})
-    axis = altair.Y("value:Q", scale=altair.Scale(zero=False), title=f"{track.metric}, {symbol}")
+    axis = altair.Y("value:Q", scale=altair.Scale(zero=False), title=f"{series.metric}, {symbol}")
     x = altair.X("run:Q", title="run, oldest first", scale=altair.Scale(nice=False, padding=12))
     base = altair.Chart(inline(points)).encode(x=x)
     layers: list[Any] = [
@@ -58,23 +55,23 @@ def history(track: Track, runs: Sequence[RunRecord], unit: str) -> altair.LayerC
             y=axis, tooltip=["when:N", "id:N", "commit:N", "value:Q"]
         ),
     ]
-    if track.steps:
-        layers.append(_changes(track))
-    machine = ", ".join(part for part in (track.kind[1], track.kind[2]) if part)
-    title = altair.TitleParams(f"{track.case_id}", subtitle=machine)
+    if series.changes:
+        layers.append(_changes(series))
+    machine = ", ".join(part for part in (series.hardware, series.environment) if part)
+    title = altair.TitleParams(series.case_id, subtitle=machine)
     return altair.layer(*layers).properties(width=WIDTH, height=280, title=title)
 
 
-def _changes(track: Track) -> Any:
+def _changes(series: Series) -> Any:
     import altair
 
     data = [
         {
-            "at": step.index - 0.5,
-            "kind": "slower" if step.level.after > step.level.before else "faster",
-            "text": f"× {step.level.ratio:.3g}" if step.level.ratio else "",
+            "at": change.index - 0.5,
+            "kind": "slower" if change.rises else "faster",
+            "text": f"× {change.ratio:.3g}" if change.ratio else "",
         }
-        for step in track.steps
+        for change in series.changes
     ]
     names = ["slower", "faster"]
     colours = altair.Scale(domain=names, range=[VERDICTS[name] for name in names])

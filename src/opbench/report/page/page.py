@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opbench import __version__
+from opbench.define import suites
 from opbench.report.page import answers
 from opbench.report.page.contents import Contents
 from opbench.report.page.details import PIECE, Details, samples_each
@@ -25,7 +26,7 @@ SCHEMA = "opbench-page/1"
 #: In this order: each may use what those before it define.
 SCRIPTS = (
     "data", "format", "dom", "scales", "plot", "rows", "table", "case", "case_charts",
-    "chart_ratios", "chart_factors", "chart_scaling", "chart_frameworks", "chart_roofline",
+    "chart_ratios", "chart_factors", "chart_scaling", "chart_frameworks",
     "chart_history", "charts", "main",
 )  # fmt: skip
 
@@ -63,8 +64,8 @@ def _write(
         ],
         "environments": plain(contents.environments),
         "machine": plain(contents.run.machine),
-        "roofline": answers.roofline(contents.roofline, contents.peaks, places),
         "baseline": str(contents.run.request.get("baseline") or ""),
+        **suites.merged(lambda suite: suite.page_data(contents, places)),
     }
     script = script_text()
     template = _environment().get_template("page.html.j2")
@@ -97,7 +98,9 @@ def save(contents: Contents, path: Path) -> None:
 @cache
 def script_text() -> str:
     """All scripts as one, so that the page can name the only script that may run in it."""
-    parts = [_text(f"{name}.js", "scripts") for name in SCRIPTS]
+    *parts, main = [_text(f"{name}.js", "scripts") for name in SCRIPTS]
+    own = suites.together(lambda suite: suite.page_scripts())
+    parts += [*(path.read_text("utf-8") for path in own), main]
     return '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
 
 

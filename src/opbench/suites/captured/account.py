@@ -1,4 +1,4 @@
-"""What replayed calls say of the step they were captured from.
+"""What replayed calls say about the step they were captured from.
 
 Pure functions of a capture and of results: how much of the step the calls explain, phase by
 phase; and for each operator the best of the variants that were measured.
@@ -10,16 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from opbench.capture.call import Call, Capture
+from opbench.capture.calls import Capture, OperatorCall
 from opbench.case import Case, Label, label_text
 from opbench.result import Result
 from opbench.stats.pair import compare_results
 from opbench.suites.captured.definition import CAPTURED, IN_ORDER
 
-#: Axes of a variant; what else is a label says at which point it was measured.
-VARIANTS = ("runtime", "dtype", "layout", "threads", "device")
 TIMES = ("time", "device_time", "host_time")
 
+#: The axes of a case that are not as captured.
 Variant = tuple[tuple[str, Label], ...]
 
 
@@ -41,7 +40,7 @@ class OperatorRow:
 
 def operators(capture: Capture) -> list[OperatorRow]:
     """By time where it was captured with timing, by count otherwise."""
-    groups: dict[str, list[Call]] = defaultdict(list)
+    groups: dict[str, list[OperatorCall]] = defaultdict(list)
     for call in capture.calls:
         groups[call.qualified].append(call)
     timed = any(call.seconds for call in capture.calls)
@@ -65,11 +64,11 @@ def operators(capture: Capture) -> list[OperatorRow]:
 
 @dataclass(frozen=True)
 class Measured:
-    """The result of one call, at the captured sizes, in one variant and one way of replay."""
+    """The result of one call, at the captured sizes, in one variant and one mode of replay."""
 
-    call: Call
+    call: OperatorCall
     variant: Variant
-    replay: str
+    mode: str  # hot, cold
     result: Result
 
 
@@ -81,14 +80,18 @@ class Replay:
     calls: list[Measured] = field(default_factory=list)
     #: Phase (or `step`) → result of the replay in order.
     in_order: dict[str, Result] = field(default_factory=dict)
-    #: Sizes other than the captured ones → way of replay → (calls measured, Σ time × count).
-    elsewhere: dict[str, dict[str, float]] = field(default_factory=dict)
+    #: Sizes other than the captured ones → mode of replay → Σ time × count.
+    predicted: dict[str, dict[str, float]] = field(default_factory=dict)
     #: Threads of the replay, where no axis says them.
     threads: set[int] = field(default_factory=set)
 
+    def add_predicted(self, sizes: Mapping[str, Label], mode: str, seconds: float) -> None:
+        modes = self.predicted.setdefault(", ".join(f"{a}={size}" for a, size in sizes.items()), {})
+        modes[mode] = modes.get(mode, 0.0) + seconds
+
 
 def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Replay:
-    """Join by name; cases of other suites are nobody's business here."""
+    """Join by name; cases of other suites are left out."""
     named = {call.name: call for call in capture.calls}
     found = Replay(capture)
     for case, result in results:
@@ -102,43 +105,34 @@ def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Repla
             if not moved:
                 found.in_order[str(case.axes.get("phase", "step"))] = result
             elif result.ok and case.axes.get("phase") == "step":
-                note(found, sizes, "order", result.estimate or 0.0, 1)
+                found.add_predicted(sizes, "order", result.estimate or 0.0)
             continue
         call = named.get(case.name)
         if call is None:
             continue
-        replay = str(case.axes.get("replay", "hot"))
+        mode = str(case.axes.get("replay", "hot"))
         variant = variant_of(case, capture)
-        if moved:
-            if result.ok and not variant:
-                note(found, sizes, replay, result.estimate or 0.0, call.count / capture.steps)
-        else:
-            found.calls.append(Measured(call, variant, replay, result))
+        if not moved:
+            found.calls.append(Measured(call, variant, mode, result))
+        elif result.ok and not variant:
+            seconds = (result.estimate or 0.0) * call.count / capture.steps
+            found.add_predicted(sizes, mode, seconds)
     return found
-
-
-def note(
-    found: Replay, sizes: Mapping[str, Label], replay: str, seconds: float, count: float
-) -> None:
-    text = ", ".join(f"{axis}={size}" for axis, size in sizes.items())
-    ways = found.elsewhere.setdefault(text, {})
-    ways[replay] = ways.get(replay, 0.0) + seconds * count
 
 
 def variant_of(case: Case, capture: Capture) -> Variant:
     """What of the case is not as it was captured."""
-    home = str(capture.header.get("device") or "cpu").split(":")[0]
     as_captured = {
-        "runtime": ("eager",),
-        "dtype": (CAPTURED,),
-        "layout": (CAPTURED,),
-        "threads": (capture.threads,),
-        "device": (home,),
+        "runtime": "eager",
+        "dtype": CAPTURED,
+        "layout": CAPTURED,
+        "threads": capture.threads,
+        "device": capture.device.split(":")[0],
     }
     return tuple(
         (axis, case.axes[axis])
-        for axis in VARIANTS
-        if axis in case.axes and case.axes[axis] not in as_captured[axis]
+        for axis, usual in as_captured.items()
+        if axis in case.axes and case.axes[axis] != usual
     )
 
 
@@ -162,12 +156,14 @@ class Share:
 
 @dataclass(frozen=True)
 class Fidelity:
-    way: str
+    """How much of the step is explained by its calls, replayed in one mode."""
+
+    mode: str
     shares: tuple[Share, ...]
     total: Share
     #: Calls per step, and how many of them could not be replayed: call → reason.
     calls: float
-    missing: tuple[tuple[Call, str], ...] = ()
+    missing: tuple[tuple[OperatorCall, str], ...] = ()
     #: Unique calls that were tried, and the share of the captured time that is theirs.
     tried: int = 0
     tried_share: float = 1.0
@@ -179,37 +175,36 @@ class Fidelity:
         return sum(call.count for call, _ in self.missing)
 
 
-def fidelity(replay: Replay, way: str = "hot") -> Fidelity | None:
-    """Σ (time × count) against the step; None where that way was not measured."""
+def fidelity(replay: Replay, mode: str = "hot") -> Fidelity | None:
+    """Σ (time × count) against the step; None where that mode was not measured."""
+    if mode == "order":
+        return in_order_fidelity(replay)
     capture = replay.capture
-    phases = measured_phases(capture)
-    if way == "order":
-        return in_order_fidelity(replay, phases)
-    here = [m for m in replay.calls if m.replay == way and not m.variant]
-    if not here:
+    measured = [m for m in replay.calls if m.mode == mode and not m.variant]
+    if not measured:
         return None
     sums: dict[str, float] = defaultdict(float)
     missing = []
-    for one in here:
-        if one.result.ok:
-            for phase, count in one.call.counts.items():
-                sums[phase] += (one.result.estimate or 0.0) * count / capture.steps
+    for each in measured:
+        if each.result.ok:
+            for phase, count in each.call.counts.items():
+                sums[phase] += (each.result.estimate or 0.0) * count / capture.steps
         else:
-            missing.append((one.call, one.result.outcome_text))
-    shares = tuple(Share(p, sums.get(p, 0.0), phases.get(p)) for p in capture.phases)
+            missing.append((each.call, each.result.outcome_text))
+    phases = measured_phases(capture)
     return Fidelity(
-        way,
-        shares,
+        mode,
+        tuple(Share(p, sums.get(p, 0.0), phases.get(p)) for p in capture.phases),
         Share("step", sum(sums.values()), step_seconds(capture)),
-        sum(one.call.count for one in here),
+        sum(each.call.count for each in measured),
         tuple(missing),
-        tried=len(here),
-        tried_share=share_of([one.call for one in here], capture.calls),
+        tried=len(measured),
+        tried_share=share_of([each.call for each in measured], capture.calls),
         while_captured=not capture.header.get("step_seconds"),
     )
 
 
-def share_of(some: Sequence[Call], every: Sequence[Call]) -> float:
+def share_of(some: Sequence[OperatorCall], every: Sequence[OperatorCall]) -> float:
     """Of the captured time; of the calls, where it was captured without timing."""
     total = sum(call.time for call in every)
     if total:
@@ -217,20 +212,19 @@ def share_of(some: Sequence[Call], every: Sequence[Call]) -> float:
     return sum(call.count for call in some) / max(1, sum(call.count for call in every))
 
 
-def in_order_fidelity(replay: Replay, phases: Mapping[str, float]) -> Fidelity | None:
+def in_order_fidelity(replay: Replay) -> Fidelity | None:
     ok = {p: r.estimate or 0.0 for p, r in replay.in_order.items() if r.ok}
     if not ok:
         return None
-    capture = replay.capture
+    capture, phases = replay.capture, measured_phases(replay.capture)
     shares = tuple(Share(p, ok[p], phases.get(p)) for p in capture.phases if p in ok)
     total = ok.get("step", sum(share.replayed for share in shares))
-    blocked = tuple((c, c.obstacle) for c in capture.calls if c.obstacle)
     return Fidelity(
         "order",
         shares,
         Share("step", total, step_seconds(capture)),
         sum(call.count for call in capture.calls),
-        blocked,
+        tuple((call, call.obstacle) for call in capture.calls if call.obstacle),
         tried=len(capture.calls),
         while_captured=not capture.header.get("step_seconds"),
     )
@@ -276,42 +270,52 @@ class Choice:
     variants: tuple[str, ...]
 
 
-def choose(replay: Replay, way: str = "hot") -> Choice | None:
+@dataclass(frozen=True)
+class CallChoice:
+    """One call, in seconds per step: as captured, and in its best variant."""
+
+    call: OperatorCall
+    seconds: float
+    best_seconds: float
+    variant: Variant = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def choose(replay: Replay, mode: str = "hot") -> Choice | None:
     """The best variant of each call; None where there is only one."""
-    capture = replay.capture
     by_call: dict[int, dict[Variant, Result]] = defaultdict(dict)
-    calls = {}
-    for one in replay.calls:
-        if one.replay == way:
-            by_call[one.call.index][one.variant] = one.result
-            calls[one.call.index] = one.call
-    variants = {variant for found in by_call.values() for variant in found if variant}
+    for each in replay.calls:
+        if each.mode == mode:
+            by_call[each.call.index][each.variant] = each.result
+    variants = {variant for results in by_call.values() for variant in results if variant}
     if not variants:
         return None
-    rows: dict[str, list[tuple[Call, float, float, Variant, dict[str, str]]]] = defaultdict(list)
-    for index, found in by_call.items():
-        base = found.get(())
-        if base is None or not base.ok:
-            continue
-        count = calls[index].count / capture.steps
-        now = (base.estimate or 0.0) * count
-        best = now
-        chosen: Variant = ()
-        refused = {}
-        for variant, result in found.items():
-            if not result.ok:
-                refused[variant_text(variant)] = result.outcome_text
-            elif clearly_faster(result, base) and (result.estimate or 0.0) * count < best:
-                best, chosen = (result.estimate or 0.0) * count, variant
-        rows[calls[index].qualified].append((calls[index], now, best, chosen, refused))
+    capture = replay.capture
+    groups: dict[str, list[CallChoice]] = defaultdict(list)
+    for index, results in by_call.items():
+        call = capture.calls[index]
+        if () in results and results[()].ok:
+            groups[call.qualified].append(best_variant(call, results, capture.steps))
     step = step_seconds(capture)
-    made = [best_of(name, found, capture, step) for name, found in rows.items()]
-    made.sort(key=lambda row: -row.seconds)
-    now = sum(row.seconds for row in made)
-    saved = sum(row.seconds - row.best_seconds for row in made)
-    total = step if step is not None else now
+    rows = [best_of(name, choices, capture, step) for name, choices in groups.items()]
+    rows.sort(key=lambda row: -row.seconds)
+    saved = sum(row.seconds - row.best_seconds for row in rows)
+    total = step if step is not None else sum(row.seconds for row in rows)
     texts = tuple(sorted(variant_text(variant) for variant in variants))
-    return Choice(tuple(made), total, max(total - saved, 0.0), texts)
+    return Choice(tuple(rows), total, max(total - saved, 0.0), texts)
+
+
+def best_variant(call: OperatorCall, results: Mapping[Variant, Result], steps: int) -> CallChoice:
+    base, count = results[()], call.count / steps
+    seconds = best = (base.estimate or 0.0) * count
+    chosen: Variant = ()
+    refused = {}
+    for variant, result in results.items():
+        if not result.ok:
+            refused[variant_text(variant)] = result.outcome_text
+        elif clearly_faster(result, base) and (result.estimate or 0.0) * count < best:
+            best, chosen = (result.estimate or 0.0) * count, variant
+    return CallChoice(call, seconds, best, chosen, refused)
 
 
 def clearly_faster(result: Result, base: Result) -> bool:
@@ -321,20 +325,22 @@ def clearly_faster(result: Result, base: Result) -> bool:
 
 
 def best_of(
-    name: str,
-    found: Sequence[tuple[Call, float, float, Variant, dict[str, str]]],
-    capture: Capture,
-    step: float | None,
+    operator: str, choices: Sequence[CallChoice], capture: Capture, step: float | None
 ) -> Best:
-    now, best = sum(row[1] for row in found), sum(row[2] for row in found)
+    seconds = sum(choice.seconds for choice in choices)
     saved: dict[Variant, float] = defaultdict(float)
     refused: dict[str, str] = {}
-    for _, before, after, variant, reasons in found:
-        if variant:
-            saved[variant] += before - after
-        refused.update(reasons)
+    for choice in choices:
+        if choice.variant:
+            saved[choice.variant] += choice.seconds - choice.best_seconds
+        refused.update(choice.refused)
     top = max(saved, key=lambda variant: saved[variant]) if saved else ()
-    text = variant_text(top) + (" and others" if len(saved) > 1 else "")
-    count = sum(row[0].count for row in found) / capture.steps
-    share = now / step if step else None
-    return Best(name, count, now, share, best, text, tuple(refused.items()))
+    return Best(
+        operator,
+        count=sum(choice.call.count for choice in choices) / capture.steps,
+        seconds=seconds,
+        share=seconds / step if step else None,
+        best_seconds=sum(choice.best_seconds for choice in choices),
+        variant=variant_text(top) + (" and others" if len(saved) > 1 else ""),
+        refused=tuple(refused.items()),
+    )

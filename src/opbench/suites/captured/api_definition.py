@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opbench.capture.api_file import ApiCall, read
+from opbench.capture.calls import ApiCall
+from opbench.capture.reading import read_api
+from opbench.capture.values import tensors_in
 from opbench.case import Case
 from opbench.define.definition import Context, Definition, Point
-from opbench.define.program import Program
+from opbench.define.program import Program, lines
 from opbench.suites.captured.api_source import FLOATS, in_place, output_of, program_of
 
 
@@ -25,14 +27,13 @@ class ApiDefinition(Definition):
                 continue
             grads = stage != "forward" and program.leaves and not program.unsupported
             wanted = "for leaf in leaves:\n    leaf.requires_grad_()" if grads else ""
-            own = replace(program, setup="\n".join(filter(None, (program.setup, wanted))))
+            own = replace(program, setup=lines(program.setup, wanted))
             yield self.case(stage, stage, own, point, context)
 
 
 def definitions_of(path: Path | str) -> list[Definition]:
     """Every call of the file, in its order."""
-    path = Path(path)
-    return [definition_of(call, path) for call in read(path)]
+    return [definition_of(call, Path(path)) for call in read_api(path)]
 
 
 def definition_of(call: ApiCall, path: Path) -> Definition:
@@ -52,20 +53,8 @@ def goes_backward(call: ApiCall) -> bool:
     """Whether a backward pass went, or could have gone, through it."""
     if call.kind == "named" or in_place(call) or not output_of(call.out):
         return False
-    if not any(found.get("grad") for found in tensors_in(call.out)):
+    if not any(tensor.grad for tensor in tensors_in(call.out)):
         return False
-    given = tensors_in([*call.args, *call.kwargs.values()])
     return call.kind == "module" or any(
-        found.get("grad") and found["tensor"].split("[")[0] in FLOATS for found in given
+        tensor.grad and tensor.dtype in FLOATS for tensor in tensors_in(call.given.values)
     )
-
-
-def tensors_in(described: object) -> Iterator[dict]:
-    if isinstance(described, dict):
-        if "tensor" in described:
-            yield described
-        for part in described.values():
-            yield from tensors_in(part)
-    elif isinstance(described, (list, tuple)):
-        for part in described:
-            yield from tensors_in(part)

@@ -11,13 +11,20 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from opbench.capture.call import Call, Capture
+from opbench.capture.calls import Capture, OperatorCall
 from opbench.case import Case, Label, Parity
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
 from opbench.errors import UserError
 from opbench.suites.captured import in_order, makers, runtimes, scale
-from opbench.suites.captured.source import cold, hot, source_of, with_dtype, with_layout
+from opbench.suites.captured.operator_source import (
+    CallSource,
+    cold,
+    hot,
+    source_of,
+    with_dtype,
+    with_layout,
+)
 
 #: An axis at this value is as it was captured.
 CAPTURED = "captured"
@@ -58,9 +65,9 @@ class CapturedDefinition(Definition):
 
     def sizes_at(self, point: Point) -> dict[str, int]:
         """The sizes of the probed axes at this point; empty where they are the captured ones."""
-        asked = {axis: int(point.get(axis) or base) for axis, base in self.capture.sizes.items()
-                 if axis in self.capture.probes}  # fmt: skip
-        return asked if asked != {a: self.capture.sizes[a] for a in asked} else {}
+        base = {a: size for a, size in self.capture.sizes.items() if a in self.capture.probes}
+        chosen = {axis: int(point.get(axis) or size) for axis, size in base.items()}
+        return chosen if chosen != base else {}
 
     def case_of(self, point: Point, context: Context, **parts: Any) -> Case:
         if not parts.pop("own_threads", False):
@@ -90,35 +97,23 @@ class CapturedDefinition(Definition):
 class CapturedCall(CapturedDefinition):
     """One unique call of a capture."""
 
-    call: Call = field(default_factory=lambda: Call(0, "aten::empty", "default", ()))
+    call: OperatorCall = field(kw_only=True)
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         if context.stages and "call" not in context.stages:
             return
-        call, sizes, unsupported = self.call, self.sizes_at(point), self.call.obstacle
-        if sizes:
-            try:
-                call = scale.at(call, self.capture, sizes)
-            except scale.Unfit as error:
-                unsupported = str(error)
-        dtype = str(point.get("dtype") or CAPTURED)
-        layout = str(point.get("layout") or CAPTURED)
+        call, unsupported = self.call_at(point)
         runtime = str(point.get("runtime") or "eager")
-        way = str(point.get("replay") or "hot")
-        if dtype != CAPTURED:
-            call = with_dtype(call, dtype)
-        if layout != CAPTURED:
-            call = with_layout(call, layout)
-        home = str(self.capture.header.get("device") or "cpu")
-        text = source_of(call, context.device, home)
-        setup, before, stmt = (cold if way == "cold" else hot)(call, text)
+        replay = str(point.get("replay") or "hot")
+        text = source_of(call, context.device, self.capture.device)
+        setup, before, stmt = (cold if replay == "cold" else hot)(call, text)
         globals_ = makers.CALL
-        if way == "cold":
+        if replay == "cold":
             globals_ = f"import itertools\n{globals_}"
-        if sizes and call.outputs and not unsupported:
+        if self.sizes_at(point) and call.outputs and not unsupported:
             expected = [tuple(output.shape) for output in call.outputs]
             globals_ = f"{globals_}\n\n{makers.ON_META}"
-            if way != "cold":
+            if replay != "cold":
                 check = f"check_shapes(op, {text.args}, {text.kwargs}, {expected!r})"
                 setup = lines(setup, check)
         parts: dict[str, Any] = {
@@ -127,39 +122,48 @@ class CapturedCall(CapturedDefinition):
             "before": before,
             "globals": globals_,
             "runtime": runtime,
-            "dtype": float_dtype(call),
+            "dtype": next((tensor.dtype for tensor in call.tensors if tensor.floating), ""),
             "unsupported": unsupported,
-            "components": tuple((name, name) for name in text.names) if way == "hot" else (),
+            "components": tuple((name, name) for name in text.names) if replay == "hot" else (),
         }
-        if way == "hot" and not unsupported:
-            parts["parity"] = self.parity_of(point, call, text.names, text.written, text.expression)
+        if replay == "hot" and not unsupported:
+            parts["parity"] = self.parity_of(point, call, text)
             parts["globals"] = f"{globals_}\n\n{RESULTS}"
         if runtime != "eager" and not unsupported:
             parts.update(runtimes.spelled(runtime, call, text, parts, context))
         yield self.case_of(point, context, **parts)
 
-    def parity_of(
-        self,
-        point: Point,
-        call: Call,
-        names: Sequence[str],
-        written: Sequence[str],
-        expression: str,
-    ) -> Parity:
+    def call_at(self, point: Point) -> tuple[OperatorCall, str]:
+        """The call in the sizes, dtype and layout of a point; and why it cannot run, if so."""
+        call, sizes, unsupported = self.call, self.sizes_at(point), self.call.obstacle
+        if sizes:
+            try:
+                call = scale.at(call, self.capture, sizes)
+            except scale.Unpredictable as error:
+                unsupported = str(error)
+        dtype = str(point.get("dtype") or CAPTURED)
+        layout = str(point.get("layout") or CAPTURED)
+        if dtype != CAPTURED:
+            call = with_dtype(call, dtype)
+        if layout != CAPTURED:
+            call = with_layout(call, layout)
+        return call, unsupported
+
+    def parity_of(self, point: Point, call: OperatorCall, text: CallSource) -> Parity:
         """The result after one call. Same key, same computation: whatever runs or holds it."""
         apart = {k: v for k, v in point.items() if k not in ("runtime", "dtype", "layout")}
         key = f"{self.suite}/{self.name}" + "".join(f",{k}={v}" for k, v in apart.items())
         base = call.operator.partition("::")[2].lstrip("_")
-        drawn = base.startswith(UNCOMPARED) or "dropout" in base
-        outputs = tuple((name, name) for name in written)
+        random = base.startswith(UNCOMPARED) or "dropout" in base
+        outputs = tuple((name, name) for name in text.written)
         runtime = str(point.get("runtime") or "eager")
         dtype, layout = (point.get(axis, CAPTURED) != CAPTURED for axis in ("dtype", "layout"))
         first = runtime == "eager" and not dtype and not layout
         return Parity(
             key=key,
-            inputs=tuple(names) if first else tuple(fillable(call, names)),
-            outputs=outputs or (("result", f"results({expression})"),),
-            compare="shape" if drawn else "values",
+            inputs=tuple(text.names) if first else tuple(fillable(call, text.names)),
+            outputs=outputs or (("result", f"results({text.expression})"),),
+            compare="shape" if random else "values",
             rank=100 * dtype + 10 * layout + runtimes.RANK[runtime],
         )
 
@@ -185,7 +189,7 @@ class CapturedStep(CapturedDefinition):
         if sizes:
             try:
                 capture = scale.capture_at(capture, sizes)
-            except scale.Unfit as error:
+            except scale.Unpredictable as error:
                 unsupported = str(error)
         plan = in_order.plan(capture, "" if phase == "step" else phase)
         yield self.case_of(
@@ -265,13 +269,9 @@ def phases_in_order(capture: Capture) -> tuple[str, ...]:
     return tuple(phase for phase in capture.phases if phase in seen)
 
 
-def fillable(call: Call, names: Sequence[str]) -> Iterator[str]:
+def fillable(call: OperatorCall, names: Sequence[str]) -> Iterator[str]:
     """Those whose elements each have a place of their own: the others cannot be written to, and
     the seed gives them the same values anyway."""
     for name, tensor in zip(names, call.tensors):
         if all(step or size == 1 for size, step in zip(tensor.shape, tensor.steps)):
             yield name
-
-
-def float_dtype(call: Call) -> str:
-    return next((tensor.dtype for tensor in call.tensors if tensor.floating), "")

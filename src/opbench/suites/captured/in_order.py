@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opbench.capture.call import Call, Capture, Special, Step, TensorSpec
+from opbench.capture.calls import Capture, Step
+from opbench.capture.codec import OPERATORS
+from opbench.capture.values import TensorSpec, TorchConstant
 
 #: Where results go that nobody reads again.
 NOWHERE = 0
@@ -26,7 +28,8 @@ class Buffers:
     several buffers here: an index must never be found where a float was, nor a square root be
     asked of what another call left negative."""
 
-    home: str
+    #: The device that the captured program ran on.
+    captured_on: str
     sizes: list[int] = field(default_factory=list)
     facts: list[tuple[str, Any, str]] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
@@ -42,11 +45,14 @@ class Buffers:
         if key not in self._numbers:
             self._numbers[key] = len(self.sizes)
             self.sizes.append(0)
-            where = spec.device if spec.device.split(":")[0] != self.home.split(":")[0] else ""
-            self.facts.append((spec.dtype, values, where))
+            self.facts.append((spec.dtype, values, self.elsewhere(spec.device)))
         number = self._numbers[key]
         self.sizes[number] = max(self.sizes[number], spec.extent)
         return number
+
+    def elsewhere(self, device: str) -> str:
+        """The device, where it is not the captured program's own; otherwise empty."""
+        return device if device.split(":")[0] != self.captured_on.split(":")[0] else ""
 
     def plan(self) -> list[list[Any]]:
         return [
@@ -59,7 +65,7 @@ def plan(capture: Capture, phase: str = "") -> str:
     """JSON for `makers.PROGRAM`: the calls of one phase, or of the whole step."""
     steps = [step for step in capture.order if not phase or step.phase == phase]
     calls = [step for step in steps if not capture.calls[step.call].obstacle]
-    buffers = Buffers(str(capture.header.get("device") or "cpu"))
+    buffers = Buffers(capture.device)
     operators: dict[tuple[str, str], int] = {}
     kept, places = kept_in(calls)
     written: dict[int, None] = {}
@@ -68,9 +74,9 @@ def plan(capture: Capture, phase: str = "") -> str:
         call = capture.calls[step.call]
         key = (call.operator, call.overload)
         number = operators.setdefault(key, len(operators))
-        arguments = Arguments(call, step, buffers)
-        args = [arguments.plain(argument) for argument in call.args]
-        kwargs = {name: arguments.plain(value) for name, value in call.kwargs.items()}
+        arguments = PlannedArguments(step, buffers)
+        args = [arguments.encode(value) for value in call.args]
+        kwargs = {name: arguments.encode(value) for name, value in call.kwargs.items()}
         for name in call.writes:
             target = kwargs.get(name) if isinstance(name, str) else position(args, name)
             written.update(dict.fromkeys(buffers_of(target)))
@@ -88,30 +94,24 @@ def plan(capture: Capture, phase: str = "") -> str:
 
 
 @dataclass
-class Arguments:
+class PlannedArguments:
     """The arguments of one call of the step as plain data, its tensors by buffer."""
 
-    call: Call
     step: Step
     buffers: Buffers
     _seen: int = 0
 
-    def plain(self, argument: Any) -> Any:
-        if isinstance(argument, (list, tuple)):
-            return [self.plain(each) for each in argument]
-        if isinstance(argument, Special):
-            if argument.kind == "device":
-                home = self.buffers.home.split(":")[0]
-                return {"device": "" if argument.value.split(":")[0] == home else argument.value}
-            value = argument.value
-            return {argument.kind: list(value) if isinstance(value, tuple) else value}
-        if not isinstance(argument, TensorSpec):
-            return argument
-        number = self.buffers.number(self.step.reads[self._seen], argument)
+    def encode(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self.encode(part) for part in value]
+        if isinstance(value, TorchConstant) and value.kind == "device":
+            return {"device": self.buffers.elsewhere(value.name)}
+        if not isinstance(value, TensorSpec):
+            return OPERATORS.encode(value)
+        number = self.buffers.number(self.step.reads[self._seen], value)
         self._seen += 1
-        values = argument.values if isinstance(argument.values, dict) else None
-        shape, strides = list(argument.shape), list(argument.steps)
-        return {"tensor": [number, shape, strides, argument.offset, values]}
+        listed = value.values if isinstance(value.values, dict) else None
+        return {"tensor": [number, list(value.shape), list(value.steps), value.offset, listed]}
 
 
 def position(args: Sequence[Any], index: int) -> Any:
@@ -129,12 +129,12 @@ def buffers_of(argument: Any) -> list[int]:
 def kept_in(steps: Sequence[Step]) -> tuple[list[int], int]:
     """For each call the place its result is kept in, and how many places there are."""
     reads: dict[int, list[int]] = defaultdict(list)
-    made: dict[int, list[int]] = defaultdict(list)
+    created: dict[int, list[int]] = defaultdict(list)
     for index, step in enumerate(steps):
         for storage in step.reads:
             reads[storage].append(index)
         for storage in set(step.makes) - set(step.reads):
-            made[storage].append(index)
+            created[storage].append(index)
     free: list[int] = []
     ending: list[tuple[int, int]] = []  # (last reader, place)
     places, kept = NOWHERE + 1, []
@@ -142,7 +142,7 @@ def kept_in(steps: Sequence[Step]) -> tuple[list[int], int]:
         while ending and ending[0][0] < index:
             heapq.heappush(free, heapq.heappop(ending)[1])
         last = max(
-            (last_read(reads[s], made[s], index) for s in set(step.makes) - set(step.reads)),
+            (last_read(reads[s], created[s], index) for s in set(step.makes) - set(step.reads)),
             default=index,
         )
         if last <= index:
@@ -157,9 +157,9 @@ def kept_in(steps: Sequence[Step]) -> tuple[list[int], int]:
     return kept, places
 
 
-def last_read(reads: Sequence[int], made: Sequence[int], index: int) -> int:
-    """The last call that read a storage before it was made anew."""
-    again = bisect.bisect_right(made, index)
-    limit = made[again] if again < len(made) else float("inf")
+def last_read(reads: Sequence[int], created: Sequence[int], index: int) -> int:
+    """The last call that read a storage before it was created anew."""
+    again = bisect.bisect_right(created, index)
+    limit = created[again] if again < len(created) else float("inf")
     found = bisect.bisect_left(reads, limit) - 1
     return reads[found] if found >= 0 else index

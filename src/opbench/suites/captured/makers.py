@@ -1,4 +1,4 @@
-"""Source that every replayed call begins with: makes its tensors, finds its operator.
+"""Source that every replayed call begins with: creates its tensors, finds its operator.
 
 This text is executed by a worker, or stands at the top of a reproducer script: torch and the
 standard library are all it knows.
@@ -95,7 +95,7 @@ CALL = f"{IMPORTS}\n\n{OPERATOR}\n\n{TENSOR}"
 #: Checks a predicted call without computing it: the meta device knows the shapes.
 ON_META = '''\
 def check_shapes(op, args, kwargs, expected):
-    """Raises where the operator, asked on the meta device, gives other shapes than foretold."""
+    """Raises where the operator, asked on the meta device, gives other shapes than predicted."""
     def meta(value):
         if isinstance(value, torch.Tensor):
             return value.to("meta") if value.layout is torch.strided else value
@@ -115,7 +115,7 @@ def check_shapes(op, args, kwargs, expected):
     except NotImplementedError:
         return  # the operator knows no shapes without data
     if list(flat(found)) != expected:
-        raise ValueError(f"foretold {expected}, but the operator gives {list(flat(found))}")
+        raise ValueError(f"predicted {expected}, but the operator gives {list(flat(found))}")
 '''
 
 #: A whole step: buffers by number, calls in order, results kept as long as somebody reads them.

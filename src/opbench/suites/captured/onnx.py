@@ -7,9 +7,11 @@ inference form would be another, faster and wrong computation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
-from opbench.capture.call import Call, TensorSpec
+from opbench.capture.calls import OperatorCall
+from opbench.capture.values import TensorSpec, mapped
 
 
 class NoCounterpart(Exception):
@@ -19,19 +21,15 @@ class NoCounterpart(Exception):
 class Names:
     """The arguments of a call: tensors by name, everything else as it is."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: OperatorCall) -> None:
         self.call = call
-        self._seen = 0
-        self.values = [self._named(argument) for argument in call.args]
-        self.keywords = {name: self._named(value) for name, value in call.kwargs.items()}
+        numbers = count()
 
-    def _named(self, argument: Any) -> Any:
-        if isinstance(argument, TensorSpec):
-            self._seen += 1
-            return f"x{self._seen - 1}"
-        if isinstance(argument, (list, tuple)):
-            return [self._named(each) for each in argument]
-        return argument
+        def named(value: Any) -> Any:
+            return f"x{next(numbers)}" if isinstance(value, TensorSpec) else value
+
+        self.values = mapped(call.args, named)
+        self.keywords = mapped(dict(call.kwargs), named)
 
     def __getitem__(self, index: int) -> Any:
         return self.values[index] if index < len(self.values) else None
@@ -165,7 +163,7 @@ SPELLINGS: dict[str, Spell] = {
 }  # fmt: skip
 
 
-def spelled_in_onnx(call: Call) -> str:
+def spelled_in_onnx(call: OperatorCall) -> str:
     space, _, base = call.operator.partition("::")
     if call.in_place:
         raise NoCounterpart("an ONNX model writes to no input")

@@ -14,13 +14,15 @@ from opbench.suites.captured.account import (
     fidelity,
     operators,
 )
+from opbench.suites.captured.api_report import shortened
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from opbench.capture.call import Capture
+    from opbench.capture.calls import Capture
 
-WAYS = {"hot": "hot", "cold": "cold cache", "order": "in order"}
+#: Mode of replay → its title.
+MODES = {"hot": "hot", "cold": "cold cache", "order": "in order"}
 
 #: Operators listed before the rest is summed up.
 LISTED = 25
@@ -90,46 +92,43 @@ def operator_table(rows: list[OperatorRow], total: float) -> RenderableType:
     return grid
 
 
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def replay_parts(replay: Replay) -> list[RenderableType]:
     """How much of the step is explained; then, with variants, the table of what would help."""
     from rich.text import Text
 
     found: list[RenderableType] = []
-    told = [one for one in (fidelity(replay, way) for way in WAYS) if one is not None]
-    if told:
-        found.append(fidelity_table(told, replay))
-        found += remarks(told, replay)
-    for way in ("hot", "cold"):
-        choice = choose(replay, way)
+    explained = [each for each in (fidelity(replay, mode) for mode in MODES) if each is not None]
+    if explained:
+        found.append(fidelity_table(explained, replay))
+        found += remarks(explained, replay)
+    for mode in ("hot", "cold"):
+        choice = choose(replay, mode)
         if choice is not None:
-            found += choice_parts(choice, way)
-    for sizes, ways in replay.elsewhere.items():
-        sums = ", ".join(f"{WAYS[way]} {format_value(s, 's')}" for way, s in ways.items())
-        found.append(Text(f"at {sizes}, foretold: Σ per step {sums}"))
+            found += choice_parts(choice, mode)
+    for sizes, sums in replay.predicted.items():
+        texts = ", ".join(f"{MODES[mode]} {format_value(s, 's')}" for mode, s in sums.items())
+        found.append(Text(f"at {sizes}, predicted: Σ per step {texts}"))
     return found
 
 
-def fidelity_table(told: list[Fidelity], replay: Replay) -> RenderableType:
+def fidelity_table(explained: list[Fidelity], replay: Replay) -> RenderableType:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     grid.add_column("phase")
-    measured = "step, captured" if told[0].while_captured else "step"
+    measured = "step, captured" if explained[0].while_captured else "step"
     grid.add_column(measured, justify="right")
-    for one in told:
-        grid.add_column(f"Σ {WAYS[one.way]}", justify="right")
+    for each in explained:
+        grid.add_column(f"Σ {MODES[each.mode]}", justify="right")
         grid.add_column("of step", justify="right")
     phases = [*replay.capture.phases, "step"]
     for phase in phases:
         row: list[RenderableType | str] = [Text(phase)]
         shares = [
-            next((s for s in (*one.shares, one.total) if s.phase == phase), None) for one in told
+            next((s for s in (*each.shares, each.total) if s.phase == phase), None)
+            for each in explained
         ]
         known = next((s.measured for s in shares if s is not None and s.measured), None)
         row.append(format_value(known, "s"))
@@ -141,11 +140,11 @@ def fidelity_table(told: list[Fidelity], replay: Replay) -> RenderableType:
     return grid
 
 
-def remarks(told: list[Fidelity], replay: Replay) -> list[RenderableType]:
+def remarks(explained: list[Fidelity], replay: Replay) -> list[RenderableType]:
     from rich.text import Text
 
-    best = told[-1] if told[-1].way == "order" else told[0]
-    calls = next((one for one in told if one.way != "order"), best)
+    best = explained[-1] if explained[-1].mode == "order" else explained[0]
+    calls = next((each for each in explained if each.mode != "order"), best)
     every = len(replay.capture.calls)
     lines = []
     if best.tried < every:
@@ -166,7 +165,7 @@ def remarks(told: list[Fidelity], replay: Replay) -> list[RenderableType]:
             "The step was only timed while it was captured, which slows it down; let the "
             "script run some steps outside the window."
         )
-    if calls.way != "order" and not calls.missing:
+    if calls.mode != "order" and not calls.missing:
         which = f"All {every}" if calls.tried == every else f"All {calls.tried} tried"
         lines.append(f"{which} unique calls were replayed.")
     elif calls.missing:
@@ -178,19 +177,19 @@ def remarks(told: list[Fidelity], replay: Replay) -> list[RenderableType]:
     return [Text(line) for line in lines]
 
 
-def unexplained(told: Fidelity) -> str:
-    whole = told.total.measured or 0.0
-    rest = whole - told.total.replayed
+def unexplained(explained: Fidelity) -> str:
+    whole = explained.total.measured or 0.0
+    rest = whole - explained.total.replayed
     share = format_percent(abs(rest) / whole)
     if rest < 0:
-        return f"Replayed {WAYS[told.way]}, the calls take {share} more than the step took."
+        return f"Replayed {MODES[explained.mode]}, the calls take {share} more than the step took."
     return (
         f"Unexplained: {format_value(rest, 's')} of {format_value(whole, 's')} ({share}): "
         "Python, autograd and the framework between the calls."
     )
 
 
-def choice_parts(choice: Choice, way: str) -> list[RenderableType]:
+def choice_parts(choice: Choice, mode: str) -> list[RenderableType]:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -218,18 +217,18 @@ def choice_parts(choice: Choice, way: str) -> list[RenderableType]:
     gain = choice.step / choice.best_step if choice.best_step else 1.0
     found.append(
         Text(
-            f"With the best of each ({WAYS[way]}; tried: {', '.join(choice.variants)}): step "
+            f"With the best of each ({MODES[mode]}; tried: {', '.join(choice.variants)}): step "
             f"{format_value(choice.best_step, 's')} instead of {format_value(choice.step, 's')}, "
             f"{gain:.2f}×. Each gain is that of a call on its own; converting between dtypes or "
             "runtimes is not counted."
         )
     )
-    wrong = {
+    mismatches = {
         (row.operator, variant): reason
         for row in choice.rows
         for variant, reason in row.refused
         if reason.startswith("mismatch")
     }
-    for (operator, variant), reason in list(wrong.items())[:NAMED]:
+    for (operator, variant), reason in list(mismatches.items())[:NAMED]:
         found.append(Text(f"not taken: {operator} {variant}: {reason}"))
     return found

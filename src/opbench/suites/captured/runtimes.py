@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from opbench.capture.call import Call, TensorSpec
+from opbench.capture.calls import OperatorCall
+from opbench.capture.values import TensorSpec
 from opbench.case import Parity
 from opbench.define.definition import Context
 from opbench.define.program import NORMAL, Domain, Program, Tensor, integers, lines, uniform
 from opbench.suites.captured.onnx import NoCounterpart, spelled_in_onnx
-from opbench.suites.captured.source import CallSource
+from opbench.suites.captured.operator_source import CallSource
 
 #: Runtime → who is the reference when results are compared: the lowest.
 RANK = {"eager": 0, "compile": 1, "onnxruntime": 2}
@@ -21,7 +22,7 @@ FRAMEWORK = {"eager": "torch", "compile": "torch_compile", "onnxruntime": "onnxr
 
 
 def spelled(
-    runtime: str, call: Call, text: CallSource, parts: Mapping[str, Any], context: Context
+    runtime: str, call: OperatorCall, text: CallSource, parts: Mapping[str, Any], context: Context
 ) -> dict[str, Any]:
     """What changes in the parts of the eager case."""
     if runtime == "compile":
@@ -52,7 +53,7 @@ def compiled(text: CallSource, parts: Mapping[str, Any], context: Context) -> di
     return changes
 
 
-def in_onnx(call: Call, parts: Mapping[str, Any], context: Context) -> dict[str, Any]:
+def in_onnx(call: OperatorCall, parts: Mapping[str, Any], context: Context) -> dict[str, Any]:
     tensors = call.tensors
     named = tuple(
         Tensor(f"x{number}", spec.shape, spec.dtype, domain_of(spec))
@@ -100,23 +101,5 @@ def domain_of(spec: TensorSpec) -> Domain:
         return NORMAL
     if spec.dtype == "bool":
         return integers(0, 2)
-    low, high = bounds_of(spec)
+    low, high = spec.bounds
     return integers(low, high + 1)
-
-
-def bounds_of(spec: TensorSpec) -> tuple[int, int]:
-    """The smallest and the largest of whole numbers."""
-    values = spec.values if isinstance(spec.values, dict) else {}
-    if values.get("is"):
-        return min(values["is"]), max(values["is"])
-    if "all" in values:
-        return values["all"], values["all"]
-    if "from" in values:
-        count = 1
-        for size in spec.shape:
-            count *= size
-        ends = (values["from"], values["from"] + values["by"] * max(count - 1, 0))
-        return min(ends), max(ends)
-    if "lo" in values:
-        return values["lo"], values["hi"]
-    return 0, 1 if spec.dtype == "bool" else 0

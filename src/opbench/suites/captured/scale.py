@@ -1,18 +1,19 @@
 """Calls at sizes nobody ran: from a capture and one probe per axis, every integer of every call.
 
 An integer depends on an axis as a power of it (`batch × channels`), or as a straight line
-(`sequence + 1`); several axes multiply. Whatever does not come out whole is refused, not rounded.
+(`sequence + 1`); several axes multiply. Whatever is not an integer then is refused, not rounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
-from opbench.capture.call import Call, Capture, TensorSpec, contiguous
-from opbench.suites.captured.runtimes import bounds_of
+from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.values import TensorSpec, contiguous, mapped
 
 #: Powers of an axis tried: attention scores grow with the square of the sequence.
 POWERS = (0, 1, 2, 3)
@@ -20,77 +21,96 @@ POWERS = (0, 1, 2, 3)
 SHRINKING = (-1,)
 
 
-class Unfit(Exception):
-    """Why the calls at the asked size cannot be foretold."""
+class Unpredictable(Exception):
+    """Why the calls at the requested size cannot be predicted."""
 
 
-def integers(call: Call) -> list[int]:
-    """Every integer of a call that may depend on a size, in a fixed order."""
+def rebuilt(call: OperatorCall, number: Callable[[int, bool], int]) -> OperatorCall:
+    """The call with every integer that may depend on a size passed through `number`, in a fixed
+    order; the second argument says whether it is the bound of a range of values."""
+
+    def put(value: Any) -> Any:
+        if isinstance(value, TensorSpec):
+            return put_tensor(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return number(value, False)
+        return value
+
+    def put_tensor(spec: TensorSpec) -> TensorSpec:
+        shape = tuple(number(size, False) for size in spec.shape)
+        strides = tuple(number(step, False) for step in spec.steps)
+        offset = number(spec.offset, False)
+        # Ranges of indices: where positions are looked up, the largest grows with the sequence.
+        low, high = (0, 0) if spec.floating else spec.bounds
+        low, high = number(low, True), number(high + 1, True) - 1
+        if any(n < 0 for n in (*shape, *strides, offset)):
+            raise Unpredictable(f"{call.qualified}: a dimension would be negative")
+        return replace(
+            spec,
+            shape=shape,
+            strides=None if strides == contiguous(shape) else strides,
+            offset=offset,
+            values=values_at(spec, shape, low, high),
+        )
+
+    return call.mapped(put)
+
+
+def integers(call: OperatorCall) -> list[int]:
+    """Every integer of a call that may depend on a size."""
     found: list[int] = []
-    for argument in (*call.args, *call.kwargs.values(), *call.outputs):
-        found += _integers(argument)
+
+    def note(value: int, _bound: bool) -> int:
+        found.append(value)
+        return value
+
+    rebuilt(call, note)
     return found
 
 
-def _integers(argument: Any) -> Iterator[int]:
-    if isinstance(argument, TensorSpec):
-        yield from argument.shape
-        yield from argument.steps
-        yield argument.offset
-        # Ranges of indices: where positions are looked up, the largest grows with the sequence.
-        low, high = (0, 0) if argument.floating else bounds_of(argument)
-        yield low
-        yield high + 1
-    elif isinstance(argument, (list, tuple)):
-        for each in argument:
-            yield from _integers(each)
-    elif isinstance(argument, int) and not isinstance(argument, bool):
-        yield argument
-
-
-def shape_of(call: Call) -> tuple[Any, ...]:
+def skeleton(call: OperatorCall) -> tuple[Any, ...]:
     """What two calls must have in common to be the same call at two sizes."""
 
-    def skeleton(argument: Any) -> Any:
-        if isinstance(argument, TensorSpec):
-            return ("tensor", argument.dtype, len(argument.shape), argument.alias, argument.device)
-        if isinstance(argument, (list, tuple)):
-            return tuple(skeleton(each) for each in argument)
-        if isinstance(argument, bool) or argument is None or isinstance(argument, str):
-            return argument
-        return type(argument).__name__
+    def fixed(value: Any) -> Any:
+        if isinstance(value, TensorSpec):
+            return ("tensor", value.dtype, len(value.shape), value.alias, value.device)
+        if isinstance(value, bool) or value is None or isinstance(value, str):
+            return value
+        return type(value).__name__
 
-    parts = (*call.args, *call.kwargs.values(), *call.outputs)
-    return (call.operator, call.overload, tuple(call.kwargs), *(skeleton(each) for each in parts))
+    parts = mapped([*call.given.values, *call.outputs], fixed)
+    return (call.operator, call.overload, tuple(call.kwargs), *parts)
 
 
-def at(call: Call, capture: Capture, sizes: Mapping[str, int]) -> Call:
-    """The call with every axis at the given size. Raises `Unfit`."""
-    ranges = set(bound_positions(call))
-    found = []
-    for position, value in enumerate(integers(call)):
-        total = Fraction(1)
-        moved = Fraction(value)
-        for axis, size in sizes.items():
-            base, probe = capture.sizes[axis], capture.probes[axis]
+def at(call: OperatorCall, capture: Capture, sizes: Mapping[str, int]) -> OperatorCall:
+    """The call with every axis at the given size. Raises `Unpredictable`."""
+    positions = count()
+    moved = [a for a, size in sizes.items() if size != capture.sizes[a]]
+
+    def predicted(value: int, bound: bool) -> int:
+        position = next(positions)
+        factor, result = Fraction(1), Fraction(value)
+        for axis in moved:
             probed = dict(call.at.get(axis, ())).get(position, value)
-            if probed == value or size == base:
+            if probed == value:
                 continue
-            fitted = fit(value, probed, base, probe, size, exactly=position in ranges)
+            base, probe = capture.sizes[axis], capture.probes[axis]
+            fitted = fit(value, probed, base, probe, sizes[axis], exactly=bound)
             if value:
-                total *= fitted / value
+                factor *= fitted / value
             else:
-                moved += fitted
-        result = moved * total if value else moved
-        if result.denominator != 1 and position in ranges:
-            result = Fraction(value)  # a range that follows the axis by chance
-        elif result.denominator != 1:
-            raise Unfit(
+                result += fitted
+        result *= factor
+        if result.denominator != 1 and bound:
+            return value  # a range that follows the axis by chance
+        if result.denominator != 1:
+            raise Unpredictable(
                 f"{call.qualified}: an integer that is {value} at "
                 f"{', '.join(f'{a}={capture.sizes[a]}' for a in sizes)} would be {float(result):g}"
             )
-        found.append(int(result))
-    return rebuilt(call, found)
+        return int(result)
+
+    return rebuilt(call, predicted)
 
 
 def fit(
@@ -110,67 +130,12 @@ def fit(
     return value + Fraction(probed - value, probe - base) * (size - base)
 
 
-def bound_positions(call: Call) -> Iterator[int]:
-    """Positions in `integers` that are ranges of values."""
-    position = 0
-    for argument in (*call.args, *call.kwargs.values(), *call.outputs):
-        for leaf in _leaves(argument):
-            count = len(list(_integers(leaf)))
-            if isinstance(leaf, TensorSpec):
-                yield position + count - 2
-                yield position + count - 1
-            position += count
-
-
-def _leaves(argument: Any) -> Iterator[Any]:
-    if isinstance(argument, (list, tuple)):
-        for each in argument:
-            yield from _leaves(each)
-    else:
-        yield argument
-
-
-def rebuilt(call: Call, numbers: Sequence[int]) -> Call:
-    """The call with these in the place of its integers."""
-    left = iter(numbers)
-
-    def take(count: int) -> tuple[int, ...]:
-        return tuple(next(left) for _ in range(count))
-
-    def put(argument: Any) -> Any:
-        if isinstance(argument, TensorSpec):
-            rank = len(argument.shape)
-            shape, strides, (offset, low, high) = take(rank), take(rank), take(3)
-            if any(n < 0 for n in (*shape, *strides, offset)):
-                raise Unfit(f"{call.qualified}: a dimension would be negative")
-            return replace(
-                argument,
-                shape=shape,
-                strides=None if strides == contiguous(shape) else strides,
-                offset=offset,
-                values=values_at(argument, shape, low, high - 1),
-            )
-        if isinstance(argument, (list, tuple)):
-            return type(argument)(put(each) for each in argument)
-        if isinstance(argument, int) and not isinstance(argument, bool):
-            return take(1)[0]
-        return argument
-
-    return replace(
-        call,
-        args=tuple(put(each) for each in call.args),
-        kwargs={name: put(value) for name, value in call.kwargs.items()},
-        outputs=tuple(put(each) for each in call.outputs),
-        counts=call.counts,
-    )
-
-
 def values_at(spec: TensorSpec, shape: tuple[int, ...], low: int, high: int) -> Any:
     """Values kept one by one fit one size only; at another they are drawn from their range."""
     values = spec.values
     if spec.floating or values is None or "all" in values or "true" in values:
         return values
-    if shape == spec.shape and (low, high) == bounds_of(spec):
+    if shape == spec.shape and (low, high) == spec.bounds:
         return values
     if "bits" in values:
         return {"true": values["bits"].count("1") / max(1, len(values["bits"]))}
@@ -190,10 +155,10 @@ def capture_at(capture: Capture, sizes: Mapping[str, int]) -> Capture:
 
 
 def combined(base: Capture, probes: Mapping[str, tuple[int, Capture]]) -> Capture:
-    """The base with what its probes tell: call by call, in order. Raises `Unfit`.
+    """The base with what its probes show: call by call, in order. Raises `Unpredictable`.
 
     Calls that are equal at the base size and differ at a probe (a batch that happens to be as
-    large as a hidden dimension) are told apart from here on.
+    large as a hidden dimension) are two calls from here on.
     """
     skipped = dict(base.skipped)
     if any(len(probe.order) != len(base.order) for _, probe in probes.values()):
@@ -238,16 +203,16 @@ def without_data(capture: Capture) -> Capture:
 def check_alike(axis: str, base: Capture, probe: Capture) -> None:
     here, there = len(base.order), len(probe.order)
     if not here:
-        raise Unfit("the order of the calls was not captured, so probes cannot be matched")
+        raise Unpredictable("the order of the calls was not captured, so probes cannot be matched")
     if here != there:
-        raise Unfit(
+        raise Unpredictable(
             f"the step has {here} calls at the base and {there} at the probe of {axis}: "
-            f"the number of calls itself depends on {axis}, which is not foretold"
+            f"the number of calls itself depends on {axis}, which is not predicted"
         )
     for number, (a, b) in enumerate(zip(base.order, probe.order)):
         first, second = base.calls[a.call], probe.calls[b.call]
-        if shape_of(first) != shape_of(second):
-            raise Unfit(
+        if skeleton(first) != skeleton(second):
+            raise Unpredictable(
                 f"call {number} of the step is {first.qualified} at the base and "
                 f"{second.qualified} with other arguments at the probe of {axis}"
             )

@@ -102,7 +102,7 @@ def _show(store: str | None) -> None:
 
     with Store.open(store, create=False) as opened:
         results = results_of(opened)
-        facts = opened.environments({one.result.fingerprint for one in results})
+        facts = opened.environments({stored.result.fingerprint for stored in results})
     found = peaks_of(results, facts)
     here = max(found.values(), key=lambda peaks: peaks.created, default=None)
     machine = next((place[0] for place, peaks in found.items() if peaks is here), "")

@@ -32,7 +32,7 @@ def chart(results: Iterable[tuple[Case, Result]], model: str = "") -> altair.VCo
     rows = []
     for dim in varying or dims[:1]:
         panels = [panel(found, dim, stage) for stage in stages]
-        shown = [one for one in panels if one is not None]
+        shown = [panel for panel in panels if panel is not None]
         if shown:
             rows.append(altair.hconcat(*shown))
     if not rows:

@@ -1,5 +1,8 @@
 // The pictures of one case: its samples, its stages, its bytes, its instructions.
 
+// What scripts of suites add: {name, draw(row)}; `draw` fills section(name, title).
+const SUITE_CASE_SECTIONS = [];
+
 function drawCaseCharts(row, details) {
   drawStages(row);
   drawSiblings(row);
@@ -8,7 +11,7 @@ function drawCaseCharts(row, details) {
     drawMemory(details);
     drawInstructions(details);
   }
-  if (page.table.roofline) drawCaseRoofline(row);
+  for (const each of SUITE_CASE_SECTIONS) each.draw(row);
   drawCaseHistory(row);
 }
 

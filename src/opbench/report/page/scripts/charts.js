@@ -1,10 +1,12 @@
 // The charts, one tab each; a chart without data has no tab.
 
-const CHARTS = [ratiosChart, factorsChart, scalingChart, frameworksChart, rooflineChart, historyChart];
+const CHARTS = [ratiosChart, factorsChart, scalingChart, frameworksChart];
+// What scripts of suites add; the history of the run comes after them.
+const SUITE_CHARTS = [];
 const shownChart = { now: null, width: 0 };
 
 function startCharts() {
-  const found = CHARTS.filter((chart) => chart.has());
+  const found = [...CHARTS, ...SUITE_CHARTS, historyChart].filter((chart) => chart.has());
   if (!found.length) return;
   byId("charts").hidden = false;
   byId("to-charts").hidden = false;

@@ -1,0 +1,306 @@
+"""Values as JSON and back. Files come from anywhere, so reading checks every part.
+
+The files of operators and of Python calls spell a tensor with other keys, and are otherwise alike:
+`{"t": "float32[8,3]", "v": [-3.1, 3.2, 0.0, 1.0]}`, `{"tensor": "float32[8,3]", "grad": true}`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isfinite, prod
+from typing import Any
+
+from opbench.capture.checks import (
+    LARGEST,
+    NAME,
+    Wrong,
+    mapping,
+    number,
+    numbers,
+    sequence,
+    text_of,
+    whole,
+)
+from opbench.capture.values import (
+    ITEM_SIZE,
+    Arguments,
+    ModuleSpec,
+    Opaque,
+    TensorSpec,
+    TorchConstant,
+    contiguous,
+)
+
+TENSOR = re.compile(r"(\w+)\[([\d,]*)\]", re.ASCII)
+DEVICE = re.compile(r"[a-z]+(:\d+)?", re.ASCII)
+#: `torch.nn.functional.relu`, `app.kernels:fused`; nothing else gets anywhere near source text.
+DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_<]\w*>?)*(:[A-Za-z_][\w.<>]*)?", re.ASCII)
+
+LAYOUTS = (
+    "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged",
+    "_mkldnn",
+)  # fmt: skip
+MEMORY_FORMATS = (
+    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d",
+)  # fmt: skip
+CONSTANTS = ("dtype", "device", "layout", "memory_format", "generator")
+NOT_FINITE = ("inf", "-inf", "nan")
+
+#: torch itself stops at 64 dimensions; the rest keeps a hostile file from exhausting memory here.
+MOST_DIMENSIONS = 64
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The keys of a tensor in one kind of file, and what is allowed there."""
+
+    tensor: str
+    strides: str
+    device: str
+    opaque: str
+    #: Lists within lists.
+    deepest: int
+    #: Whether a dtype that cannot be created anew is a value, or a mistake.
+    any_dtype: bool = False
+    #: Whether integers are kept as `range`, two numbers, rather than as `v`.
+    ranges: bool = False
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def encode(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.encode(part) for part in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.encode(part) for part in value]}
+        if isinstance(value, TensorSpec):
+            return self._encode_tensor(value)
+        if isinstance(value, TorchConstant):
+            return {value.kind: value.name}
+        if isinstance(value, dict):
+            return {"dict": [[name, self.encode(part)] for name, part in value.items()]}
+        if isinstance(value, slice):
+            return {"slice": [self.encode(e) for e in (value.start, value.stop, value.step)]}
+        if value is ...:
+            return {"ellipsis": True}
+        if isinstance(value, Opaque):
+            return {self.opaque: value.description}
+        if isinstance(value, ModuleSpec):
+            return {"module": value.name, "init": self.encode_arguments(value.init)}
+        if isinstance(value, complex):
+            return {"complex": [p if isfinite(p) else str(p) for p in (value.real, value.imag)]}
+        if isinstance(value, float) and not isfinite(value):
+            return {"float": str(value)}
+        return value
+
+    def encode_arguments(self, given: Arguments) -> dict[str, Any]:
+        return {
+            "args": [self.encode(value) for value in given.args],
+            "kwargs": {name: self.encode(value) for name, value in given.kwargs.items()},
+        }
+
+    def _encode_tensor(self, spec: TensorSpec) -> dict[str, Any]:
+        line: dict[str, Any] = {self.tensor: spec.text}
+        if spec.layout:
+            line["layout"] = spec.layout
+        if spec.strides is not None:
+            line[self.strides] = list(spec.strides)
+        if spec.offset:
+            line["o"] = spec.offset
+        if spec.alias is not None:
+            line["a"] = spec.alias
+        if spec.device != "cpu":
+            line[self.device] = spec.device
+        if spec.grad:
+            line["grad"] = True
+        values = spec.values
+        if values is not None and self.ranges:
+            line["range"] = list(spec.bounds)
+        elif values is not None:
+            line["v"] = list(values) if isinstance(values, tuple) else values
+        return line
+
+    # -- reading ---------------------------------------------------------------------------
+
+    def decode(self, value: Any, depth: int = 0) -> Any:
+        """The value, or `Wrong` where the recorder would never have written it."""
+        if value is None or isinstance(value, (bool, float)):
+            return value
+        if isinstance(value, str):
+            return text_of(value, "an argument")
+        if isinstance(value, int):
+            if abs(value) > LARGEST * 4:
+                raise Wrong(f"the integer {str(value)[:30]}… does not fit in 64 bits")
+            return value
+        if depth >= self.deepest:
+            raise Wrong("an argument is nested too deeply")
+        if isinstance(value, list):
+            return [self.decode(part, depth + 1) for part in value]
+        if not isinstance(value, dict) or not value:
+            raise Wrong(f"{str(value)[:60]!r} is not an argument")
+        if self.tensor in value:
+            return self._decode_tensor(value)
+        kind = next(iter(value))
+        return self._decode_kind(kind, value[kind], value, depth)
+
+    def _decode_kind(self, kind: str, content: Any, value: dict[str, Any], depth: int) -> Any:
+        if kind in CONSTANTS:
+            if isinstance(content, str) and self._is_constant(kind, content):
+                return TorchConstant(kind, content)
+            raise Wrong(f"unknown {kind} {str(content)[:60]!r}")
+        if kind == self.opaque:
+            return Opaque(text_of(content, kind))
+        if kind == "float":
+            return float_of(content, kind)
+        if kind == "complex":
+            if len(sequence(content, kind)) != 2:
+                raise Wrong("complex: expected two numbers")
+            return complex(*(float_of(part, kind) for part in content))
+        if kind == "tuple":
+            return tuple(self.decode(part, depth + 1) for part in sequence(content, kind))
+        if kind == "slice":
+            if len(sequence(content, kind)) != 3:
+                raise Wrong("slice: expected start, stop and step")
+            return slice(*(self.decode(part, depth + 1) for part in content))
+        if kind == "ellipsis":
+            return ...
+        if kind == "dict":
+            for pair in sequence(content, kind):
+                if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+                    raise Wrong("dict: expected pairs of a name and a value")
+            return {name: self.decode(part, depth + 1) for name, part in content}
+        if kind == "module":
+            init = self.decode_arguments(value.get("init", {}), "init", depth + 1)
+            return ModuleSpec(dotted(content, kind), init)
+        raise Wrong(f"an argument is of the unknown kind {kind[:40]!r}")
+
+    def decode_arguments(self, value: Any, what: str = "", depth: int = 0) -> Arguments:
+        """The `args` and `kwargs` of a line."""
+        content = mapping(value, what)
+        args = sequence(content.get("args", []), "args")
+        kwargs = mapping(content.get("kwargs", {}), "kwargs")
+        for name in kwargs:
+            if not NAME.fullmatch(name):
+                raise Wrong(f"kwargs: {name[:40]!r} is not the name of an argument")
+        return Arguments(
+            tuple(self.decode(part, depth) for part in args),
+            {name: self.decode(part, depth) for name, part in kwargs.items()},
+        )
+
+    def _is_constant(self, kind: str, name: str) -> bool:
+        if kind == "dtype":
+            return self._is_dtype(name)
+        if kind == "layout":
+            return name in LAYOUTS
+        if kind == "memory_format":
+            return name in MEMORY_FORMATS
+        return DEVICE.fullmatch(name) is not None
+
+    def _is_dtype(self, name: str) -> bool:
+        return name in ITEM_SIZE or (self.any_dtype and NAME.fullmatch(name) is not None)
+
+    def _decode_tensor(self, value: dict[str, Any]) -> TensorSpec:
+        text = value[self.tensor]
+        found = TENSOR.fullmatch(text) if isinstance(text, str) and len(text) < 1000 else None
+        if found is None or not self._is_dtype(found[1]):
+            raise Wrong(f"{str(text)[:60]!r} is not a tensor; one looks like 'float32[8,3,96,96]'")
+        shape = numbers(found[2])
+        strides = value.get(self.strides)
+        if strides is not None:
+            strides = tuple(whole(step, "a stride") for step in sequence(strides, "strides"))
+            if len(strides) != len(shape):
+                raise Wrong(f"{text} has {len(strides)} strides; expected one per dimension")
+            if strides == contiguous(shape):
+                strides = None
+        device = value.get(self.device, "cpu")
+        layout = value.get("layout", "")
+        if not isinstance(device, str) or not DEVICE.fullmatch(device):
+            raise Wrong(f"unknown device {str(device)[:40]!r}")
+        if layout and layout not in LAYOUTS:
+            raise Wrong(f"unknown layout {str(layout)[:40]!r}")
+        alias = value.get("a")
+        spec = TensorSpec(
+            dtype=found[1],
+            shape=shape,
+            strides=strides,
+            offset=whole(value.get("o", 0), "an offset"),
+            alias=None if alias is None else whole(alias, "alias"),
+            device=device,
+            values=range_of(value) if self.ranges else values_of(value.get("v"), found[1], shape),
+            grad=bool(value.get("grad", False)),
+            layout=layout,
+        )
+        if len(shape) > MOST_DIMENSIONS or spec.extent > LARGEST or prod(shape) > LARGEST:
+            raise Wrong(f"{text[:60]} is larger than any memory")
+        return spec
+
+
+OPERATORS = Codec("t", "s", "d", opaque="other", deepest=4)
+API = Codec("tensor", "strides", "device", opaque="object", deepest=20, any_dtype=True, ranges=True)
+
+
+def dotted(name: Any, what: str) -> str:
+    if not isinstance(name, str) or len(name) > 300 or not DOTTED.fullmatch(name):
+        raise Wrong(f"{what}: {str(name)[:60]!r} is not a name such as 'torch.nn.functional.relu'")
+    return name
+
+
+def float_of(value: Any, what: str) -> float:
+    """A number, or the text of one: JSON itself has no infinities."""
+    if not isinstance(value, str):
+        return number(value, what)
+    try:
+        return float(value[:40])
+    except ValueError:
+        raise Wrong(f"{what}: {value[:40]!r} is not a number") from None
+
+
+def range_of(value: dict[str, Any]) -> dict[str, int] | None:
+    ends = value.get("range")
+    if ends is None:
+        return None
+    low_high = [whole(end, "range", least=None) for end in sequence(ends, "range")]
+    if len(low_high) != 2 or low_high[0] > low_high[1]:
+        raise Wrong("range: expected the least and the greatest value")
+    return {"lo": low_high[0], "hi": low_high[1]}
+
+
+def values_of(value: Any, dtype: str, shape: tuple[int, ...]) -> Any:
+    """A regime of floats as a list of numbers; integers as one of a few objects."""
+    if value is None:
+        return None
+    floating = "float" in dtype or "complex" in dtype
+    if isinstance(value, list):
+        if not 2 <= len(value) <= 7:
+            raise Wrong("values of a float tensor are 2 to 7 numbers")
+        if not floating:
+            raise Wrong(f"values of {dtype} are an object such as {{'lo': 0, 'hi': 9}}")
+        return tuple(number(each, "values") for each in value)
+    content = mapping(value, "values")
+    if floating:
+        raise Wrong(f"values of {dtype} are a list of 2 to 7 numbers")
+    known = {"is", "bits", "all", "from", "by", "lo", "hi", "sorted", "distinct", "true"}
+    if set(content) - known:
+        raise Wrong(f"values: unknown {', '.join(sorted(set(content) - known))[:80]}")
+    if "is" in content:
+        listed = [whole(each, "values", least=None) for each in sequence(content["is"], "values")]
+        if len(listed) != prod(shape):
+            raise Wrong(f"{len(listed)} values for a tensor of {prod(shape)}")
+        return {"is": listed}
+    if "bits" in content:
+        bits = content["bits"]
+        if not isinstance(bits, str) or set(bits) - {"0", "1"} or len(bits) != prod(shape):
+            raise Wrong(f"bits: expected as many 0 and 1 as the tensor has elements, {prod(shape)}")
+        return {"bits": bits}
+    for first, second in (("from", "by"), ("lo", "hi")):
+        if (first in content) != (second in content):
+            raise Wrong(f"values: expected both {first} and {second}")
+    for key in ("all", "from", "by", "lo", "hi"):
+        if key in content:
+            whole(content[key], f"values: {key}", least=None)
+    for key in ("distinct", "true"):
+        if key in content:
+            number(content[key], f"values: {key}")
+    if content.get("sorted") not in (None, "up", "down"):
+        raise Wrong("values: sorted is 'up' or 'down'")
+    return content

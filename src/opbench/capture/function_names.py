@@ -1,0 +1,45 @@
+"""The Python function behind an operator: `torch.conv2d` behind `aten::convolution`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.overrides import TorchFunctionMode, resolve_name
+
+from opbench.capture.phases import Phases
+
+_names: dict[Any, str] = {}
+
+
+class FunctionNames(TorchFunctionMode):
+    """Keeps the name of the outermost torch function that is running in `phases.api`."""
+
+    def __init__(self, phases: Phases) -> None:
+        super().__init__()
+        self.phases = phases
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        phases = self.phases
+        if phases.api:  # `linear` calls `addmm`: the function the person wrote is the outer one
+            return func(*args, **kwargs) if kwargs else func(*args)
+        phases.api = registered_name(func) or str(getattr(func, "__name__", ""))
+        try:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        finally:
+            phases.api = ""
+
+
+def registered_name(func: Any) -> str:
+    """As torch's own table of overridable functions spells it: `torch.nn.functional.relu`; empty
+    for a function that is not in it."""
+    try:
+        found = _names.get(func)
+    except TypeError:  # not hashable
+        return ""
+    if found is None:
+        try:
+            found = str(resolve_name(func) or "")
+        except Exception:  # a function torch has never heard of
+            found = ""
+        _names[func] = found
+    return found

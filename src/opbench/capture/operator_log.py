@@ -1,0 +1,137 @@
+"""What was seen so far: unique calls with their counts, and the calls of the last step in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from opbench.capture.calls import Capture, OperatorCall, Step
+from opbench.capture.checks import Wrong
+from opbench.capture.describing import LONGEST_NAME, name_of
+from opbench.capture.reading import operator_call
+from opbench.capture.snapshots import described_arguments
+from opbench.capture.values import ITEM_SIZE, Opaque, TensorSpec
+from opbench.capture.writing import call_line
+
+#: Modules and functions named per call; a layer norm of a large model is in hundreds of modules.
+MOST_NAMES = 2
+
+#: A loop that never ends must not fill the memory: beyond this the order is not kept.
+LONGEST_ORDER = 200_000
+
+#: (number of the call, phase, addresses read, addresses created)
+Entry = tuple[int, str, tuple[int, ...], tuple[int, ...]]
+
+
+class LoggedCall:
+    """One unique call."""
+
+    __slots__ = ("apis", "arguments", "counts", "func", "index", "modules", "outputs", "seconds")
+
+    def __init__(self, index: int, func: Any, arguments: Any) -> None:
+        self.index = index
+        self.func = func
+        #: (args, kwargs) with a `TensorSnapshot` for each tensor.
+        self.arguments = arguments
+        self.outputs: Any = None
+        self.counts: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
+        self.modules: dict[str, None] = {}
+        self.apis: dict[str, None] = {}
+
+    def note(self, phase: str, module: str, api: str) -> None:
+        self.counts[phase] = self.counts.get(phase, 0) + 1
+        if module not in self.modules and len(self.modules) < MOST_NAMES:
+            self.modules[module] = None
+        if api and api not in self.apis and len(self.apis) < MOST_NAMES:
+            self.apis[api] = None
+
+    def described(self, values: bool) -> OperatorCall:
+        args, kwargs = self.arguments
+        given = described_arguments(args, kwargs, values)
+        writes = writes_of(self.func, len(args))
+        outputs = tuple(TensorSpec(name_of(d), shape) for d, shape in self.outputs or ())
+        # What a call writes to is its result: described once is enough.
+        if writes or any(output.dtype not in ITEM_SIZE for output in outputs):
+            outputs = ()
+        call = OperatorCall(
+            index=self.index,
+            operator=self.func._schema.name,
+            overload=self.func._schema.overload_name or "default",
+            args=given.args,
+            kwargs=given.kwargs,
+            writes=writes,
+            outputs=outputs,
+            counts=dict(self.counts),
+            seconds=dict(self.seconds),
+            modules=tuple(name[:LONGEST_NAME] for name in self.modules if name),
+            apis=tuple(name[:LONGEST_NAME] for name in self.apis),
+        )
+        try:
+            operator_call(call_line(call), call.index, {})
+        except Wrong as error:
+            # An unknown dtype or device must not spoil the rest of the file.
+            reason = Opaque(f"value this format has no words for ({error})"[:LONGEST_NAME])
+            return replace(call, args=(reason,), kwargs={}, outputs=())
+        return call
+
+
+def writes_of(func: Any, positional: int) -> tuple[int | str, ...]:
+    """The arguments that an operator writes to, as its schema says: `Tensor(a!) self`."""
+    return tuple(
+        number if number < positional else argument.name
+        for number, argument in enumerate(func._schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+
+
+@dataclass
+class OperatorLog:
+    calls: dict[Any, LoggedCall] = field(default_factory=dict)
+    #: The calls of the current step.
+    order: list[Entry] = field(default_factory=list)
+    #: The order of the last step that ended.
+    last_order: list[Entry] = field(default_factory=list)
+    #: Calls of what is not an operator of the registry, by name.
+    skipped: dict[str, int] = field(default_factory=dict)
+    overflown: bool = False
+    #: Where in `order` the calls of the top module ended, as long as no optimizer stepped.
+    call_ends: list[int] = field(default_factory=list)
+
+    def add(self, entry: Entry) -> None:
+        if len(self.order) < LONGEST_ORDER:
+            self.order.append(entry)
+        else:
+            self.overflown = True
+
+    def end_step(self) -> None:
+        self.last_order, self.order, self.call_ends = self.order, [], []
+
+    def end_call(self) -> None:
+        self.call_ends.append(len(self.order))
+
+    def capture(self, header: Mapping[str, Any], values: bool, name: str) -> Capture:
+        """All of it as plain data. Without a step, the last call of the model stands for one."""
+        if not self.last_order:
+            ends = self.call_ends or [len(self.order)]
+            first, last = [0, *ends][-2:]
+            self.last_order = self.order[first:last]
+        calls = tuple(logged.described(values) for logged in self.calls.values())
+        numbers: dict[int, int] = {}
+
+        def numbered(addresses: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(numbers.setdefault(each, len(numbers)) for each in addresses)
+
+        order = tuple(
+            Step(index, numbered(reads), numbered(makes), phase)
+            for index, phase, reads, makes in ([] if self.overflown else self.last_order)
+            if len(reads) == len(calls[index].tensors)
+        )
+        reason = "no operator of the registry: it calls Python"
+        skipped = {name: (count, reason) for name, count in self.skipped.items()}
+        schemas = {
+            call.qualified: str(logged.func._schema)
+            for call, logged in zip(calls, self.calls.values())
+        }
+        return Capture(calls, header, order, skipped, name, schemas)

@@ -1,0 +1,165 @@
+"""The mode that sees every operator: forward, backward and optimizer, below autograd.
+
+What it does per call must stay within microseconds: a tuple that tells this call from others, a
+count, and the addresses it touched. Values are copied once per unique call, and described after the
+window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from opbench.capture.operator_log import LoggedCall, OperatorLog
+from opbench.capture.phases import Phases
+from opbench.capture.snapshots import take_snapshots
+
+#: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
+#: such as the step size of an optimizer, which differs in every step, do not.
+TELLING_FLOATS = frozenset({0.0, 0.5, 1.0, 2.0, 3.0, -0.5, -1.0, -2.0})
+
+Tensor = torch.Tensor
+graph_task = torch._C._current_graph_task_id
+current_node = torch._C._current_autograd_node
+sequence_number = torch.autograd._get_sequence_nr
+
+
+class OperatorMode(TorchDispatchMode):
+    supports_higher_order_operators = True
+
+    def __init__(self, log: OperatorLog, phases: Phases, timing: bool | None = None) -> None:
+        super().__init__()
+        self.log = log
+        self.phases = phases
+        #: None: operators on the CPU only, as on other devices it means waiting for each of them.
+        self.timing = timing
+        self.active = True
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """A compiled function stays compiled while it is watched."""
+        return True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # The wrapper this would add imports the compiler, and costs microseconds in every call.
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if not self.active or getattr(func, "namespace", "") == "profiler":  # a marker, no work
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if not isinstance(func, torch._ops.OpOverload):
+            name = str(getattr(func, "__name__", func))
+            self.log.skipped[name] = self.log.skipped.get(name, 0) + 1
+            return func(*args, **(kwargs or {}))
+        tensors: list[Tensor] = []
+        key: tuple[Any, ...] = (func, *[part(a, tensors) for a in args])
+        if kwargs:
+            key = (*key, *[(name, part(value, tensors)) for name, value in kwargs.items()])
+        reads = tuple([address(tensor) for tensor in tensors])
+        if len(reads) > 1 and len(set(reads)) < len(reads):
+            key = (*key, sharing(tensors, reads))
+        call = self.log.calls.get(key)
+        fresh = call is None
+        if call is None:
+            call = LoggedCall(len(self.log.calls), func, take_snapshots(args, kwargs or {}, reads))
+            self.log.calls[key] = call
+        phases = self.phases
+        phase = phases.now
+        if phase == "backward" or graph_task() != -1:
+            phase = "backward"
+            module, api = behind(phases)
+        else:
+            module, api = phases.module, phases.api
+            if phase == "forward":
+                phases.module_of_node[sequence_number() - 1] = module
+        began = perf_counter()
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if self.timing is not False and (self.timing or not tensors or tensors[0].is_cpu):
+            if self.timing and torch.cuda.is_initialized():
+                torch.cuda.synchronize()
+            call.seconds[phase] = call.seconds.get(phase, 0.0) + (perf_counter() - began)
+        call.note(phase, module, api)
+        outputs: tuple[int, ...] = ()
+        if isinstance(result, Tensor):
+            outputs = (address(result),)
+        elif isinstance(result, (tuple, list)):
+            outputs = tuple([address(each) for each in result if isinstance(each, Tensor)])
+        if fresh:
+            call.outputs = shapes(result)
+        self.log.add((call.index, phase, reads, outputs))
+        return result
+
+
+def behind(phases: Phases) -> tuple[str, str]:
+    """The module whose forward created the autograd node that now goes backward, and the node."""
+    node = current_node()
+    if node is None:
+        return "", ""
+    return phases.module_of_node.get(node._sequence_nr(), ""), node.name()
+
+
+def part(argument: Any, tensors: list[Tensor]) -> Any:
+    """What of an argument tells two calls apart."""
+    if isinstance(argument, Tensor):
+        tensors.append(argument)
+        try:
+            return (argument.shape, argument.stride(), argument.dtype, argument.device)
+        except (RuntimeError, NotImplementedError):  # a sparse tensor has no strides
+            return (argument.shape, argument.layout, argument.dtype, argument.device)
+    kind = type(argument)
+    if kind is int or kind is bool or argument is None or kind is str:
+        return argument if kind is not bool else (kind, argument)
+    if kind is float:
+        return ("float", argument) if argument in TELLING_FLOATS else "float"
+    if isinstance(argument, (list, tuple)):
+        return tuple([part(each, tensors) for each in argument])
+    if isinstance(argument, (torch.dtype, torch.device, torch.layout, torch.memory_format)):
+        return argument
+    return kind.__name__
+
+
+def address(tensor: Tensor) -> int:
+    """Where its storage begins; 0 where that cannot be said."""
+    try:
+        return int(tensor.data_ptr() - tensor.storage_offset() * tensor.itemsize)
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+def sharing(tensors: list[Tensor], reads: tuple[int, ...]) -> tuple[Any, ...]:
+    """Which arguments lie in the same memory, and how far apart."""
+    first: dict[int, int] = {}
+    found = []
+    for number, (tensor, place) in enumerate(zip(tensors, reads)):
+        if place and place in first:
+            other = tensors[first[place]]
+            found.append((number, first[place], tensor.storage_offset() - other.storage_offset()))
+        first.setdefault(place, number)
+    return tuple(found)
+
+
+def shapes(result: Any) -> list[tuple[torch.dtype, tuple[int, ...]]]:
+    if isinstance(result, Tensor):
+        return [(result.dtype, tuple(result.shape))]
+    if isinstance(result, (tuple, list)):
+        return [pair for each in result for pair in shapes(each)]
+    return []
+
+
+def keep_uncompiled(*functions: Callable[..., Any]) -> None:
+    """Tell the compiler not to look into these; a script under capture may compile its own."""
+    try:
+        skip_code = torch._C._dynamo.eval_frame.skip_code  # type: ignore[attr-defined]
+    except AttributeError:
+        return
+    for function in functions:
+        skip_code(function.__code__)
+
+
+keep_uncompiled(OperatorMode.__torch_dispatch__, behind, part, address, sharing, shapes,
+                take_snapshots, OperatorLog.add, LoggedCall.note)  # fmt: skip

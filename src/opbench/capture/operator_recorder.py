@@ -1,0 +1,213 @@
+"""Records a window of a program: from the end of one step to the end of another.
+
+Outside the window only the steps are timed: their time, not that of the recorded ones, is what a
+replay is held against.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch.overrides import _get_current_function_mode
+from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+from opbench.capture.function_names import FunctionNames
+from opbench.capture.operator_log import OperatorLog
+from opbench.capture.operator_mode import OperatorMode
+from opbench.capture.phases import Phases
+from opbench.capture.reading import VERSION
+from opbench.capture.snapshots import snapshots_in
+from opbench.capture.window import window_of
+from opbench.capture.writing import rounded, write
+
+#: Steps timed without recording; more would not make the median better.
+MOST_TIMED = 50
+
+
+class Done(SystemExit):
+    """Ends a script whose window is over, when that was asked for."""
+
+
+class OperatorRecorder:
+    """One recording. `start`, then let the program run, then `finish`."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        steps: str | int | None = None,
+        calls: str | int | None = None,
+        values: bool = True,
+        timing: bool | None = None,
+        sizes: Mapping[str, int] | None = None,
+        stop: bool = False,
+        source: str = "",
+        auto: bool = False,
+    ) -> None:
+        self.path = Path(path).absolute()
+        self.window = window_of(steps, calls, auto)
+        self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
+        self.stop, self.source = stop, source
+        self.log = OperatorLog()
+        self.phases = Phases(self._step_ended, self._call_ended)
+        self.written = False
+        self._pid = os.getpid()
+        self._mode: OperatorMode | None = None
+        self._names: FunctionNames | None = None
+        #: Steps of the optimizer, and calls of the top module, that were seen.
+        self.steps = self.calls = 0
+        #: Units (steps or calls) recorded, and when the running one began.
+        self._recorded = 0
+        self._unit_began = perf_counter()
+        #: Seconds of the units recorded; and, with their phases, of some that were not.
+        self._captured: list[float] = []
+        self._unrecorded: list[tuple[float, dict[str, float]]] = []
+        self._finished = False
+
+    # -- the window ------------------------------------------------------------------------
+
+    def start(self) -> OperatorRecorder:
+        self.phases.watch()
+        os.register_at_fork(after_in_child=self.abandon)
+        if self.window.kind in ("all", "auto") or self.window.first <= 1:
+            self._open()
+        self.phases.restart()
+        self._unit_began = perf_counter()
+        return self
+
+    def finish(self) -> None:
+        """Write the file, if the window has not ended by itself; stop watching."""
+        if self._finished or os.getpid() != self._pid:
+            return
+        self._finished = True
+        recording = self._mode is not None
+        self._close()
+        self.phases.unwatch()
+        if recording or (self._unrecorded and self.written):
+            self._write()
+
+    def abandon(self) -> None:
+        """In a forked child: this is no longer the program that is recorded."""
+        if self._mode is not None:
+            self._mode.active = False
+        self._finished = True
+
+    def _open(self) -> None:
+        self.log = OperatorLog()
+        self._mode = OperatorMode(self.log, self.phases, self.timing)
+        self._names = FunctionNames(self.phases)
+        self._names.__enter__()
+        self._mode.__enter__()
+
+    def _close(self) -> None:
+        # A mode of the script's own may lie above ours, and only the topmost can be taken off.
+        if self._mode is not None:
+            self._mode.active = False
+            if _get_current_dispatch_mode() is self._mode:
+                self._mode.__exit__(None, None, None)
+            self._mode = None
+        if self._names is not None:
+            if _get_current_function_mode() is self._names:
+                self._names.__exit__(None, None, None)
+            self._names = None
+            self.phases.api = ""
+
+    def _step_ended(self) -> None:
+        self.steps += 1
+        if not self._over():
+            self._unit_ended("steps", self.steps, perf_counter() - self._unit_began)
+
+    def _call_ended(self) -> None:
+        self.calls += 1
+        if self._over():
+            return
+        if self.window.kind == "calls":
+            self._unit_ended("calls", self.calls, perf_counter() - self.phases.call_began)
+        elif self._mode is not None:
+            self.log.end_call()
+
+    def _over(self) -> bool:
+        return self._finished or os.getpid() != self._pid
+
+    def _unit_ended(self, kind: str, number: int, seconds: float) -> None:
+        """A step, or a call of the model, has ended: the window may begin or end with it."""
+        window = self.window
+        if window.kind not in (kind, "all", "auto"):
+            return
+        self._note_unit(seconds, number)
+        if window.kind != "all":
+            # With `auto` the first step is recorded in case there is no second.
+            first, last = (2, 2) if window.kind == "auto" else (window.first, window.last)
+            if number == last and self._mode is not None:
+                self._close()
+                self._write()
+                if self.stop:
+                    raise Done(0)
+            elif number == first - 1:
+                self._close()
+                self._recorded, self._captured = 0, []
+                self._open()
+            elif len(self._unrecorded) >= MOST_TIMED and self.written:
+                self.phases.unwatch()
+        self.phases.restart()
+        self._unit_began = perf_counter()
+
+    def _note_unit(self, seconds: float, number: int) -> None:
+        self.phases.enter(self.phases.now)
+        if self._mode is not None:
+            self._recorded += 1
+            self._captured.append(seconds)
+            self.log.end_step()
+        elif number > 1:  # the first pays for what is set up once
+            self._unrecorded.append((seconds, dict(self.phases.seconds)))
+
+    # -- the file --------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "opbench": "capture",
+            "version": VERSION,
+            "level": "operators",
+            "torch": str(torch.__version__),
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "source": self.source,
+            "window": self.window.text,
+            "steps": self._recorded or max(1, len(self.log.call_ends)),
+            "threads": torch.get_num_threads(),
+            "device": self._device(),
+            "values": self.values,
+        }
+        if self.sizes:
+            facts["sizes"] = self.sizes
+        if self._captured:
+            facts["captured_seconds"] = rounded(median(self._captured))
+        if self._unrecorded:
+            facts["step_seconds"] = rounded(median(s for s, _ in self._unrecorded))
+            facts["steps_timed"] = len(self._unrecorded)
+            names = dict.fromkeys(phase for _, phases in self._unrecorded for phase in phases)
+            facts["phase_seconds"] = {
+                phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._unrecorded))
+                for phase in names
+            }
+        return facts
+
+    def _device(self) -> str:
+        """The device of most arguments."""
+        devices = Counter(
+            tensor.spec.device
+            for call in self.log.calls.values()
+            for tensor in snapshots_in(list(call.arguments[0]))
+        )
+        return max(devices, key=lambda device: devices[device], default="cpu")
+
+    def _write(self) -> None:
+        write(self.log.capture(self.header(), self.values, self.path.stem), self.path)
+        self.written = True

@@ -1,0 +1,176 @@
+"""`opbench capture script.py args…`: record the operator calls of a training script, unedited."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from opbench.errors import UserError, unknown
+
+
+class CaptureCommand(TyperCommand):
+    """What follows the script, or `-m MODULE`, belongs to the script."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "-m" in args and "--" not in args:
+            index = args.index("-m") + 2
+            if not any(word.endswith(".py") for word in args[: index - 2]):
+                args = [*args[:index], "--", *args[index:]]
+        return super().parse_args(ctx, args)
+
+
+LEVELS = ("operators", "api")
+SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
+
+
+def capture(
+    words: list[str] = typer.Argument(None, metavar="SCRIPT.py [ARGS]...", show_default=False),
+    module: str = typer.Option(None, "-m", metavar="MODULE", help="Run a module, as python -m."),
+    output: Path = typer.Option(
+        Path("opbench-capture.jsonl"), "-o", "--output", metavar="FILE", help="The file to write."
+    ),
+    steps: str = typer.Option(
+        None,
+        metavar="3-4",
+        help="Optimizer steps to record, from 1. [default: 2]",
+    ),
+    calls: str = typer.Option(
+        None, metavar="3-4", help="For inference: calls of the model to record, from 1."
+    ),
+    values: bool = typer.Option(
+        True, "--values/--no-values", help="Keep small integers and masks, or only ranges."
+    ),
+    timing: bool = typer.Option(
+        None, "--timing/--no-timing", help="Time each call. [default: on the CPU]"
+    ),
+    stop: bool = typer.Option(False, "--stop", help="End the script when the window is over."),
+    probe: list[str] = typer.Option(
+        [], "--probe", metavar="AXIS=SIZE", help="Run again at this size, to predict others."
+    ),
+    size: list[str] = typer.Option(
+        [], "--size", metavar="AXIS=SIZE", help="The base size of an axis written {axis}."
+    ),
+    level: str = typer.Option(
+        "operators", metavar="operators|api", help="Operators, or modules and Python functions."
+    ),
+    function: list[str] = typer.Option(
+        [], "--function", metavar="MODULE:NAME", help="With --level api: record this function, too."
+    ),
+) -> int:
+    """Record the operators of a training step: forward, backward, optimizer and data."""
+    from opbench.capture.window import window_of
+    from opbench.suites.captured.probing import base_sizes, parse_sizes, words_at
+
+    words = list(words or [])
+    if not module and not words:
+        raise UserError("name the script to run: opbench capture train.py, or -m MODULE")
+    if not module and not Path(words[0]).is_file():
+        raise UserError(f"no such script: {words[0]}")
+    if level not in LEVELS:
+        raise UserError(unknown("level", level, LEVELS))
+    if function and level != "api":
+        raise UserError("--function goes with --level api; operators are all recorded anyway")
+    window_of(steps, calls)  # its mistakes, before anything is run
+    given, probes = parse_sizes(size, "--size"), parse_sizes(probe, "--probe")
+    sizes = base_sizes(words, given, probes)
+    options: dict[str, Any] = {
+        "steps": steps,
+        "calls": calls,
+        "values": values,
+        "timing": timing,
+        "stop": stop,
+        "module": module,
+        "level": level,
+        "functions": function,
+        "source": module or Path(words[0]).name,
+    }
+    code = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
+    if probes:
+        learn(words, sizes, probes, options, output)
+    if level == "operators":
+        print(summary(output))
+    return code
+
+
+def launch(words: list[str], options: dict[str, Any]) -> int:
+    """Run the script in an interpreter of its own, which writes the file; gives its exit code."""
+    path = Path(options["path"]).absolute()
+    with tempfile.TemporaryDirectory(prefix="opbench-capture-") as folder:
+        report = Path(folder) / "report.json"
+        given = {k: v for k, v in options.items() if v is not None}
+        given |= {"path": str(path), "report": str(report)}
+        command = [sys.executable, "-m", "opbench.capture.launch", json.dumps(given), *words]
+        code = subprocess.run(command).returncode
+        try:
+            recorded = json.loads(report.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            recorded = {}
+    check(recorded, options["steps"], options["calls"])
+    return code
+
+
+def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> None:
+    """Raise where the script's process did not write a capture."""
+    if recorded.get("written"):
+        return
+    if not recorded:
+        raise UserError("the script's process ended before the capture could be written")
+    if not recorded.get("torch"):
+        raise UserError("the script never imported torch, so there was nothing to capture")
+    seen = f"{recorded['steps']} optimizer steps and {recorded['calls']} calls of its model"
+    wanted = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
+    raise UserError(f"the script ended after {seen}, before {wanted} could be captured")
+
+
+def learn(
+    words: list[str],
+    sizes: dict[str, int],
+    probes: dict[str, int],
+    options: dict[str, Any],
+    output: Path,
+) -> None:
+    """Capture each probe, and add what depends on its axis to the file."""
+    from opbench.capture.reading import read
+    from opbench.capture.writing import write
+    from opbench.suites.captured.probing import words_at
+    from opbench.suites.captured.scale import Unpredictable, combined
+
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="opbench-probe-") as folder:
+        for axis, size in probes.items():
+            path = Path(folder) / f"{axis}.jsonl"
+            print(f"probing {axis}={size}", file=sys.stderr)
+            at = words_at(words, sizes, {axis: size})
+            launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
+            found[axis] = (size, read(path))
+    try:
+        whole = combined(read(output), found)
+    except Unpredictable as error:
+        raise UserError(f"{output} holds the base size only: {error}") from None
+    write(whole, output)
+
+
+def summary(path: Path) -> str:
+    from opbench.capture.reading import read
+    from opbench.report.units import format_value
+
+    found = read(path)
+    counts = {
+        phase: sum(call.counts.get(phase, 0) for call in found.calls) // found.steps
+        for phase in found.phases
+    }
+    parts = ", ".join(f"{count} {phase}" for phase, count in counts.items())
+    size = format_value(path.stat().st_size, "bytes")
+    unit = "calls of the model" if str(found.header.get("window")).startswith("calls") else "steps"
+    return (
+        f"{path}: {len(found.calls)} unique calls; {sum(counts.values())} per step ({parts}); "
+        f"{found.steps} {unit if found.steps > 1 else unit.rstrip('s')}, {size}. "
+        f"Next: opbench run {path}"
+    )

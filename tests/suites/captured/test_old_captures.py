@@ -1,0 +1,75 @@
+"""Captures in users' hands: files of each format, written by opbench 1, and what they run as.
+
+The digests were taken with the code that wrote the files. They change only when what is executed
+for a call changes, and with it the hash of every case of every capture: say so in the release.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from opbench.capture.reading import level_of, read, read_api
+from opbench.capture.writing import lines
+from opbench.define.expand import expand
+from opbench.suites.captured.api_definition import goes_backward
+from opbench.suites.captured.api_source import program_of
+from opbench.suites.captured.definition import definitions
+
+DATA = Path(__file__).parents[2] / "capture" / "data"
+
+
+def digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("name", "axes", "count", "expected"),
+    [
+        ("step", {}, 62, "69126cdc13b84d50"),
+        ("step", {"replay": ["cold"]}, 57, "1ccc24c01787da53"),
+        ("step", {"dtype": ["bfloat16"]}, 62, "8f270423d4884975"),
+        ("step", {"layout": ["channels_last"]}, 62, "451833790724fd87"),
+        ("step", {"batch": [8]}, 62, "11e1e3a52f0c1eb5"),
+        ("odd", {}, 32, "c556409bbaeda352"),
+        ("odd", {"replay": ["cold"]}, 30, "529ea72c2714dac6"),
+        ("odd", {"dtype": ["bfloat16"]}, 32, "1b3b901c4dc5dbba"),
+        ("odd", {"layout": ["channels_last"]}, 32, "ec6eacd3c03a1c3a"),
+    ],
+)
+def test_operators_become_the_same_cases(name, axes, count, expected):
+    assert level_of(DATA / f"{name}.jsonl") == "operators"
+    cases = expand(definitions(read(DATA / f"{name}.jsonl")), axes=axes)
+    assert len(cases) == count
+    texts = [
+        # What checks a predicted size may be worded anew.
+        digest(c.id, c.setup, c.before, c.stmt, c.unsupported, "" if "batch" in axes else c.globals)
+        for c in cases
+    ]
+    assert digest(*texts) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [("calls", 133, "9db790b7c2281649"), ("attributes", 10, "e277fb57b9ada71d")],
+)
+def test_python_calls_become_the_same_programs(name, count, expected):
+    assert level_of(DATA / f"{name}.jsonl") == "api"
+    calls = read_api(DATA / f"{name}.jsonl")
+    assert len(calls) == count
+    texts = []
+    for call in calls:
+        p = program_of(call, "cpu")
+        source = (p.forward, p.globals, p.setup, p.before, p.output, p.module, p.leaves)
+        texts.append(digest(call.name, *source, p.unsupported, str(goes_backward(call))))
+    assert digest(*texts) == expected
+
+
+@pytest.mark.parametrize("name", ["step", "odd"])
+def test_a_file_is_written_again_as_it_was(name):
+    path = DATA / f"{name}.jsonl"
+    written = [json.dumps(line, separators=(",", ":")) for line in lines(read(path))]
+    assert written == path.read_text().splitlines()
