@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbench.worker import protocol
@@ -22,7 +22,7 @@ json_values = st.recursive(
 messages = st.dictionaries(st.text(), json_values, max_size=6)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50)
 @given(messages)
 def test_every_message_comes_back_as_it_was_in_one_line(message):
     line = protocol.encode(message)
@@ -53,7 +53,7 @@ def test_numbers_json_cannot_carry_are_not_sent(value):
         protocol.encode({"value": value})
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50)
 @given(messages)
 def test_validation_answers_with_the_message_or_a_protocol_error(message):
     for vocabulary, key in ((protocol.OPERATIONS, "op"), (protocol.EVENTS, "event")):

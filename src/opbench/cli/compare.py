@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.quantities import checked, expression, names, share
+from opbench.cli.options import checked, run_option
+from opbench.define.reading import expression, fraction, names
 
 if TYPE_CHECKING:
     from opbench.analyse.compare import Comparison
@@ -30,7 +31,7 @@ def compare(
     filter: str = typer.Option("", "--filter", metavar="KEY:VALUE", help="Keep only these."),
     metric: list[str] = typer.Option([], "--metric", metavar="NAMES", help="Only these metrics."),
     margin: str = typer.Option(
-        "3%", callback=checked(share), help="Same: the whole interval lies within this of 1."
+        "3%", callback=checked(fraction), help="Same: the whole interval lies within this of 1."
     ),
     across_machines: bool = typer.Option(
         False, "--across-machines", help="Compare results of different machines."
@@ -55,9 +56,7 @@ def compare(
         callback=checked(expression),
         help="With --functions: add up those where this finds the same text.",
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> int:
     """Compare stored results: ratio, interval and verdict for every case."""
     from opbench.analyse.gate import Gate

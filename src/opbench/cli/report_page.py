@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.options import run_option
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ def page(
     ),
     metric: str = typer.Option(None, help="Only this metric."),
     history: bool = typer.Option(True, "--history/--no-history", help="Show earlier runs."),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Write one self-contained HTML file: summary, charts, and every case of a run.
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.within import factors
 from opbench.case import Case
-from opbench.report.table import Cell, Column, Row, Table, grid, plain_table, printed
+from opbench.define import suites
+from opbench.report.table import Cell, Column, Row, Table, grid, printed
 from opbench.report.units import format_interval, format_ratio
-from opbench.result import OUTCOMES, Result
+from opbench.result import Result
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -24,11 +25,13 @@ PIPE_WIDTH = 160
 LISTED = 12
 
 
-def show(run: Finished, console: Console | None = None) -> None:
+def show(run: Finished, console: Console | None = None, targets: Sequence[str] = ()) -> None:
+    """The table of a run, or what a suite of its `targets` prints in its place."""
     from rich.console import Console as RichConsole
 
     console = console or RichConsole(highlight=False, width=width_for(sys.stdout))
-    for part in parts(run):
+    own = suites.first(lambda suite: suite.account(run, targets))
+    for part in parts(run) if own is None else own:
         console.print(part)
 
 
@@ -49,7 +52,7 @@ def parts(run: Finished) -> list[RenderableType]:
     found: list[RenderableType] = [grid(table(run.results, run.baseline))]
     found += problems(run.results)
     found += warnings(run.results)
-    found += map(grid, by_framework(run.results))
+    found += suites.together(lambda suite: suite.tables(run))
     found.append(Text(""))
     found.append(Text(summary(run)))
     return found
@@ -164,21 +167,6 @@ def warnings(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
         )
         for code, (text, ids) in by_code.items()
     ]
-
-
-def by_framework(results: Sequence[tuple[Case, Result]]) -> list[Table]:
-    """For operators: how many results of each outcome every framework has."""
-    counted: dict[str, dict[str, int]] = {}
-    for case, result in results:
-        if case.suite == "ops":
-            of_framework = counted.setdefault(case.framework, {})
-            of_framework[result.outcome] = of_framework.get(result.outcome, 0) + 1
-    if not counted:
-        return []
-    seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
-    shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    rows = [[name, *(str(each.get(key, 0)) for key in shown)] for name, each in counted.items()]
-    return [plain_table("", ["framework", *shown], rows, words=1)]
 
 
 def summary(run: Finished) -> str:

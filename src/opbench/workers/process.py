@@ -118,9 +118,7 @@ class Worker:
             )
         if event["version"] != protocol.VERSION:
             self.close()
-            raise WorkerError(
-                f"worker has protocol {event['version']}, not {protocol.VERSION}"
-            )
+            raise WorkerError(f"worker has protocol {event['version']}, not {protocol.VERSION}")
         self.facts = event["facts"]
         self._ready = True
 

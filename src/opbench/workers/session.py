@@ -109,11 +109,11 @@ class SessionHandle:
             raise self.ended from None
         if not answer.get("ok"):
             self._answered = True
-            error = answer["error"]
+            refusal = answer["error"]
             self.ended = SessionEnded(
-                str(error.get("outcome", "failed")),
-                str(error.get("reason", "no reason given")),
-                traceback=str(error.get("traceback", "")),
+                str(refusal.get("outcome", "failed")),
+                str(refusal.get("reason", "no reason given")),
+                traceback=str(refusal.get("traceback", "")),
             )
             raise self.ended
         return answer

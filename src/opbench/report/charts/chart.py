@@ -168,6 +168,8 @@ class Drawing:
     #: What values are divided by, for an axis in µs.
     factor: float = 1.0
     note: str = ""
+    #: Whether the panel of a case shows the chart too, with `here` true of its own point.
+    in_case: bool = False
 
     def chart(self, **more: Any) -> Chart:
         datasets = {name: rows_of(columns) for name, columns in self.data.items()}

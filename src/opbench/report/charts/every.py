@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import ComparisonRow
+from opbench.define import suites
 from opbench.report.charts import samples
 from opbench.report.charts.chart import Chart, Drawing, save_all, side_by_side
 from opbench.report.charts.factors import factors
@@ -18,8 +19,6 @@ from opbench.report.charts.ratios import ORDERS, ratios
 from opbench.report.charts.scaling import axes_of, scaling
 from opbench.result import Result
 from opbench.store.records import StoredResult
-from opbench.suites.layers import charts as layers_charts
-from opbench.suites.peaks import roofline_chart
 
 if TYPE_CHECKING:
     from opbench.report.page.contents import Contents
@@ -42,10 +41,7 @@ def drawings(contents: Contents) -> Iterator[Drawing]:
     for metric in _metrics(stored.result for stored in contents.results):
         for names, shared in pairs(contents.results, metric).items():
             yield frameworks(names, shared, metric)
-    if contents.roofline:
-        drawn = roofline_chart.drawing(contents.roofline, contents.peaks)
-        if drawn is not None:
-            yield drawn
+    yield from suites.together(lambda suite: suite.drawings(contents))
 
 
 def every(contents: Contents) -> dict[str, Chart]:
@@ -62,17 +58,13 @@ def every(contents: Contents) -> dict[str, Chart]:
             found.setdefault(f"scaling_{choice['Metric']}_{choice['Benchmark']}", drawing.chart())
         elif drawing.kind == "frameworks":
             found[f"frameworks_{choice['Metric']}_{choice['Frameworks']}"] = drawing.chart()
-        elif drawing.kind == "roofline":
-            found["roofline"] = drawing.chart()
+        elif drawing.kind not in ("ratios", "scaling"):
+            found["_".join([drawing.kind, *choice.values()])] = drawing.chart()
     for metric, members in panels.items():
         charts = [drawing.chart(width=460) for drawing in members]
         title = f"{metric}: factors {members[0].words['{legend}']}"
         found[f"factors_{metric}"] = side_by_side(charts, title)
-    if any(stored.case.suite == "layers" for stored in contents.results):
-        from opbench.suites.layers.factors import rows
-
-        drawn = layers_charts.charts(rows(contents.results))
-        found |= {f"layers_{name}": chart for name, chart in drawn.items()}
+    found |= suites.merged(lambda suite: suite.charts(contents))
     found |= _histories(contents)
     return {file_name(name): chart for name, chart in found.items()}
 

@@ -24,7 +24,10 @@ def head(found: Sequence[Drawing]) -> dict[str, Any]:
     """What the page needs for its tabs and their choices: [number of the chart, value, …]."""
     tabs: dict[str, dict[str, Any]] = {}
     for number, drawing in enumerate(found):
-        tab = tabs.setdefault(drawing.kind, {"names": list(drawing.choice), "choices": []})
+        names = list(drawing.choice)
+        tab = tabs.setdefault(
+            drawing.kind, {"names": names, "in_case": drawing.in_case, "choices": []}
+        )
         tab["choices"].append([number, *drawing.choice.values()])
     specs = {drawing.kind: drawing.spec for drawing in found} | OTHERS
     return {"tabs": tabs, "specs": specs, "config": CONFIG, "piece": PIECE}

@@ -104,6 +104,7 @@ def drawing(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> Drawing | 
         {},
         [point.result for point in shown],
         note=note,
+        in_case=True,
     )
 
 

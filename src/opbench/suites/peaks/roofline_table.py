@@ -31,7 +31,7 @@ def row(point: Point) -> tuple[str, ...]:
 
 
 def rate(per_second: float) -> str:
-    """In thousand millions; nothing where there is nothing to count."""
+    """In billions per second."""
     return f"{per_second / 1e9:.3g}" if per_second else MISSING
 
 

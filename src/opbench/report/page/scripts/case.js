@@ -59,7 +59,7 @@ function caseParts(row, details) {
       parts.push(make("p", { class: "remark warn" }, make("b", {}, `! ${code} `), text));
     }
   }
-  const holders = ["samples", "stages", "siblings", "memory", "instructions", "roofline", "history"];
+  const holders = ["samples", "stages", "siblings", "memory", "instructions", ...kindsInCase(), "history"];
   parts.push(...holders.map((name) => make("section", { id: `case-${name}`, hidden: true })));
   if (details) parts.push(...lastWords(details), scriptPart(details), howMeasured(row, details));
   return parts;

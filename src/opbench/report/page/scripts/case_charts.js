@@ -8,7 +8,7 @@ function drawCaseCharts(row, details) {
     drawMemory(details);
     drawInstructions(details);
   }
-  drawCaseRoofline(row);
+  for (const kind of kindsInCase()) drawAmongOthers(row, kind);
   drawCaseHistory(row);
 }
 
@@ -42,19 +42,19 @@ function drawSamples(row, details) {
   drawChartInto(space, "samples", { "{x}": `${metricName(metric)} per call, ${symbol}` }, { points, band });
 }
 
-// Where this case stands among the others of the roofline.
-async function drawCaseRoofline(row) {
-  const tab = page.table.charts.tabs.roofline;
-  if (!tab) return;
-  const [number] = tab.choices[0], size = page.table.charts.piece;
-  const filling = (await piece("drawings", Math.floor(number / size)))[number % size];
+// Where this case stands among the others of a chart.
+async function drawAmongOthers(row, kind) {
+  const filling = await drawingOf(page.table.charts.tabs[kind].choices[0][0]);
   const datasets = datasetsOf(filling);
   if (opened.row !== row || !datasets.points.some((point) => point.row === row)) return;
   datasets.points = datasets.points.map((point) => ({ ...point, here: point.row === row }));
-  const host = section("roofline", "Roofline");
   const space = make("div");
-  host.append(space);
-  drawChartInto(space, "roofline", filling.words, datasets, { height: 260 });
+  section(kind, capitalised(kind)).append(space);
+  drawChartInto(space, kind, filling.words, datasets, { height: 260 });
+}
+
+function kindsInCase() {
+  return Object.entries(page.table.charts.tabs).filter(([, tab]) => tab.in_case).map(([kind]) => kind);
 }
 
 // Rows that differ from this one in nothing but `key` ("stage", or an axis).

@@ -1,12 +1,11 @@
 // The charts, one tab each; a chart without data has no tab. The choices of a tab lead to one of its
 // charts.
 
-const TITLES = { ratios: "Ratios", factors: "Factors", scaling: "Scaling", frameworks: "Frameworks", roofline: "Roofline", history: "History" };
 const shownChart = { kind: null, number: {}, view: null, width: 0, turn: 0 };
 
 function startCharts() {
   const { tabs } = page.table.charts;
-  const kinds = Object.keys(TITLES).filter((kind) => (kind === "history" ? hasHistory() : tabs[kind]));
+  const kinds = [...Object.keys(tabs), ...(hasHistory() ? ["history"] : [])];
   if (!kinds.length) return;
   byId("charts").hidden = false;
   byId("to-charts").hidden = false;
@@ -14,7 +13,7 @@ function startCharts() {
   for (const kind of kinds) {
     bar.append(make("button", {
       type: "button", role: "tab", id: `tab-${kind}`, "aria-controls": "chart-panel", on: { click: () => showChart(kind) },
-    }, TITLES[kind]));
+    }, capitalised(kind)));
   }
   bar.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -36,6 +35,15 @@ function startCharts() {
       if (Math.abs(width - shownChart.width) > 4) { shownChart.width = width; drawChart(); }
     }).observe(byId("chart"));
   }).observe(byId("charts"));
+}
+
+function capitalised(kind) {
+  return kind[0].toUpperCase() + kind.slice(1);
+}
+
+async function drawingOf(number) {
+  const size = page.table.charts.piece;
+  return (await piece("drawings", Math.floor(number / size)))[number % size];
 }
 
 function selectTab(kind) {
@@ -66,8 +74,7 @@ async function drawChart() {
   const { choices, names } = page.table.charts.tabs[kind];
   const now = choices.find(([number]) => number === shownChart.number[kind]) || choices[0];
   byId("chart-controls").replaceChildren(...names.map((name, at) => chooser(kind, choices, now, name, at + 1)).filter(Boolean));
-  const size = page.table.charts.piece;
-  const filling = (await piece("drawings", Math.floor(now[0] / size)))[now[0] % size];
+  const filling = await drawingOf(now[0]);
   if (turn !== shownChart.turn) return;
   byId("chart-note").textContent = filling.note;
   shownChart.view = await drawChartInto(space, kind, filling.words, datasetsOf(filling));

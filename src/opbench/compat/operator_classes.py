@@ -1,4 +1,4 @@
-"""Operators from Python, the classic way: one class per operator, one function per category.
+"""Operators from Python as classic classes: one per operator, and a function per category.
 
     from opbench.ops import Add, run_all_arithmetic_operations_benchmarks
     run_all_arithmetic_operations_benchmarks()              # prints a line per operator
@@ -11,12 +11,12 @@ The classes are those of the catalogue (`suites/ops/catalogue`), made when they 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from opbench.compat.operator_benchmark import OperatorBenchmark, measure
+from opbench.errors import nearest
 
 BEGIN, END = "run_all_", "_operations_benchmarks"
 #: As the classic suite called it.
@@ -32,10 +32,10 @@ def names(framework: str = "torch") -> dict[str, Any]:
     found: dict[str, Any] = {}
     classes: dict[str, type[OperatorBenchmark]] = {}
     for operator in catalogue().values():
-        made = _class(operator, framework)
-        classes[operator.name] = made
-        for name in (made.__name__, *map(camel, operator.aliases)):
-            found.setdefault(name, made)
+        benchmark = _class(operator, framework)
+        classes[operator.name] = benchmark
+        for name in (benchmark.__name__, *map(camel, operator.aliases)):
+            found.setdefault(name, benchmark)
     members: dict[str, list[str]] = {category: [] for category in CATEGORIES}
     for operator in catalogue().values():
         members[operator.category].append(operator.name)
@@ -52,7 +52,7 @@ def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:
         "operator": operator,
         "default_framework": framework,
         "__doc__": f"The operator `{operator.name}` ({operator.category}).",
-        "__module__": __name__,
+        "__module__": "opbench.ops",
     }
     return type(name, (OperatorBenchmark,), attributes)
 
@@ -61,9 +61,9 @@ def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[...,
     def run(
         framework: str | None = None, inputs: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, float]]:
-        made = [each(framework=framework, inputs=inputs, **options) for each in classes]
-        measure(made, on_result=OperatorBenchmark.print_benchmark_results)
-        return [each.get_benchmark_results() for each in made]
+        benchmarks = [each(framework=framework, inputs=inputs, **options) for each in classes]
+        measure(benchmarks, on_result=OperatorBenchmark.print_benchmark_results)
+        return [each.get_benchmark_results() for each in benchmarks]
 
     run.__name__ = f"{BEGIN}{group}{END}"
     run.__doc__ = (
@@ -79,23 +79,20 @@ def camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
-def lookup(name: str, framework: str, module: str) -> Any:
-    """What a module of operators answers for a name it is asked for."""
-    if name == "__all__":
-        return sorted(names(framework))
-    if name.startswith("__"):
-        raise AttributeError(name)
-    known = names(framework)
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise AttributeError(f"{module} has no operator or function '{name}'{hint}")
-    return known[name]
+def attributes_of(
+    framework: str, module: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a module that holds the operators."""
 
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return sorted(names(framework))
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = names(framework)
+        if name not in known:
+            hint = nearest(name, known)
+            raise AttributeError(f"{module} has no operator or function '{name}'{hint}")
+        return known[name]
 
-def __getattr__(name: str) -> Any:
-    return lookup(name, "torch", __name__)
-
-
-def __dir__() -> list[str]:
-    return sorted(names())
+    return get, lambda: sorted(names(framework))
