@@ -8,12 +8,13 @@ that format.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from opbench.define.definition import Definition
 from opbench.define.suite import Command, Suite, TargetFile, Targets
 
 if TYPE_CHECKING:
+    from opbench.report.charts.chart import Chart
     from opbench.report.page.contents import Contents
     from opbench.suites.layers.config import Config
 
@@ -44,7 +45,7 @@ class Layers(Suite):
         found = list(configured(config, str(file.path)))
         return Targets(found, suggested={**self.options, **clock})
 
-    def charts(self, contents: Contents) -> Mapping[str, Any]:
+    def charts(self, contents: Contents) -> Mapping[str, Chart]:
         if not any(stored.case.suite == "layers" for stored in contents.results):
             return {}
         from opbench.suites.layers.charts import charts

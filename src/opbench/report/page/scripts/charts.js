@@ -37,6 +37,15 @@ function startCharts() {
   }).observe(byId("charts"));
 }
 
+function capitalised(kind) {
+  return kind[0].toUpperCase() + kind.slice(1);
+}
+
+async function drawingOf(number) {
+  const size = page.table.charts.piece;
+  return (await piece("drawings", Math.floor(number / size)))[number % size];
+}
+
 function selectTab(kind) {
   shownChart.kind = kind;
   for (const tab of byId("chart-tabs").children) {
@@ -65,8 +74,7 @@ async function drawChart() {
   const { choices, names } = page.table.charts.tabs[kind];
   const now = choices.find(([number]) => number === shownChart.number[kind]) || choices[0];
   byId("chart-controls").replaceChildren(...names.map((name, at) => chooser(kind, choices, now, name, at + 1)).filter(Boolean));
-  const size = page.table.charts.piece;
-  const filling = (await piece("drawings", Math.floor(now[0] / size)))[now[0] % size];
+  const filling = await drawingOf(now[0]);
   if (turn !== shownChart.turn) return;
   byId("chart-note").textContent = filling.note;
   shownChart.view = await drawChartInto(space, kind, filling.words, datasetsOf(filling));
