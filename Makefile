@@ -4,7 +4,7 @@
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types perf clean
+.PHONY: help setup demo test lint types reference perf clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -24,6 +24,9 @@ lint: setup  ## ruff
 
 types: setup  ## mypy on src/
 	$(PY) -m mypy
+
+reference: setup  ## regenerate the tables of docs/cli.md and the keywords of run and ab
+	$(PY) docs/build_cli.py
 
 perf: setup  ## measure opbench itself, compared with other tools
 	$(PY) -m pytest tests/ -m slow

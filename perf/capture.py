@@ -94,12 +94,12 @@ def checked(what: str, model: str, rounds: int) -> dict[str, Any]:
 
 def replay(path: Path) -> dict[str, Any]:
     """`opbench run FILE` as it is; what it takes, and what it explains."""
-    from opbench.api.run import execute
+    from opbench.api.run import run
     from opbench.capture.reading import read
     from opbench.suites.captured.account import fidelity, replay_of
 
     began = time.monotonic()
-    finished = execute([str(path)], {}, save=False)
+    finished = run(path, save=False)
     seconds = time.monotonic() - began
     found = replay_of(read(path), finished.results)
     hot, order = fidelity(found, "hot"), fidelity(found, "order")

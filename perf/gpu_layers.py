@@ -70,7 +70,7 @@ def cuda_tests(out: Path) -> int:
 
 
 def measure_family(family: str, options: argparse.Namespace, deadline: float) -> None:
-    from opbench.api.run import execute
+    from opbench.api.run import run as measure
     from opbench.case import Case
     from opbench.result import Result
     from opbench.running.listener import Listener
@@ -99,17 +99,15 @@ def measure_family(family: str, options: argparse.Namespace, deadline: float) ->
         axes["batch_size"] = options.batch_sizes
     times = ["host_time", "device_time", *(["device_time_cold"] if options.cold else [])]
     name = "-".join((NAME, family, *options.modes, *options.batch_sizes))
-    run = execute(
-        ["layers"],
-        {
-            "axes": axes,
-            "device": "cuda",
-            "metrics": (*times, "memory"),
-            "num_runs": runs,
-            "num_repeats": repeats,
-            "timeout": 120.0,
-            "name": name,
-        },
+    run = measure(
+        "layers",
+        axes=axes,
+        device="cuda",
+        metrics=(*times, "memory"),
+        num_runs=runs,
+        num_repeats=repeats,
+        timeout=120.0,
+        name=name,
         store=str(options.out / "layers_cuda.db"),
         cont=begun(options.out, name),
         listener=Watch(),

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOAD_COPIES = """\
-from opbench.worker import cache, callgrind, shadow
+from opbench.worker import cache
+from opbench.worker.callgrind import readable_copies, requests
 
-if callgrind.requests().under_valgrind:
-    shadow.load(["torch"], cache.folder())
+if requests.requests().under_valgrind:
+    readable_copies.load(["torch"], cache.folder())
 """
 
 COLLECT = """\

@@ -170,11 +170,8 @@ def executed(source: str, names: dict[str, Any], count: int) -> list[dict[str, A
 
 
 def represented(value: Any) -> dict[str, Any]:
-    if hasattr(value, "to_json") and hasattr(value, "to_dict") and hasattr(value, "save"):
-        import vl_convert
-
-        png = vl_convert.vegalite_to_png(value.to_json(), scale=1.5)
-        return {"image/png": b64encode(png).decode(), "text/plain": ["a chart"]}
+    if hasattr(value, "_repr_png_"):
+        return {"image/png": b64encode(value.png()).decode(), "text/plain": ["a chart"]}
     data: dict[str, Any] = {"text/plain": repr(value).splitlines(keepends=True)}
     html = getattr(value, "_repr_html_", None)
     if html is not None:

@@ -23,8 +23,7 @@ CELLS: list[tuple[str, str]] = [
     ),
     (
         "code",
-        "import altair as alt\n\nimport opbench as ob\n\n"
-        'alt.renderers.enable("png");  # pictures that every viewer of this file shows',
+        "import opbench as ob",
     ),
     (
         "markdown",
@@ -78,7 +77,7 @@ CELLS: list[tuple[str, str]] = [
         "## The whole run\n\nA page has charts, and can be saved as one HTML file to share.",
     ),
     ("code", 'page = ob.page("after")\ncharts = page.charts()\nsorted(charts)'),
-    ("code", 'charts["axis_time_bench_numpy_matmul"]'),
+    ("code", 'charts["scaling_time_bench_numpy_matmul"]'),
     ("markdown", "The samples of one case, one row per worker start:"),
     ("code", 'page.samples("softmax[n=256]")'),
     ("code", 'page.save("report.html").stat().st_size > 50_000'),
