@@ -16,9 +16,7 @@ SHARED = {"page", "__main__", "small_cases"}
 
 def main() -> None:
     names = [m.name for m in pkgutil.iter_modules(perf.__path__) if m.name not in SHARED]
-    sections = [
-        name for name in names if hasattr(importlib.import_module(f"perf.{name}"), "TITLE")
-    ]
+    sections = [name for name in names if hasattr(importlib.import_module(f"perf.{name}"), "TITLE")]
     parser = argparse.ArgumentParser(prog="python -m perf", description=__doc__)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(sections))
     parser.add_argument("--quick", action="store_true", help="a few rounds, to see that it works")
