@@ -123,8 +123,8 @@ class Definition:
     ) -> Case:
         """The case of one stage, its source as the framework spells the stage `spelled`: `call`
         for a program whose statement is the whole stage already."""
-        made = (*(tensor.name for tensor in program.inputs), program.module)
-        components = program.components or tuple((name, name) for name in made if name)
+        names = (*(tensor.name for tensor in program.inputs), program.module)
+        components = program.components or tuple((name, name) for name in names if name)
         floating = next((t.dtype for t in program.inputs if "float" in t.dtype), "")
         source = context.framework.source(
             spelled, program, device=context.device, threads=context.threads

@@ -1,17 +1,18 @@
-"""Values as people write them: in run files, after options, as keywords. Each function gives back
-the value in its final form, or raises a ValueError that says what was expected and what was found.
-"""
+"""Values as people write them: in run files, after options, as keywords. Each function returns the
+value in its final form, or raises a ValueError that says what was expected and what was found."""
 
 from __future__ import annotations
 
 import ast
-import difflib
 import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from opbench.case import STAGES
+from opbench.errors import unknown
 
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
@@ -21,12 +22,12 @@ def axis_values(value: Any) -> list[Any]:
     values = list(value) if several else [value]
     if not values:
         raise ValueError("expected at least one value, found an empty list")
-    for one in values:
-        if type(one) not in (str, int, float, bool, type(None)) or (
-            isinstance(one, float) and not math.isfinite(one)
+    for each in values:
+        if type(each) not in (str, int, float, bool, type(None)) or (
+            isinstance(each, float) and not math.isfinite(each)
         ):
-            raise ValueError(f"expected text, finite numbers or true/false, found {one!r}")
-    if len({(type(one), one) for one in values}) < len(values):
+            raise ValueError(f"expected text, finite numbers or true/false, found {each!r}")
+    if len({(type(each), each) for each in values}) < len(values):
         raise ValueError(f"expected each value once, found {value!r}")
     return values
 
@@ -54,7 +55,7 @@ def axis_name(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"expected the name of a variable, found {name!r}")
     if name in ("seed", "stage"):
-        raise ValueError(f"'{name}' has a meaning of its own and cannot be an axis")
+        raise ValueError(f"'{name}' is reserved and cannot be an axis")
     return name
 
 
@@ -72,14 +73,10 @@ def name_list(value: Any) -> list[str]:
 
 
 def stage_list(value: Any) -> list[str]:
-    from opbench.case import STAGES
-
     stages = name_list(value)
     for stage in stages:
         if stage not in STAGES:
-            near = difflib.get_close_matches(stage, STAGES, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(STAGES)}"
-            raise ValueError(f"there is no stage '{stage}'; {hint}")
+            raise ValueError(unknown("stage", stage, STAGES))
     if len(set(stages)) < len(stages):
         raise ValueError(f"expected each stage once, found {value!r}")
     return stages

@@ -53,7 +53,7 @@ def targets_from(
     """
     path = Path(path)
     if not path.is_file():
-        raise UserFileError(f"there is no file {path}")
+        raise UserFileError(f"file not found: {path}")
     found = collected(path, python, timeout, env)
     raise_error(found, path)
     user = UserModule(found["module"], found["root"], found["digest"])

@@ -32,9 +32,9 @@ def test_a_category_is_listed_by_framework():
     [
         (("ops", "softmx"), "unknown operator 'softmx'; nearest: softmax"),
         (("ops", "--category", "rn"), "unknown category 'rn'; did you mean rnn"),
-        (("run", "ops", "-a", "op=softmx"), "axis 'op' has no value 'softmx'; did you mean"),
-        (("run", "ops", "-a", "framework=tensorflow"), "axis 'framework' has no value"),
-        (("run", "ops", "-a", "size=huge"), "axis 'size' has no value 'huge'"),
+        (("run", "ops", "-a", "op=softmx"), "unknown op 'softmx'; did you mean"),
+        (("run", "ops", "-a", "framework=tensorflow"), "unknown framework 'tensorflow'"),
+        (("run", "ops", "-a", "size=huge"), "unknown size 'huge'"),
         (
             ("report", "ops", "-f", "xml"),
             "unknown format 'xml'; choose from: terminal, md, csv, json",

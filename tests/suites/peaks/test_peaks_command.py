@@ -51,7 +51,7 @@ def test_limits_are_measured_kept_and_shown_beside_operators(tmp_path):
         (("report", "roofline", "--chart", "x.jpg"), "a chart is written as .png, .svg, .html"),
         (("report", "roofline", "-f", "xml"), "unknown format 'xml'"),
         (("peaks", "--threads", "none"), "threads must be a whole number"),
-        (("peaks", "--framework", "tensorflow"), "axis 'framework' has no value 'tensorflow'"),
+        (("peaks", "--framework", "tensorflow"), "unknown framework 'tensorflow'"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(tmp_path, words, says):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from opbench.cli.options import takes
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from opbench.api.run import Run
@@ -66,7 +66,7 @@ def layers(
     if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
     config, target = _config(config_file)
-    pairs = chosen(layers, modes, config, str(config_file or ""))
+    pairs = layers_in_modes(layers, modes, config, str(config_file or ""))
     axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
@@ -108,19 +108,19 @@ def _config(path: Path | None) -> tuple[Config, str]:
     return (config.published(), "layers") if path is None else (config.load(path), str(path))
 
 
-def chosen(
+def layers_in_modes(
     names: list[str], modes: list[str], config: Config, origin: str
 ) -> list[tuple[str, str]]:
-    """(layer, mode) of everything asked for, each once, in order."""
+    """The (layer, mode) pairs to measure, each once, in order."""
     from opbench.suites.layers.names import CLASSIC, MODES, SECTIONS, read_name
 
     for mode in modes:
         if mode not in MODES:
-            raise UserError(f"there is no mode '{mode}'; there is {', '.join(MODES)}")
-    # Layers that nobody named are those of the config, whichever it has.
-    asked = names or [name for name in CLASSIC if read_name(name)[0] in config.layers]
+            raise UserError(unknown("mode", mode, MODES))
+    # Without names: every layer that the config has a section for.
+    chosen = names or [name for name in CLASSIC if read_name(name)[0] in config.layers]
     pairs: dict[tuple[str, str], None] = {}
-    for name in asked:
+    for name in chosen:
         layer, mode = read_name(name)
         if config.section(layer) is None:
             raise UserError(f"{origin}: {SECTIONS[layer]}: missing, and {name} needs it")
@@ -130,7 +130,7 @@ def chosen(
 
 
 def _begun(store: str | None, name: str) -> bool:
-    """Whether there is a run to continue; without one, everything is missing."""
+    """Whether a run of this name exists; without one, everything is missing."""
     from opbench.store import Store
     from opbench.store.errors import StoreError
 
@@ -169,13 +169,13 @@ class Pickles:
                 elif result.unit == "s":
                     times.setdefault(case.hash, (case, result))
         written = 0
-        for mark, (case, result) in times.items():
+        for case_hash, (case, result) in times.items():
             record = self.record(case)
             path = record.path(self.root, self.suffix)
             if only_missing and path.exists():
                 continue
             try:
-                classic_pickle.write(path, record.content(result, memories.get(mark)))
+                classic_pickle.write(path, record.content(result, memories.get(case_hash)))
             except OSError as error:
                 raise UserError(f"cannot write {path}: {error.strerror}") from None
             written += 1
