@@ -34,21 +34,21 @@ def axis_values(value: Any) -> list[Any]:
 
 def axes(value: Any) -> dict[str, list[Any]]:
     """`{"n": [64, 512]}`, or `["n=64,512", "dtype=float32"]`; values of an axis add up."""
-    found: dict[str, list[Any]] = {}
+    by_axis: dict[str, list[Any]] = {}
     if isinstance(value, Mapping):
-        found = {str(axis): values for axis, values in value.items()}
+        by_axis = {str(axis): values for axis, values in value.items()}
     else:
         for text in texts(value):
             axis, equals, given = text.partition("=")
             if not equals or not axis or not given:
                 raise ValueError(f"an axis is written AXIS=V1,V2, not '{text}'")
-            found.setdefault(axis, []).extend(each for each in given.split(",") if each)
-    for axis, values in found.items():
+            by_axis.setdefault(axis, []).extend(each for each in given.split(",") if each)
+    for axis, values in by_axis.items():
         try:
-            found[axis] = axis_values(values)
+            by_axis[axis] = axis_values(values)
         except ValueError as error:
             raise ValueError(f"axis '{axis}': {error}") from None
-    return found
+    return by_axis
 
 
 def axis_name(name: Any) -> str:
@@ -132,7 +132,7 @@ def count_from_0(value: Any) -> int:
 
 def cpus(value: Any) -> tuple[int, ...]:
     """`"0,1"`, `"0-3"` or `[0, 1]`."""
-    found: list[int] = []
+    numbers: list[int] = []
     parts = value.split(",") if isinstance(value, str) else value
     for part in map(str, parts if isinstance(parts, Iterable) else [parts]):
         first, dash, last = part.partition("-")
@@ -141,8 +141,8 @@ def cpus(value: Any) -> tuple[int, ...]:
         several = range(int(first), int(last if dash else first) + 1)
         if not several:
             raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
-        found += several
-    return tuple(found)
+        numbers += several
+    return tuple(numbers)
 
 
 def switch(value: Any) -> bool:

@@ -18,7 +18,8 @@ from opbench.suites.ops import files
 from opbench.suites.ops import report as text
 from opbench.suites.ops.coverage import updated
 from opbench.suites.ops.fusion import gains
-from opbench.suites.ops.rows import OperatorRow, counts, rows
+from opbench.suites.ops.outcomes import outcome_table
+from opbench.suites.ops.rows import OperatorRow, rows
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -88,7 +89,9 @@ def test_the_fastest_framework_is_marked_and_outcomes_are_counted():
     assert "| binary | add | 1.00 s ± 10 % * | 2.00 s ± 5.0 % | – |" in told
     assert "| mxnet | 1 | 1 | 0 |" in told
     assert "- mxnet: unsupported: no add (add)" in told
-    assert counts([ROW, none]) == {"torch": {"ok": 1}, "mxnet": {"unsupported": 1}}
+    table = outcome_table((row.framework, row.outcome) for row in (ROW, none))
+    assert [column.name for column in table.columns] == ["framework", "ok", "unsupported", "failed"]
+    assert table.rows == [["torch", "1", "0", "0"], ["mxnet", "0", "1", "0"]]
 
 
 def test_a_framework_without_a_metric_gets_no_column_of_dashes():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opbench.suites.layers.classic_pickle import Record
     from opbench.suites.layers.config import Config
 
-#: The name of the runs this command begins, unless the person gives one; `--cont` looks for it.
+#: Default name of the runs that this command starts; `--cont` looks for it.
 RUN_NAME = "layers"
 
 
@@ -49,7 +49,7 @@ def layers(
         None, "-c", "--config-file", help="Layer sizes. [default: those of arXiv:2109.12298]"
     ),
     root: Path = typer.Option(
-        Path("results/raw"), "--root", help="Where each result is also written as a pickle."
+        Path("results/raw"), "--root", help="Folder for the pickles, one per result."
     ),
     suffix: str = typer.Option("", "--suffix", help="Appended to the name of each pickle."),
     verbose: bool = typer.Option(False, "-v", "--verbose", help="Print each run's result."),
@@ -83,7 +83,7 @@ def layers(
             target,
             axes=axes,
             stages=("forward",) if forward_only else (),
-            cont=cont and _begun(options.get("store"), options["name"]),
+            cont=cont and _has_run(options.get("store"), options["name"]),
             listener=listener,
             **options,
         )
@@ -96,13 +96,13 @@ def layers(
     if written:
         console.print(f"{written} pickles written to {root}", highlight=False)
     if finished.status == "interrupted":
-        console.print("Interrupted. The same command with --cont measures what is missing.")
+        console.print("Interrupted; run the same command with --cont to measure what is missing.")
         return 130
     return 1 if finished.failures else 0
 
 
 def _config(path: Path | None) -> tuple[Config, str]:
-    """The config, and what stands for it as a target of a run."""
+    """The config, and the target of a run that reads it."""
     from opbench.suites.layers import config
 
     return (config.published(), "layers") if path is None else (config.load(path), str(path))
@@ -129,7 +129,7 @@ def layers_in_modes(
     return list(pairs)
 
 
-def _begun(store: str | None, name: str) -> bool:
+def _has_run(store: str | None, name: str) -> bool:
     """Whether a run of this name exists; without one, everything is missing."""
     from opbench.store import Store
     from opbench.store.errors import StoreError
@@ -155,7 +155,7 @@ class Pickles:
     in_modes: bool
 
     def write(self, run: Run, *, only_missing: bool) -> int:
-        """One file for each case with a time. What is there already stays under `--cont`."""
+        """One file for each case with a time. With `only_missing`, existing files are kept."""
         from opbench.plan.policy import Fixed
         from opbench.suites.layers import classic_pickle
 

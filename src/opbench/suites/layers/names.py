@@ -33,7 +33,7 @@ COUNTERPART = {"dpmha": "mha", "dprnn": "rnn", "dpgru": "gru", "dplstm": "lstm"}
 
 BASELINE = "baseline"
 HOOKS = "hooks"
-#: `baseline` is the layer as it is; the others are the ways Opacus computes per-sample gradients.
+#: `baseline` is the layer as it is; the others are how Opacus computes per-sample gradients.
 MODES = (BASELINE, HOOKS, "functorch", "ew", "ghost")
 
 BATCH_SIZES = (16, 32, 64, 128, 256, 512)

@@ -42,8 +42,8 @@ class Layers(Suite):
 
         config = load(file.path)
         clock = {"clock": config.benchmark} if config.benchmark else {}
-        found = list(configured(config, str(file.path)))
-        return Targets(found, suggested={**self.options, **clock})
+        definitions = list(configured(config, str(file.path)))
+        return Targets(definitions, suggested={**self.options, **clock})
 
     def charts(self, contents: Contents) -> Mapping[str, Chart]:
         if not any(stored.case.suite == "layers" for stored in contents.results):
