@@ -60,7 +60,7 @@ def suite_results(
     return [results for _, results in found], list(dict.fromkeys(lines))
 
 
-def write_to(output: Path | None, write: Callable[[TextIO], None]) -> None:
+def write_to(output: Path | None, write: Callable[[TextIO], object]) -> None:
     """Into a file, or to the terminal."""
     if output is None:
         write(sys.stdout)

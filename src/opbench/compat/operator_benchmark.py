@@ -11,7 +11,7 @@ from opbench import frameworks
 from opbench.case import Case
 from opbench.define.expand import expand
 from opbench.define.program import NORMAL, ONES, ZEROS, Domain, uniform
-from opbench.errors import UserError, unknown
+from opbench.errors import UserError, nearest, unknown
 from opbench.result import Result
 from opbench.running.listener import Listener
 from opbench.suites.ops.definition import OperatorDefinition, operator_definition
@@ -76,7 +76,10 @@ class OperatorBenchmark:
         )
         for name in given:
             if name not in known:
-                raise UserError(unknown(f"input of {type(self).__name__}", name, known))
+                raise UserError(
+                    f"{type(self).__name__}: unknown input '{name}'{nearest(name, known)}; "
+                    f"choose from: {', '.join(known)}"
+                )
         return {**known, **given}
 
     def _own_initializer(self) -> str:

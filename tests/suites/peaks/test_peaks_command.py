@@ -22,7 +22,7 @@ def opbench(*words: str, folder, code: int = 0) -> subprocess.CompletedProcess[s
     return done
 
 
-def test_limits_are_measured_kept_and_shown_beside_operators(tmp_path):
+def test_limits_are_measured_stored_and_shown_with_operators(tmp_path):
     quick = ("--framework", "numpy", "--threads", "1", "--dtype", "float32", "--n", "64,256")
     shown = opbench("peaks", *quick, "--precision", "50%", folder=tmp_path).stdout
     assert "float32" in shown

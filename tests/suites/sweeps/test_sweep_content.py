@@ -1,4 +1,4 @@
-"""What a sweep may say, and what it is told when it says something else."""
+"""What a sweep may contain, and the errors for anything else."""
 
 from __future__ import annotations
 
