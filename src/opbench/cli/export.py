@@ -17,7 +17,7 @@ def export(
         metavar="NAME",
         help="csv, json, md, parquet, pyperf, pytest-benchmark, github-action-benchmark, bencher.",
     ),
-    output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
+    output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     metric: str = typer.Option(None, help="Only this metric."),
     schema: bool = typer.Option(False, "--schema", help="Print the JSON Schema of -f json."),
     store: str = typer.Option(

@@ -47,7 +47,20 @@ def runs_with(
     return found
 
 
-def write_to(output: Path | None, write: Callable[[TextIO], None]) -> None:
+def suite_results(
+    store: str | None, runs: Sequence[str], suite: str, missing: str
+) -> tuple[list[list[StoredResult]], list[str]]:
+    """The results of each run that `runs_with` finds for a suite, and where they were measured."""
+    from opbench.report.environment import environment_lines
+    from opbench.store import Store
+
+    with Store.open(store, create=False) as opened:
+        found = runs_with(opened, runs, lambda stored: stored.case.suite == suite, missing)
+    lines = (line for record, _ in found for line in environment_lines(record))
+    return [results for _, results in found], list(dict.fromkeys(lines))
+
+
+def write_to(output: Path | None, write: Callable[[TextIO], object]) -> None:
     """Into a file, or to the terminal."""
     if output is None:
         write(sys.stdout)

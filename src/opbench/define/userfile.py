@@ -53,7 +53,7 @@ def targets_from(
     """
     path = Path(path)
     if not path.is_file():
-        raise UserFileError(f"there is no file {path}")
+        raise UserFileError(f"file not found: {path}")
     found = collected(path, python, timeout, env)
     raise_error(found, path)
     user = UserModule(found["module"], found["root"], found["digest"])
@@ -235,8 +235,8 @@ def collected(
         output.seek(0)
         printed = output.read().decode(errors="replace").strip()
     how = f"did not end within {timeout:g} s" if late else how_it_ended(process.returncode)
-    said = f": {printed.splitlines()[-1][:200]}" if printed else ""
-    raise UserFileError(f"{path}: importing it {how}{said}", printed)
+    last_line = f": {printed.splitlines()[-1][:200]}" if printed else ""
+    raise UserFileError(f"{path}: importing it {how}{last_line}", printed)
 
 
 def read_line(fd: int, deadline: float) -> bytes:

@@ -63,6 +63,8 @@ class Table:
     subtitle: str = ""
     #: With less room between columns, for tables that must fit 80 characters.
     narrow: bool = False
+    #: With a rule above its last row.
+    total: bool = False
 
 
 def plain_table(
@@ -100,7 +102,9 @@ def grid(table: Table) -> Grid:
             overflow="fold" if column.wrap == "fold" else "ellipsis",
             min_width=column.min_width,
         )
-    for row in table.rows:
+    for index, row in enumerate(table.rows):
+        if table.total and index == len(table.rows) - 1:
+            found.add_section()
         cells = map(cell, row)
         found.add_row(*(Text(c.text, STYLES[c.style][0] if c.style else "") for c in cells))
     return found

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from opbench.case import Case, UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program
-from opbench.errors import UserError
 from opbench.worker.cpp.source import TORCH_NAMES
 from opbench.worker.stub.snippets.args import AutogradMode, Language, RuntimeMode, TimerArgs
 from opbench.worker.stub.snippets.grouped import GroupedBenchmark
@@ -78,7 +77,6 @@ def definition_of(
     return SnippetDefinition(
         suite=suite,
         name=name_of(label),
-        program=no_program,
         axes=axes_of(snippet),
         framework="torch" if uses_torch(snippet) else "python",
         stages=stages_of(snippet),
@@ -104,10 +102,6 @@ def definitions_of(
             name, number = f"{definition.name}_{number}", number + 1
         found[name] = replace(definition, name=name)
     return list(found.values())
-
-
-def no_program(point: Point, context: Context) -> Program:
-    raise UserError("a snippet has several programs per point")
 
 
 def name_of(label: tuple[str, ...]) -> str:

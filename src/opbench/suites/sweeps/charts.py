@@ -26,8 +26,7 @@ PANEL = {"width": 320, "height": 200}
 def chart(results: Iterable[tuple[Case, Result]], model: str = "") -> Chart | None:
     """One row of panels per dim that varies, one panel per stage; None where nothing was timed.
 
-    The other dims do not vanish: each of their combinations is a line of its own, and each point
-    says which when it is pointed at.
+    Each combination of the other dims is its own line; the tooltip of a point says which.
     """
     found = [point for point in points(results) if not model or point.model == model]
     stages = list(dict.fromkeys(stage for point in found for stage in point.stages))
@@ -83,10 +82,10 @@ def panel(found: list[Point], dim: str, stage: str) -> Spec | None:
 
 def save(results: Iterable[tuple[Case, Result]], path: Path, model: str = "") -> bool:
     """Write the chart as PNG, SVG, HTML or Vega-Lite JSON, by the name of the file."""
-    found = chart(results, model)
-    if found is not None:
-        found.save(path)
-    return found is not None
+    drawn = chart(results, model)
+    if drawn is not None:
+        drawn.save(path)
+    return drawn is not None
 
 
 def _is_number(value: Any) -> bool:

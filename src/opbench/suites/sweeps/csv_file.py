@@ -2,7 +2,7 @@
 
 The column `row` says which of the two a row is. Times are seconds per call; a summary has them for
 each stage apart (`forward_…`, `backward_…`), a kernel for the stage it ran in. The environment
-stands in lines that begin with `#`: `pandas.read_csv(path, comment="#")`.
+is in lines that begin with `#`: `pandas.read_csv(path, comment="#")`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Point:
 
     @property
     def config(self) -> str:
-        found = dict(self.labels)
-        return f"{found.get('runtime')} {found.get('dtype')}"
+        labels = dict(self.labels)
+        return f"{labels.get('runtime')} {labels.get('dtype')}"
 
     def time(self, stage: str) -> Result | None:
         """The time of a stage; on a GPU, what the caller waits."""
-        found = self.stages.get(stage, {})
-        return next((r for name, r in found.items() if r.unit == "s" and name != "kernels"), None)
+        metrics = self.stages.get(stage, {})
+        return next((r for name, r in metrics.items() if r.unit == "s" and name != "kernels"), None)
 
 
 def points(results: Iterable[tuple[Case, Result]]) -> list[Point]:

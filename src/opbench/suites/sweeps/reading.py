@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from opbench.case import UserModule
 from opbench.define.definition import Definition
-from opbench.define.runfile import RunFileError, complaint, read
+from opbench.define.document import first_error, read
 from opbench.define.suite import CollectedFile, TargetFile
 from opbench.define.userfile import collected, raise_error
 from opbench.errors import UserError
@@ -21,7 +21,7 @@ def checked(data: Any, path: Path) -> Sweep:
     try:
         return Sweep.model_validate(data)
     except ValidationError as error:
-        raise RunFileError(f"{path}: {complaint(error, data, Sweep)}") from None
+        raise UserError(f"{path}: {first_error(error, Sweep)}") from None
 
 
 def from_file(file: TargetFile) -> tuple[Definition, Sweep]:
