@@ -104,7 +104,7 @@ def widen_for_drift(result: Result, drift: Prior, precision: float) -> Result:
     if before <= precision < after:
         wider = wider.with_warning(
             "drift",
-            f"{wider_than(after, precision)}, because the machine's speed drifted by {drift.sd:.1%} "
-            "during this run; compare side by side (--baseline, opbench ab)",
+            f"{wider_than(after, precision)}, because the machine's speed drifted by "
+            f"{drift.sd:.1%} during this run; compare side by side (--baseline, opbench ab)",
         )
     return wider

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
+from opbench.stats.autocorrelation import mean_correlation, unbiased
 from opbench.stats.estimate import t_quantile
 from opbench.stats.prior import Prior
 
@@ -53,8 +54,8 @@ def drift_between(cases: Sequence[Sequence[Visit]]) -> Prior | None:
         longest = max(longest, len(halves))
     if freedom < ENOUGH:
         return None
-    correlation = _correlation(lagged / squares if squares > 0 else 0.0, longest)
-    variance = max(0.0, squares / freedom) / (1 - _mean_correlation(correlation, longest))
+    correlation = unbiased(lagged / squares if squares > 0 else 0.0, longest, MOST_CORRELATED)
+    variance = max(0.0, squares / freedom) / (1 - mean_correlation(correlation, longest))
     # All cases are on the same machine: the visits of one know no less than those of all.
     effective = (longest - 1) * (1 - correlation**2) / (1 + correlation**2)
     return Prior(math.sqrt(variance), max(1.0, effective))
@@ -62,18 +63,6 @@ def drift_between(cases: Sequence[Sequence[Visit]]) -> Prior | None:
 
 def _cut(product: float) -> float:
     return max(-(MOST**2), min(MOST**2, product))
-
-
-def _correlation(seen: float, count: int) -> float:
-    """Of one visit with the next, as `count` visits show it, freed from its bias (Kendall 1954)."""
-    unbiased = (count * seen + 1) / (count - 3) if count > 3 else seen
-    return max(0.0, min(MOST_CORRELATED, unbiased))
-
-
-def _mean_correlation(correlation: float, count: int) -> float:
-    """Of any two of `count` visits: by so much their variance around their own mean falls short."""
-    pairs = sum((count - lag) * correlation**lag for lag in range(1, count))
-    return 2 * pairs / (count * (count - 1))
 
 
 def _halves(visit: Visit) -> tuple[float, float] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 #: However alike the cases are, they count for no more starts than this: the next case may be of
 #: another kind, and must be able to say so with the starts it has.
-MOST_WEIGHT = 4.0
+MOST_WEIGHT = 8.0
 #: A fit to fewer degrees of freedom than these is no knowledge. And it counts for no more than a
 #: quarter of them: how alike a few cases are is itself a guess.
 ENOUGH, SHARE = 12, 0.25
