@@ -17,7 +17,7 @@ from opbench.stats.prior import (
     SHARE,
     UNKNOWN,
     Prior,
-    fit_prior,
+    VarianceFit,
     satterthwaite,
 )
 from opbench.stats.start_variance import Learnt, StartVariance
@@ -29,6 +29,13 @@ def found(starts: int, seen: float) -> Estimate:
 
 def chi_square(rng: np.random.Generator, sds: np.ndarray, freedom: int) -> list[float]:
     return list(sds**2 * rng.chisquare(freedom, len(sds)) / freedom)
+
+
+def fit_prior(variances: list[float], freedom: int) -> Prior:
+    fit = VarianceFit()
+    for variance in variances:
+        fit.add(variance, freedom)
+    return fit.prior
 
 
 def test_before_enough_cases_nothing_is_known():
@@ -49,10 +56,10 @@ def test_one_start_teaches_nothing():
 
 def test_cases_that_scatter_alike_count_for_as_much_as_is_allowed_and_no_more():
     rng = np.random.default_rng(1)
-    prior = fit_prior(chi_square(rng, np.full(400, 0.03), 4), [4] * 400)
+    prior = fit_prior(chi_square(rng, np.full(400, 0.03), 4), 4)
     assert prior.sd == pytest.approx(0.03, rel=0.05)
     assert prior.freedom == MOST_WEIGHT
-    few = fit_prior(chi_square(rng, np.full(4, 0.03), 4), [4] * 4)
+    few = fit_prior(chi_square(rng, np.full(4, 0.03), 4), 4)
     assert few.freedom <= SHARE * 16
 
 
@@ -60,7 +67,7 @@ def test_the_fit_finds_what_the_cases_were_drawn_from():
     """Variances from a scaled inverse chi-square of 3 degrees around 2 %."""
     rng = np.random.default_rng(2)
     sds = 0.02 * np.sqrt(3 / rng.chisquare(3, 3000))
-    prior = fit_prior(chi_square(rng, sds, 4), [4] * 3000)
+    prior = fit_prior(chi_square(rng, sds, 4), 4)
     assert prior.sd == pytest.approx(0.02, rel=0.06)
     assert prior.freedom == pytest.approx(3, rel=0.15)
 
@@ -68,20 +75,20 @@ def test_the_fit_finds_what_the_cases_were_drawn_from():
 def test_cases_that_differ_greatly_teach_next_to_nothing():
     rng = np.random.default_rng(3)
     sds = np.exp(rng.normal(math.log(0.02), 1.5, 200))
-    assert fit_prior(chi_square(rng, sds, 4), [4] * 200).freedom < 1.5
+    assert fit_prior(chi_square(rng, sds, 4), 4).freedom < 1.5
 
 
 def test_one_disturbed_case_counts_only_so_much():
     rng = np.random.default_rng(4)
     variances = chi_square(rng, np.full(20, 0.01), 4)
-    quiet = fit_prior(variances, [4] * 20)
-    loud = fit_prior([*variances, 25.0], [4] * 21)
+    quiet = fit_prior(variances, 4)
+    loud = fit_prior([*variances, 25.0], 4)
     assert loud.sd < 2 * quiet.sd
     assert loud.freedom < quiet.freedom
 
 
 def test_clocks_that_tick_do_not_make_a_machine_free_of_noise():
-    assert fit_prior([0.0] * 20, [4] * 20).sd >= LEAST_SD
+    assert fit_prior([0.0] * 20, 4).sd >= LEAST_SD
 
 
 def test_a_prior_and_what_is_seen_are_averaged_by_their_degrees_of_freedom():

@@ -34,8 +34,9 @@ HOLD = 3
 #: What a change must explain, in squared noise: `PENALTY * log(points)`. Larger than the 2 to 3 of
 #: the books, because the noise is itself an estimate and its tails are heavier than normal.
 PENALTY = 4.0
-#: A change stays when the chance of seeing it in pure noise is below this.
-ALARM = 0.01
+#: A change stays when the chance of seeing it in pure noise is below this. In noise that stays high
+#: or low for days (correlation 0.8), whose extent thirty runs cannot tell, 7 % then show one.
+ALARM = 0.003
 #: How many differences the intervals of the points are worth against the differences themselves;
 #: like `prior.MOST_WEIGHT`.
 INTERVAL_WEIGHT = 4

@@ -19,7 +19,7 @@ from opbench.stats.prior import Prior
 #: Degrees of freedom before the drift counts as known: two cases visited four times, say.
 ENOUGH = 6
 #: One visit while a neighbour was busy must not make a whole run useless.
-MOST = 0.1
+MOST = 0.15
 #: More correlation from visit to visit than this is not believed: no run would be long enough.
 MOST_CORRELATED = 0.95
 

@@ -45,31 +45,49 @@ NOTHING = Prior()
 UNKNOWN = Prior(0.05, 2.0)
 
 
-def fit_prior(variances: Sequence[float], freedoms: Sequence[float]) -> Prior:
-    """From the relative variance that each of many cases showed, and its degrees of freedom.
+@dataclass
+class VarianceFit:
+    """The fit to the relative variances that many cases showed; add them, then ask for `prior`.
 
-    `NOTHING` where they are too few.
+    It keeps sums only: a run has thousands of cases, and every one asks.
     """
-    total = sum(freedoms)
-    if len(variances) < 2 or total < ENOUGH:
-        return NOTHING
-    from scipy.special import digamma, polygamma
 
-    # The log of a variance with d degrees of freedom, freed from its bias.
-    logs = [
-        math.log(max(variance, LEAST_SD**2)) - float(digamma(d / 2)) + math.log(d / 2)
-        for variance, d in zip(variances, freedoms, strict=True)
-    ]
-    mean = sum(logs) / len(logs)
-    seen = sum((log - mean) ** 2 for log in logs) / (len(logs) - 1)
-    # What the logs scatter beyond what so few degrees of freedom explain is the cases' own.
-    beyond = seen - sum(float(polygamma(1, d / 2)) for d in freedoms) / len(freedoms)
-    most = min(MOST_WEIGHT, SHARE * total)
-    if beyond <= 0:
-        return Prior(math.exp(mean / 2), most)
-    fitted = 2 * _trigamma_inverse(beyond)
-    middle = mean + float(digamma(fitted / 2)) - math.log(fitted / 2)
-    return Prior(math.exp(middle / 2), min(fitted, most))
+    cases: int = 0
+    freedom: float = 0.0
+    #: Sums over the cases of the unbiased log variances, of their squares, and of what these must
+    #: scatter with so few degrees of freedom.
+    logs: float = 0.0
+    squares: float = 0.0
+    expected: float = 0.0
+
+    def add(self, variance: float, freedom: float) -> None:
+        from scipy.special import digamma, polygamma
+
+        half = freedom / 2
+        log = math.log(max(variance, LEAST_SD**2)) - float(digamma(half)) + math.log(half)
+        self.cases += 1
+        self.freedom += freedom
+        self.logs += log
+        self.squares += log**2
+        self.expected += float(polygamma(1, half))
+
+    @property
+    def prior(self) -> Prior:
+        """`NOTHING` where the cases are too few."""
+        if self.cases < 2 or self.freedom < ENOUGH:
+            return NOTHING
+        from scipy.special import digamma
+
+        mean = self.logs / self.cases
+        seen = max(0.0, self.squares - self.cases * mean**2) / (self.cases - 1)
+        # What the logs scatter beyond what their degrees of freedom explain is the cases' own.
+        beyond = seen - self.expected / self.cases
+        most = min(MOST_WEIGHT, SHARE * self.freedom)
+        if beyond <= 0:
+            return Prior(math.exp(mean / 2), most)
+        half = _trigamma_inverse(beyond)
+        middle = mean + float(digamma(half)) - math.log(half)
+        return Prior(math.exp(middle / 2), min(2 * half, most))
 
 
 def _trigamma_inverse(value: float) -> float:
@@ -87,7 +105,7 @@ def _trigamma_inverse(value: float) -> float:
         x += step
         if -step / x < 1e-8:
             break
-    return x
+    return float(x)
 
 
 def satterthwaite(parts: Sequence[tuple[float, float]]) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.stats.estimate import Estimate
-from opbench.stats.prior import NOTHING, Prior, fit_prior
+from opbench.stats.prior import NOTHING, Prior, VarianceFit
 from opbench.stats.ratio import Ratio
 
 
@@ -57,16 +57,12 @@ class StartVariance:
     included: the next case is averaged with just that.
     """
 
-    variances: list[float] = field(default_factory=list)
-    freedoms: list[float] = field(default_factory=list)
+    fit: VarianceFit = field(default_factory=VarianceFit)
 
     def add(self, found: Estimate | Ratio) -> None:
-        freedom = found.starts - 1
-        if freedom < 1:
-            return
-        self.variances.append(found.seen**2)
-        self.freedoms.append(freedom)
+        if found.starts > 1:
+            self.fit.add(found.seen**2, found.starts - 1)
 
     @property
     def prior(self) -> Prior:
-        return fit_prior(self.variances, self.freedoms)
+        return self.fit.prior
