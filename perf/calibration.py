@@ -135,10 +135,14 @@ def slow_starts(rng: np.random.Generator, rounds: int) -> Iterator[Figure]:
 
 
 def adaptive_stopping(rng: np.random.Generator, rounds: int) -> Iterator[Figure]:
-    """The design itself, on invented blocks; as many starts as it takes."""
+    """The design itself, on invented blocks.
+
+    Of twelve starts that differ by 4 %, no interval of ±2 % can hold more often than in 91.7 %: the
+    few that agree so well by luck are shown, and not judged.
+    """
     sd = 0.04
     truth = math.exp(sd**2 / 2)
-    for precision, most in ((0.02, 60), (0.03, 60), (0.03, 12)):
+    for precision, most in ((0.02, 60), (0.03, 60), (0.03, 12), (0.02, 12)):
         held, held_precise, precise = 0, 0, 0
         for _ in range(rounds):
             stopped, found = sampled(rng, sd, precision, most)
@@ -150,7 +154,9 @@ def adaptive_stopping(rng: np.random.Generator, rounds: int) -> Iterator[Figure]
         case = f"adaptive stopping, start sd {sd:.0%}, ± {precision:.0%}, at most {most} starts"
         yield Figure(f"{case}: holds", held / rounds, 0.93)
         share = precise / rounds
-        yield Figure(f"{case}: of the precise ({share:.0%}), holds", held_precise / precise, 0.92)
+        least = 0.92 if precision / (sd / math.sqrt(most)) > 2 else 0.0
+        holding = held_precise / max(1, precise)
+        yield Figure(f"{case}: of the precise ({share:.0%}), holds", holding, least)
 
 
 def sampled(
