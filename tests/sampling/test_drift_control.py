@@ -115,4 +115,4 @@ def test_the_note_says_what_widened_the_interval():
 
 def test_what_failed_stays_as_it_is():
     failed = Result("h", "time", "s", outcome="crashed", reason="SIGSEGV")
-    assert widen_for_drift(failed, 0.02, 0.02) == failed
+    assert widen_for_drift(failed, Prior(0.02, KNOWN), 0.02) == failed
