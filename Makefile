@@ -1,21 +1,21 @@
-# `make demo` and `make test` are all a fresh machine needs; the others are for daily work.
-# ARGS is handed on: make test ARGS="-k doctor", make demo ARGS="layers --budget 30s".
+# On a fresh machine, `make demo` or `make test` is enough; the other targets are for daily work.
+# ARGS is passed on: make test ARGS="-k doctor", make demo ARGS="layers --budget 30s".
 
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types perf clean
+.PHONY: help setup demo test lint types reference perf clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup:  ## create .venv with everything pinned (nothing to do when nothing changed)
+setup:  ## create .venv with pinned packages (does nothing if nothing changed)
 	@PYTHON="$(PYTHON)" scripts/setup.sh
 
 demo: setup  ## a tour of what opbench measures, about two minutes
 	.venv/bin/opbench run $(ARGS)
 
-# Two at a time: what is tested here mostly waits for processes. (Measurements are `make perf`.)
+# Two at a time: the tests mostly wait for processes. (Measurements are `make perf`.)
 test: setup  ## the whole test suite
 	$(PY) -m pytest tests/ -n 2 $(ARGS)
 
@@ -25,7 +25,10 @@ lint: setup  ## ruff
 types: setup  ## mypy on src/
 	$(PY) -m mypy
 
-perf: setup  ## measure the harness itself against its peers
+reference: setup  ## regenerate the tables of docs/cli.md and the keywords of run and ab
+	$(PY) docs/build_cli.py
+
+perf: setup  ## measure opbench itself, compared with other tools
 	$(PY) -m pytest tests/ -m slow
 	$(PY) -m perf $(ARGS)
 

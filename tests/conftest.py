@@ -11,10 +11,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from opbench.case import Case
-from opbench.worker import cpp_build
+from opbench.worker.cpp import build as cpp_build
 from opbench.workers.process import Worker
+
+# How long an example takes says something about the machine, nothing about the code.
+settings.register_profile(
+    "any machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("any machine")
 
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opbench.case import WAYS, Case, Parity, UserModule, Work, label_text
+from opbench.case import TIMING_MODES, Case, Parity, UserModule, Work, label_text
 
 text = st.text(max_size=12)
 labels = st.one_of(text, st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False))
@@ -24,7 +24,7 @@ cases = st.builds(
     before=text,
     minus=text,
     sync=text,
-    way=st.sampled_from(WAYS),
+    timing_mode=st.sampled_from(TIMING_MODES),
     labels=st.lists(st.tuples(text, labels), max_size=3, unique_by=lambda p: p[0]).map(tuple),
     components=st.lists(st.tuples(text, text), max_size=2).map(tuple),
     threads=st.integers(1, 64),
@@ -44,7 +44,7 @@ OTHER = {
     "globals": "import other",
     "before": "x = 2",
     "prelude": "x = 3",
-    "way": "each",
+    "timing_mode": "each",
     "minus": "pass",
     "sync": "wait()",
     "labels": (("n", 65),),
@@ -121,7 +121,7 @@ def test_labels_keep_their_types_apart():
     assert label_text(False) == "false"
 
 
-def test_labels_can_be_added():
-    case = Case("s", "n", "call", "", labels=(("a", 1),)).with_labels(b=2, a=3)
+def test_labels_are_part_of_the_id():
+    case = Case("s", "n", "call", "", labels=(("a", 3), ("b", 2)))
     assert case.axes == {"a": 3, "b": 2}
     assert case.id == "s/n[a=3,b=2]/call"

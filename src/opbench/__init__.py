@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 # Older interfaces keep their addresses: `opbench.ops`, `opbench.mxnet_benchmarks`, …
-__path__.append(str(Path(__file__).parent / "compat"))
+__path__.append(str(Path(__file__).parent / "compat" / "addresses"))
 
 if TYPE_CHECKING:
+    from opbench.api.ab import ab
     from opbench.api.frames import load
     from opbench.api.run import Run, run
     from opbench.api.views import compare, history, page
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from opbench.result import Result
 
 _HOME = {
+    "ab": "opbench.api.ab",
     "bench": "opbench.define.bench",
     "run": "opbench.api.run",
     "Run": "opbench.api.run",
@@ -50,8 +52,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Case", "Result", "Run", "bench", "compare", "history", "load", "page", "record", "record_api",
-    "run", "run_layer_benchmark",
+    "Case", "Result", "Run", "ab", "bench", "compare", "history", "load", "page", "record",
+    "record_api", "run", "run_layer_benchmark",
 ]  # fmt: skip
 
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
 Label = str | int | float | bool | None
 
-#: The parts of a training step a case may measure. `call` is a statement that is none of them.
+#: The parts of a training step that a case can measure; `call` is any other statement.
 STAGES = ("forward", "backward", "forward_backward", "step", "call")
 
 #: How the timed statement is separated from what must happen, untimed, before it.
 #:   repeatable  the statement runs back to back in one loop; nothing happens between two calls
 #:   each        `before` runs untimed before every call; each call is timed on its own
 #:   prebuilt    `before` runs n times first, its assignments are kept, then n calls are timed
-#:   difference  the time of `minus` is taken off the time of the statement, block by block
-WAYS = ("repeatable", "each", "prebuilt", "difference")
+#:   difference  the time of `minus` is subtracted from that of the statement, block by block
+TIMING_MODES = ("repeatable", "each", "prebuilt", "difference")
 
 
 @dataclass(frozen=True)
@@ -46,27 +46,27 @@ class Parity:
     """
 
     key: str
-    #: Variables that the set-up assigns, each once, in its order.
+    #: Variables that the setup assigns, each once, in its order.
     inputs: tuple[str, ...] = ()
     #: Names and expressions of what is compared, read after one call.
     outputs: tuple[tuple[str, str], ...] = ()
     #: values      every element, within the tolerance of the dtype
-    #: ties        the same, but a few may differ: equal values may be put in any order, and halves
-    #:             rounded up or down
-    #: statistics  shape, mean and spread: for what is drawn at random
-    #: shape       shape alone: for what is left uninitialised
+    #: ties        the same, but a few may differ: equal values may come in any order, and halves
+    #:             may be rounded up or down
+    #: statistics  shape, mean and spread: for random outputs
+    #: shape       shape alone: for uninitialised outputs
     compare: str = "values"
-    #: Factor on the tolerance of the dtype, for what adds up many roundings.
+    #: Factor on the tolerance of the dtype, where many rounding errors add up.
     tolerance: float = 1.0
     rank: int = 0
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one call has to do, by its formula: for rates, and for the machine's limits."""
+    """The work of one call, by its formula: for rates, and for the machine's limits."""
 
     flops: float = 0.0
-    #: Bytes that must be read and written at the least, each once.
+    #: Bytes that must at least be read and written, each once.
     bytes: float = 0.0
 
 
@@ -81,12 +81,12 @@ class Case:
     setup: str = ""
     #: Source run once at module level before `setup`: imports, functions, classes.
     globals: str = ""
-    #: Untimed source before each call (see `WAYS`).
+    #: Untimed source before each call (see `TIMING_MODES`).
     before: str = ""
     #: For a case in another language: Python run first, which may write the file `model_path`.
     prelude: str = ""
-    way: str = "repeatable"
-    #: With way `difference`: the statement whose time is subtracted.
+    timing_mode: str = "repeatable"
+    #: With `difference`: the statement whose time is subtracted.
     minus: str = ""
     #: Untimed source that ends when the work of the statement has ended, on asynchronous devices.
     sync: str = ""
@@ -104,7 +104,7 @@ class Case:
     #: Modules the worker imports, and only imports, before it forks a child for this case.
     preload: tuple[str, ...] = ()
     module: UserModule | None = None
-    #: Why this point of the definition cannot run, when that is known before running it.
+    #: Why this point of the definition cannot run, where that is known in advance.
     unsupported: str = ""
     parity: Parity | None = None
     work: Work | None = None
@@ -119,15 +119,14 @@ class Case:
     def hash(self) -> str:
         """Twenty hex digits over everything that decides what is executed.
 
-        The folder of a user's file is left out, its content is not: the same project in two
-        places is the same case, and an edited helper module makes another one. What a worker
-        preloads only saves time, so it is left out too; and neither what a case is compared with
-        nor what its call amounts to changes what is executed.
+        The content of a user's file is part of it, its folder is not: the same project in two
+        places is the same case, and an edited helper module makes another. Modules to preload,
+        parity and work do not change what is executed.
         """
         identity = self.to_dict()
         for left_out in ("preload", "parity", "work"):
             identity.pop(left_out, None)
-        if not self.prelude:  # came later; cases without one keep the hash they had
+        if not self.prelude:  # added later: cases without one keep their hash
             del identity["prelude"]
         if self.module is not None:
             identity["module"] = {"module": self.module.module, "digest": self.module.digest}
@@ -138,12 +137,10 @@ class Case:
     def axes(self) -> dict[str, Label]:
         return dict(self.labels)
 
-    def with_labels(self, **labels: Label) -> Case:
-        return replace(self, labels=tuple({**dict(self.labels), **labels}.items()))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types only; `Case.from_dict` is its inverse."""
         data = asdict(self)
+        data["way"] = data.pop("timing_mode")  # the stored name, which is part of every hash
         data["labels"] = [list(pair) for pair in self.labels]
         data["components"] = [list(pair) for pair in self.components]
         data["preload"] = list(self.preload)
@@ -155,38 +152,39 @@ class Case:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Case:
         values = dict(data)
-        if not values.keys() <= _FIELDS:  # of a later version
-            values = {key: value for key, value in data.items() if key in _FIELDS}
+        if "way" in values:
+            values["timing_mode"] = values.pop("way")
+        if not values.keys() <= _FIELDS:  # written by a later version
+            values = {key: value for key, value in values.items() if key in _FIELDS}
         values["labels"] = tuple((axis, value) for axis, value in values.get("labels", ()))
         values["components"] = tuple((name, expr) for name, expr in values.get("components", ()))
         values["preload"] = tuple(values.get("preload", ()))
         if values.get("module"):
             values["module"] = UserModule(**values["module"])
         if values.get("parity"):
-            told = dict(values["parity"], inputs=tuple(values["parity"]["inputs"]))
-            told["outputs"] = tuple((name, expr) for name, expr in told["outputs"])
-            values["parity"] = Parity(**told)
+            parity = dict(values["parity"], inputs=tuple(values["parity"]["inputs"]))
+            parity["outputs"] = tuple((name, expr) for name, expr in parity["outputs"])
+            values["parity"] = Parity(**parity)
         if values.get("work"):
             values["work"] = Work(**values["work"])
         if not values.keys() >= _REQUIRED:
-            return cls(**values)  # which says what is missing
+            return cls(**values)  # raises, naming what is missing
         # Not through the constructor, which sets every field by a call of its own: stores hold
-        # hundreds of thousands of cases. What is not given is found in the class.
-        made = object.__new__(cls)
-        vars(made).update(values)
-        return made
+        # hundreds of thousands of cases. Defaults are found in the class.
+        case = object.__new__(cls)
+        vars(case).update(values)
+        return case
 
 
 _FIELDS = frozenset(field.name for field in fields(Case))
 _REQUIRED = {"suite", "name", "stage", "stmt"}
 
-#: Fields that came later: what is stored, and what golden files hold, has them where they say
-#: something.
+#: Fields that were added later: stores and golden files hold them only where they are set.
 _OPTIONAL = ("parity", "work")
 
 
 def label_text(value: Label) -> str:
-    """A label as it stands in an id; floats that are whole keep their point, `None` is `none`."""
+    """A label as it appears in an id; whole floats keep their point, `None` is `none`."""
     if value is None:
         return "none"
     if isinstance(value, bool):

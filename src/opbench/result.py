@@ -1,7 +1,7 @@
-"""What was seen: samples of one metric of one case in one run, or what stood in their way.
+"""A result: samples of one metric of one case in one run, or the outcome that prevented them.
 
 Raw samples are kept, a failure is a result with its reason, and warnings travel inside the
-result instead of being printed from the depths.
+result instead of being printed where they arise.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 #: ok            samples were taken
 #: failed        the code under test raised, or called sys.exit
 #: crashed       its process died; `reason` names the signal
-#: timeout       it did not answer in time and was ended
-#: out_of_memory it asked for more than its limit, or the kernel ended it for memory
-#: unsupported   the framework cannot do this; `reason` says so in its own words
+#: timeout       it did not answer in time and was killed
+#: out_of_memory it exceeded its limit, or the kernel's OOM killer ended it
+#: unsupported   the framework cannot do this; `reason` quotes it
 #: mismatch      the output differs from the reference, so its time means nothing
 OUTCOMES = ("ok", "failed", "crashed", "timeout", "out_of_memory", "unsupported", "mismatch")
 
@@ -38,7 +38,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Sample:
-    """One block of `n` calls, reduced to one value per call, with the noise seen beside it."""
+    """One block of `n` calls, reduced to one value per call, with the noise observed during it."""
 
     value: float
     #: Which worker start it came from: the unit of replication.
@@ -80,7 +80,7 @@ class Result:
     metric: str
     unit: str
     outcome: str = "ok"
-    #: For an outcome other than ok: why, in one line, in the words of what raised it.
+    #: For an outcome other than ok: why, in one line.
     reason: str = ""
     #: Best estimate of the value of one call, and its 95 % interval.
     estimate: float | None = None
@@ -88,7 +88,7 @@ class Result:
     high: float | None = None
     samples: tuple[Sample, ...] = ()
     warnings: tuple[Warning, ...] = ()
-    #: What else the metric has to say: components, functions, the way a stage was measured.
+    #: What else the metric reports: components, functions, the timing mode of the stage.
     detail: dict[str, Any] = field(default_factory=dict)
     #: Name of the environment (`current`, `mxnet`) and fingerprint of what was found in it.
     environment: str = "current"
@@ -98,7 +98,7 @@ class Result:
     #: Results with the same group had their blocks interleaved with each other in one run.
     group: str = ""
     created: float = 0.0
-    #: The node of a fleet it was measured on; nothing for a run on one machine.
+    #: The node of a fleet it was measured on; empty for a run on one machine.
     node: str = ""
 
     @property

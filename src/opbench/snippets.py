@@ -1,7 +1,7 @@
 """`from opbench.snippets import GroupedStmts, GroupedSetup, …`: the public names of snippets.
 
-One implementation serves here and where users' files are imported without opbench, so it lives
-with the workers' stub.
+The implementation is in the workers' stub, because users' files are also imported where opbench is
+not installed.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""All histories at once say what each of them says alone."""
+"""The histories of all cases of a run; each says what the history of that case alone says."""
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 
 import pytest
 
 from nights import machine, nights_in, scatter
-from opbench.analyse.histories import histories, tracks_of
-from opbench.analyse.history import history
+from opbench.analyse.differences import Difference
+from opbench.analyse.history import Series, histories, history
 from opbench.analyse.within import comparisons_within
 from opbench.case import Case
 from opbench.stats import changepoints
@@ -26,53 +27,57 @@ def filled(tmp_path: Path) -> Path:
     path = tmp_path / "results.db"
     with nights_in(path) as nights:
         for number in range(12):
-            mark = "f2" if number >= 9 else "f1"
-            run = nights.add(1e-5 * scatter(number), case=FLAT, fingerprint=mark)
+            fingerprint = "f2" if number >= 9 else "f1"
+            run = nights.add(1e-5 * scatter(number), case=FLAT, fingerprint=fingerprint)
             case = EDITED if number >= 6 else STEPS
             value = (1.2e-5 if number >= 6 else 1e-5) * scatter(number + 5)
             if number == 3:
                 nights.add_to(run, None, case, outcome="crashed", reason="SIGSEGV")
             else:
-                nights.add_to(run, value, case, fingerprint=mark)
+                nights.add_to(run, value, case, fingerprint=fingerprint)
             nights.add_to(run, 4096.0, case, half=0.0, metric="memory", unit="bytes")
         other = machine("ffff0000", "another")
         nights.add(3e-5, case=FLAT, on=other)
     return path
 
 
-def told(store: Store, case_id: str, metric: str) -> list[tuple[object, ...]]:
-    found = []
-    for series in history(store, case_id, metric).series:
-        if len(series.points) < 2:
-            continue
-        steps = [(c.index, c.ratio, [d.kind for d in c.differences]) for c in series.changes]
-        values = [point.estimate for point in series.points]
-        marks = {index: [d.kind for d in known] for index, known in series.marks.items()}
-        found.append((series.environment, values, steps, marks))
-    return found
+def content(series: Series) -> tuple[object, ...]:
+    changes = [(c.index, c.ratio, [d.kind for d in c.differences]) for c in series.changes]
+    values = [point.estimate for point in series.points]
+    notes = {index: [d.kind for d in known] for index, known in series.notes.items()}
+    return (series.environment, values, changes, notes)
 
 
 def test_they_agree_with_the_history_of_each_case(filled):
     with Store.open(filled, create=False) as store:
         last = store.runs()[0]
-        whole = histories(store, last.id)
-        assert {track.case_id for track in whole.tracks} == {FLAT.id}
+        assert {series.case_id for series in histories(store, last.id)} == {FLAT.id}
         before = store.runs()[1]
         many = histories(store, before.id)
-        assert {(t.case_id, t.metric) for t in many.tracks} == {
+        assert {(series.case_id, series.metric) for series in many} == {
             (FLAT.id, "time"), (STEPS.id, "time"), (STEPS.id, "memory"),
         }  # fmt: skip
-        for track in many.tracks:
-            steps = [(s.index, s.level.ratio, [d.kind for d in s.differences]) for s in track.steps]
-            marks = {index: [d.kind for d in known] for index, known in track.marks.items()}
-            values = [point.estimate for point in track.points]
-            alone = told(store, track.case_id, track.metric)
-            assert alone == [(track.kind[2], values, steps, marks)]
-        one = tracks_of(store, before.id, STEPS.id, "time")
-    (track,) = one.tracks
-    assert [step.index for step in track.steps] == [6]
-    assert track.steps[0].level.ratio == pytest.approx(1.2, rel=0.02)
-    assert "case" in [difference.kind for difference in track.steps[0].differences]
+        for series in many:
+            alone = history(store, series.case_id, series.metric)
+            long = [content(each) for each in alone.series if len(each.points) > 1]
+            assert long == [content(series)]
+            assert series.unit == alone.unit == ("bytes" if series.metric == "memory" else "s")
+    (series,) = (each for each in many if (each.case_id, each.metric) == (STEPS.id, "time"))
+    (change,) = series.changes
+    assert change.index == 6
+    assert change.ratio == pytest.approx(1.2, rel=0.02)
+    assert "case" in [difference.kind for difference in change.differences]
+
+
+def test_an_upgrade_of_opbench_is_noted_in_both(tmp_path):
+    with nights_in(tmp_path / "r.db") as nights:
+        for number in range(4):
+            nights.add(1e-5, case=FLAT, version="0.2.0" if number > 1 else "0.1.0")
+    with Store.open(tmp_path / "r.db", create=False) as store:
+        (series,) = histories(store, store.runs()[0].id)
+        (alone,) = history(store, FLAT.id).series
+    assert content(series) == content(alone)
+    assert series.notes == {2: (Difference("opbench", "opbench", "0.1.0", "0.2.0"),)}
 
 
 def test_nodes_of_a_fleet_have_histories_of_their_own(tmp_path):
@@ -82,19 +87,37 @@ def test_nodes_of_a_fleet_have_histories_of_their_own(tmp_path):
             run = nights.add(1e-5 * scatter(number), case=FLAT, on=fleet, node="one")
             nights.add_to(run, 3e-5 * scatter(number), FLAT, node="two")
     with Store.open(tmp_path / "r.db", create=False) as store:
-        found = histories(store, store.runs()[0].id).tracks
+        found = histories(store, store.runs()[0].id)
         alone = history(store, FLAT.id).series
-    assert {track.kind[:2] for track in found} == {("one", "EPYC"), ("two", "Xeon")}
-    assert {(s.machine, s.hardware) for s in alone} == {("one", "EPYC"), ("two", "Xeon")}
-    assert all(len(track.points) == 4 and not track.steps for track in found)
+    for several in (found, alone):
+        nodes = {(series.machine, series.hardware) for series in several}
+        assert nodes == {("one", "EPYC"), ("two", "Xeon")}
+    assert all(len(series.points) == 4 and not series.changes for series in found)
+
+
+def test_a_value_that_is_not_a_number_is_a_point_without_one(tmp_path):
+    nan = float("nan")
+    with nights_in(tmp_path / "r.db") as nights:
+        for value in (1e-5, nan, 1.1e-5):
+            nights.add(value, case=FLAT)
+    with Store.open(tmp_path / "r.db", create=False) as store:
+        (series,) = histories(store, store.runs()[0].id)
+    assert [point.ok for point in series.points] == [True, False, True]
+    assert all(math.isnan(value) for value in series.points[1][-3:])
 
 
 def test_only_the_latest_runs_when_asked(filled):
     with Store.open(filled, create=False) as store:
-        found = store.histories(store.runs()[1], last=5)
+        found = store.history(run=store.runs()[1], last=5)
     assert len(found.runs) == 5
     # The latest of the five is another machine's.
-    assert [row.run for row in found.rows[(FLAT.id, "time")]] == [0, 1, 2, 3, 4]
+    assert [row.origin.index for row in found.rows[(FLAT.id, "time")]] == [0, 1, 2, 3, 4]
+
+
+def test_a_run_alone_is_no_history(tmp_path):
+    with nights_in(tmp_path / "r.db") as nights:
+        run = nights.add(case=FLAT)
+        assert histories(nights.store, run) == []
 
 
 def test_samples_come_as_they_are_stored(tmp_path):

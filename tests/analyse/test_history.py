@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from nights import CASE, DAY, NOON, machine, nights_in, scatter
+from opbench.analyse.differences import Difference
 from opbench.analyse.history import history
-from opbench.analyse.points import Difference
 from opbench.store import StoreError
 
 
@@ -25,14 +25,17 @@ def test_every_run_is_a_point_with_its_facts(nights):
     found = history(nights.store, CASE.id)
     (series,) = found.series
     assert (found.unit, found.runs, series.measured) == ("s", 4, 4)
-    assert [point.created for point in series.points] == [NOON + night * DAY for night in range(4)]
+    days = [point.run.created for point in series.points]
+    assert days == [NOON + night * DAY for night in range(4)]
     first = series.points[0]
-    assert (first.name, first.commit, first.version) == ("nightly", "00000000", "0.1.0")
-    assert (first.environment, first.fingerprint, first.machine) == ("current", "f1", "a1b2c3d4")
+    origin = first.origin
+    assert (first.run.name, origin.commit, first.run.version) == ("nightly", "00000000", "0.1.0")
+    assert (origin.environment, origin.fingerprint) == ("current", "f1")
+    assert origin.machine == "a1b2c3d4"
     assert first.low < first.estimate < first.high
     assert (series.machine, series.hardware) == ("a1b2c3d4", "EPYC 9654 × 8")
     assert series.changes == ()
-    assert series.marks == {}
+    assert series.notes == {}
 
 
 def test_a_change_stands_beside_what_changed(nights):
@@ -44,14 +47,14 @@ def test_a_change_stands_beside_what_changed(nights):
     assert change.index == 8
     assert change.rises
     assert change.ratio == pytest.approx(1.06, abs=0.01)
-    assert (change.before.run_id, change.after.run_id) == tuple(
-        point.run_id for point in series.points[7:9]
+    assert (change.before.run.id, change.after.run.id) == tuple(
+        point.run.id for point in series.points[7:9]
     )
     assert change.differences == (
         Difference("package", "numpy", "2.2.6", "2.3.5"),
         Difference("commit", "commit", "7" * 8, "8" * 8),
     )
-    assert series.marks == {8: (Difference("package", "numpy", "2.2.6", "2.3.5"),)}
+    assert series.notes == {8: (Difference("package", "numpy", "2.2.6", "2.3.5"),)}
 
 
 def test_a_failed_night_is_a_point_and_does_not_count(nights):
@@ -101,8 +104,8 @@ def test_commits_measured_as_environments_are_points_of_one_series(nights):
         nights.add(environment=sha[:7], fingerprint=f"c{index}")
     (series,) = history(nights.store, CASE.id).series
     assert series.environment == "current"
-    assert [point.commit[:7] for point in series.points] == ["abc1234", "def5678"]
-    assert series.marks == {}
+    assert [point.origin.commit[:7] for point in series.points] == ["abc1234", "def5678"]
+    assert series.notes == {}
 
 
 def test_edited_source_another_opbench_and_settings_are_marked(nights):
@@ -123,7 +126,7 @@ def test_edited_source_another_opbench_and_settings_are_marked(nights):
     nights.add(case=edited, version="0.2.0", fingerprint="f3")
     nights.add(case=edited, version="0.2.0", fingerprint="unknown")
     (series,) = history(nights.store, CASE.id).series
-    assert series.marks == {
+    assert series.notes == {
         1: (Difference("case", "case", CASE.hash, edited.hash),),
         2: (Difference("opbench", "opbench", "0.1.0", "0.2.0"),),
         3: (
@@ -138,7 +141,7 @@ def test_edited_source_another_opbench_and_settings_are_marked(nights):
 def test_the_last_runs_only(nights):
     ids = [nights.add() for _ in range(5)]
     (series,) = history(nights.store, CASE.id, last=2).series
-    assert [point.run_id for point in series.points] == ids[-2:]
+    assert [point.run.id for point in series.points] == ids[-2:]
 
 
 def test_a_metric_that_is_not_stored_is_named_with_those_that_are(nights):

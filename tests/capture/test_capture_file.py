@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from opbench.capture.calls import Capture, OperatorCall, Step
@@ -175,7 +175,7 @@ JSON = st.recursive(
 @example(key="args", value=[{"dtype": []}])
 @example(key="args", value=[{"layout": {}}])
 @given(key=st.sampled_from([*ADD, "kwargs", "out", "at", "seconds", "modules"]), value=JSON)
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 def test_whatever_stands_in_a_line_ends_in_a_capture_or_in_one_line_of_advice(key, value):
     try:
         found = parse(text(HEADER, {**ADD, key: value}))

@@ -243,8 +243,8 @@ def test_values_without_a_ratio_are_unknown_for_a_reason(compare):
     ("arguments", "said"),
     [
         (["other", "new"], "'other' and 'new' have no case and metric in common"),
-        (["base", "envs", "--metric", "memory"], "'envs' has no metric 'memory'; there is time"),
-        (["base", "new", "--metric", "tiem"], "'base' has no metric 'tiem'; there is time, memory"),
+        (["base", "envs", "--metric", "memory"], "unknown metric 'memory'; choose from: time"),
+        (["base", "new", "--metric", "tiem"], "unknown metric 'tiem'; did you mean time?"),
         (["base", "nwe"], "is called 'nwe'; did you mean new"),
         (["base", "far"], "different machines; compare them with --across-machines"),
         (["base"], "is one run in one environment; name a second side, or --col KEY"),

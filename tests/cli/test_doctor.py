@@ -92,7 +92,7 @@ def test_commands_are_not_broken_at_80_columns() -> None:
 def test_facts_that_are_missing_leave_a_page_all_the_same() -> None:
     text = printed({}, 80)
     assert line(text, "model") == "model unknown (?)"
-    assert "Nothing here spoils measurements." in text
+    assert "Nothing here distorts measurements." in text
 
 
 def test_the_command_prints_json_and_exits_with_zero(monkeypatch: pytest.MonkeyPatch) -> None:

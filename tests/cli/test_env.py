@@ -49,12 +49,12 @@ def test_creating_what_is_there_does_nothing(opbench: Command) -> None:
         (["create", "np22", "numpy==2.3.5"], "opbench env remove np22"),
         (["create", "current", "numpy"], "cannot be called 'current'"),
         (["create", "new"], "needs something to install"),
-        (["create", "new", "-r", "nowhere.txt"], "there is no requirements file nowhere.txt"),
-        (["create", "new", "numpy", "--python", "nopython"], "there is no interpreter nopython"),
+        (["create", "new", "-r", "nowhere.txt"], "requirements file not found: nowhere.txt"),
+        (["create", "new", "numpy", "--python", "nopython"], "interpreter not found: nopython"),
         (["show", "np2"], "did you mean np2"),
         (["show", "mxnet"], "is not built yet"),
-        (["remove", "current"], "there is no built environment 'current'"),
-        (["remove", "../np22"], "there is no built environment"),
+        (["remove", "current"], "unknown built environment 'current'"),
+        (["remove", "../np22"], "unknown built environment"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
@@ -69,7 +69,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 def test_an_unknown_environment_is_said_before_anything_runs(opbench: Command) -> None:
     ended = opbench("run", "--env", "np22,np99", "tour")
     assert ended.returncode == 2
-    assert "there is no environment 'np99'" in ended.stderr
+    assert "unknown environment 'np99'" in ended.stderr
     assert ended.stdout == ""
 
 

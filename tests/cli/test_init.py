@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from opbench.cli.init import init
 from opbench.define.expand import expand
-from opbench.define.userfile import definitions_from
+from opbench.define.userfile import targets_from
 
 app = typer.Typer()
 app.command()(init)
@@ -20,7 +20,7 @@ def test_the_written_file_can_be_run(tmp_path):
     done = CliRunner().invoke(app, [str(path)])
     assert done.exit_code == 0
     assert f"opbench run {path}" in done.stdout
-    cases = expand(definitions_from(path))
+    cases = expand(targets_from(path).definitions)
     assert {case.name for case in cases} == {"gelu", "Block", "sort_copy"}
     assert {case.stage for case in cases} == {"call", "forward", "backward", "forward_backward"}
 

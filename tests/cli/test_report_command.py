@@ -85,14 +85,14 @@ def test_every_chart_as_png_and_svg(opbench_here, filled, tmp_path):
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "report.html").exists()
     kinds = {path.name.split("_")[0].split(".")[0] for path in (tmp_path / "drawn").iterdir()}
-    assert kinds == {"ratios", "axis", "frameworks", "roofline"}
+    assert kinds == {"ratios", "scaling", "frameworks", "roofline"}
     for path in (tmp_path / "drawn").iterdir():
         head = path.read_bytes()[:200]
         assert head.startswith(b"\x89PNG") if path.suffix == ".png" else b"<svg" in head, path
 
 
 def test_histories_and_factors_are_drawn_where_there_are_some(filled, tmp_path):
-    from opbench.report.charts import every
+    from opbench.report.charts.every import every
     from opbench.report.page.contents import gather
     from opbench.store import Store
 
@@ -103,7 +103,7 @@ def test_histories_and_factors_are_drawn_where_there_are_some(filled, tmp_path):
     history.save(str(tmp_path / "history.svg"))
     assert "<svg" in (tmp_path / "history.svg").read_text("utf-8")
     assert {"factors_time", "factors_memory", "layers_factor_time"} <= set(charts)
-    values = [point["factor"] for point in charts["factors_time"].data.values]
+    values = [point["factor"] for point in charts["factors_time"].points]
     assert len(values) == 24
     assert max(values) == pytest.approx(6.2, rel=0.05)
 

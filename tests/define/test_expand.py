@@ -143,7 +143,7 @@ def test_values_that_exclude_each_other_leave_nothing():
 
 
 def test_an_unknown_framework_names_where_it_was_written():
-    with pytest.raises(ExpandError, match="f: no framework called 'troch'; there is torch"):
+    with pytest.raises(ExpandError, match="f: unknown framework 'troch'; did you mean torch"):
         expand([define("f", framework="troch")])
 
 

@@ -7,7 +7,7 @@ import string
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbench.define.expand import expand
@@ -55,7 +55,7 @@ def test_a_run_file_gives_options_and_definitions(tmp_path):
         "suites": ["tour"],
         "axes": {"n": [64, 128]},
         "baseline": "mode=plain",
-        "metrics": ["time"],
+        "metrics": ("time",),
         "precision": 0.01,
         "budget": 120.0,
         "threads": 2,
@@ -73,7 +73,7 @@ def test_a_run_file_gives_options_and_definitions(tmp_path):
     assert cases[0].framework == "python"
     assert "n = 10\nmode = 'plain'\nvalues = " in cases[0].setup
     assert cases[-1].framework == "torch"
-    assert cases[-1].way == "each"
+    assert cases[-1].timing_mode == "each"
     assert "for leaf in [x]:" in cases[-1].before
 
 
@@ -81,7 +81,7 @@ def test_json_says_the_same(tmp_path):
     benchmark = {"name": "f", "stmt": "pass", "before": "x = 1", "stage": "forward"}
     found = read(tmp_path, json.dumps({"benchmark": [benchmark]}), "mine.json")
     (case,) = expand(found.definitions)
-    assert (case.stage, case.way, case.before) == ("forward", "each", "x = 1")
+    assert (case.stage, case.timing_mode, case.before) == ("forward", "each", "x = 1")
 
 
 MISTAKES = {
@@ -183,7 +183,7 @@ axes = st.dictionaries(
     st.lists(scalars, min_size=1, max_size=3, unique_by=lambda v: (type(v), v)),
     max_size=2,
 )
-quiet = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quiet = settings(max_examples=40)
 
 
 @quiet

@@ -12,7 +12,7 @@ import pytest
 from opbench.case import Case
 from opbench.define.bench import bench
 from opbench.define.expand import expand
-from opbench.define.userfile import UserFileError, definitions_from
+from opbench.define.userfile import UserFileError, targets_from
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -23,7 +23,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 def cases(path: Path, **options) -> list[Case]:
-    return expand(definitions_from(path), **options)
+    return expand(targets_from(path).definitions, **options)
 
 
 def run(case: Case, monkeypatch: pytest.MonkeyPatch) -> dict:
@@ -209,7 +209,7 @@ MISTAKES = {
     ),
     "unknown parameter": (
         "import opbench as ob\n@ob.bench\ndef f(n): pass\n",
-        "nothing is known for the parameter n of f; give it values, @ob.bench(n=[...])",
+        "the parameter n of f has no value; give it values, @ob.bench(n=[...])",
     ),
     "stage": (
         "import opbench as ob\n@ob.bench(stages=['backward'])\ndef f(): pass\n",
@@ -217,7 +217,7 @@ MISTAKES = {
     ),
     "option": (
         "import opbench as ob\n@ob.bench(input=len)\ndef f(): pass\n",
-        "f: there is no option input; did you mean inputs=?",
+        "f: unknown option input; did you mean inputs=?",
     ),
     "stage as an axis": (
         "import opbench as ob\n@ob.bench(stage=['forward'])\ndef f(): pass\n",
@@ -241,7 +241,7 @@ def test_a_mistake_is_one_clear_line(tmp_path, mistake):
     text, expected = MISTAKES[mistake]
     path = write(tmp_path, "mistaken.py", text)
     with pytest.raises(UserFileError) as caught:
-        definitions_from(path)
+        targets_from(path)
     message = str(caught.value)
     assert expected in message
     assert message.startswith(str(path))
@@ -252,7 +252,7 @@ def test_a_file_that_hangs_is_given_up(tmp_path):
     path = write(tmp_path, "hangs.py", "import time\ntime.sleep(60)\n")
     began = time.monotonic()
     with pytest.raises(UserFileError, match="did not end within 1 s"):
-        definitions_from(path, timeout=1)
+        targets_from(path, timeout=1)
     assert time.monotonic() - began < 20
 
 
@@ -270,12 +270,12 @@ def test_what_a_file_starts_does_not_keep_us_waiting(tmp_path):
 
 def test_a_missing_file_a_taken_name_and_a_missing_interpreter(tmp_path):
     with pytest.raises(UserFileError, match="there is no file"):
-        definitions_from(tmp_path / "nowhere.py")
+        targets_from(tmp_path / "nowhere.py")
     taken = write(tmp_path, "json.py", "")
     with pytest.raises(UserFileError, match="the name of the file is taken"):
-        definitions_from(taken)
+        targets_from(taken)
     with pytest.raises(UserFileError, match="cannot start /no/python"):
-        definitions_from(taken, python="/no/python")
+        targets_from(taken, python="/no/python")
 
 
 def test_a_torch_module_has_the_stages_of_training_and_moves_to_a_device(tmp_path, monkeypatch):
@@ -301,10 +301,10 @@ def test_a_torch_module_has_the_stages_of_training_and_moves_to_a_device(tmp_pat
     assert "net = Net(width=3)" in found[0].setup
     assert "args = make(batch=2, device='cpu')" in found[0].setup
     names = run(found[1], monkeypatch)
-    assert found[1].way == "each"
+    assert found[1].timing_mode == "each"
     assert names["net"].layer.weight.grad.shape == (3, 4)
     run(found[2], monkeypatch)
-    on_gpu = expand(definitions_from(path), device="cuda")
+    on_gpu = expand(targets_from(path).definitions, device="cuda")
     assert '.to("cuda")' in on_gpu[0].setup
     assert not on_gpu[0].unsupported
     assert "f has no parameter `device`" in on_gpu[-1].unsupported

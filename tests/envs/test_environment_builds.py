@@ -83,7 +83,7 @@ def test_an_edited_requirements_file_is_noticed(built: list[str], tmp_path: Path
     file.write_text("numpy\n")
     builds.create("np", [f"-r {file}"])
     file.write_text("numpy<2\n")
-    with pytest.raises(UserError, match="earlier content"):
+    with pytest.raises(UserError, match="earlier version"):
         builds.create("np", [f"-r {file}"])
 
 
@@ -123,27 +123,27 @@ def test_mxnet_is_built_on_first_use_with_a_python_it_works_on(
     assert lines
 
 
-@pytest.mark.parametrize("mended", [True, False])
+@pytest.mark.parametrize("repaired", [True, False])
 def test_a_missing_library_is_stood_in_for_and_the_environment_says_so(
-    built: list[str], home: Path, monkeypatch: pytest.MonkeyPatch, mended: bool
+    built: list[str], home: Path, monkeypatch: pytest.MonkeyPatch, repaired: bool
 ) -> None:
     missing = installer.InstallError("OSError: libarmpl_lp64_mp.so: cannot open shared object file")
     stood_in: list[Path] = []
 
     def check_import(folder: Path, module: str) -> None:
-        if not (stood_in and mended):
+        if not (stood_in and repaired):
             raise missing
 
-    def mend(folder: Path) -> str:
+    def repair(folder: Path) -> str:
         stood_in.append(folder)
         return "another library"
 
     monkeypatch.setattr(installer, "interpreter", lambda _python: BASE)
     monkeypatch.setattr(installer, "check_import", check_import)
     monkeypatch.setattr(installer, "site_packages", lambda folder: folder / "site")
-    predefined = replace(builds.PREDEFINED["mxnet"], mend=mend)
+    predefined = replace(builds.PREDEFINED["mxnet"], repair=repair)
     monkeypatch.setitem(builds.PREDEFINED, "mxnet", predefined)
-    if mended:
+    if repaired:
         assert builds.create_predefined("mxnet").notes == ("another library",)
         made = builds.load("mxnet")
         assert made is not None
@@ -212,13 +212,13 @@ def test_an_unknown_environment_is_answered_with_near_names_and_what_to_do(
     builds.create("torch-2.12", ["numpy"])
     with pytest.raises(UserError, match=r"did you mean torch-2\.12\?.*opbench env create torch2"):
         environments.find("torch2.12")
-    with pytest.raises(UserError, match=r"there is no built environment 'zz'; there is torch"):
+    with pytest.raises(UserError, match=r"unknown built environment 'zz'; choose from: torch"):
         builds.remove("zz")
 
 
 @pytest.mark.parametrize(
     ("python", "said"),
-    [("no-such-python", "there is no interpreter"), ("true", "makes no virtual environments")],
+    [("no-such-python", "interpreter not found"), ("true", "cannot create virtual environments")],
 )
 def test_an_interpreter_that_is_none_is_refused(
     python: str, said: str, built: list[str], home: Path
@@ -230,7 +230,7 @@ def test_an_interpreter_that_is_none_is_refused(
 
 # -- the real installer ----------------------------------------------------------------------
 
-CREATE = "import sys; from opbench.run import environment_builds as b; b.create({})"
+CREATE = "import sys; from opbench.envs import builds as b; b.create({})"
 
 
 def wheel(folder: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opbench.envs.installer import LONGEST, reason
+from opbench.envs.installer import MAX_LENGTH, reason
 from opbench.envs.requirements import parse
 from opbench.errors import UserError
 
@@ -44,15 +44,15 @@ def test_an_edited_requirements_file_is_another_requirement(tmp_path: Path) -> N
     ("given", "said"),
     [
         ("--index-url=https://example.org", "belong in pip's own configuration"),
-        ("-e .", "is no requirement"),
-        ("numpy; rm -rf ~", "is no requirement"),
-        ("$(touch x)", "is no requirement"),
+        ("-e .", "is not a valid requirement"),
+        ("numpy; rm -rf ~", "is not a valid requirement"),
+        ("$(touch x)", "is not a valid requirement"),
         ("git+https://example.org/x.git", "write NAME @ git+https"),
-        ("./nowhere", "there is no project ./nowhere"),
-        ("/", "it is no project"),
-        ("-r nowhere.txt", "there is no requirements file nowhere.txt"),
+        ("./nowhere", "project not found: ./nowhere"),
+        ("/", "is not a project"),
+        ("-r nowhere.txt", "requirements file not found: nowhere.txt"),
         ("-r", "-r needs a file"),
-        ("", "is no requirement"),
+        ("", "is not a valid requirement"),
     ],
 )
 def test_what_cannot_be_installed_is_refused_in_one_line(given: str, said: str) -> None:
@@ -80,4 +80,4 @@ def test_the_reason_of_a_failure_is_the_installers_own() -> None:
     )
     assert reason(["Traceback (…)", "OSError: disk full", ""]) == "OSError: disk full"
     assert reason([]) == ""
-    assert len(reason(["ERROR: " + "x" * 9999])) == LONGEST
+    assert len(reason(["ERROR: " + "x" * 9999])) == MAX_LENGTH

@@ -1,4 +1,4 @@
-"""Commits of a user's project: named, refused, checked out once, mended when broken."""
+"""Commits of a user's project: named, refused, checked out once, repaired when broken."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_commit_on_a_built_environment_is_named_after_both(project: Path) -> N
     assert (side.python, side.installed) == (base.python, base.installed)
 
 
-def test_a_work_tree_is_kept_and_mended(project: Path) -> None:
+def test_a_work_tree_is_kept_and_repaired(project: Path) -> None:
     tree = Path(worktrees.environment_for("HEAD").path[0])
     (tree / "untracked").touch()
     assert Path(worktrees.environment_for("HEAD").path[0]) == tree
@@ -109,7 +109,7 @@ def test_a_work_tree_is_kept_and_mended(project: Path) -> None:
 def test_a_commit_that_does_not_exist_is_said_before_anything_is_made(
     rev: str, project: Path
 ) -> None:
-    with pytest.raises(UserError, match=f"there is no commit '{rev}'"):
+    with pytest.raises(UserError, match=f"no commit '{rev}'"):
         worktrees.environment_for(rev)
     assert not (project / ".opbench").exists()
 
@@ -119,7 +119,7 @@ def test_a_folder_outside_any_project_has_no_commits(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(UserError, match="is in no git project"):
+    with pytest.raises(UserError, match="is not in a git project"):
         worktrees.environment_for("HEAD")
 
 

@@ -225,7 +225,7 @@ def test_a_group_whose_agents_keep_dying_is_given_up_with_the_reason_and_cont_tr
     assert finished.status == "finished"
     assert finished.failures
     assert result.outcome == "failed"
-    assert result.reason.startswith("given up after 1 attempt: on node ")
+    assert result.reason.startswith("gave up after 1 attempt: on node ")
     assert result.node == ""
     recording = Recording.resumed(store, "")
     request = Request(tuple(groups(made)), ONCE, seed=0, fleet=fleet)
@@ -347,7 +347,10 @@ def test_a_budget_is_for_the_whole_fleet(connected, tmp_path):
     ("fleet", "said"),
     [
         (replace(Fleet("ray"), require={"memory": "900TiB"}), "no node meets memory=900TiB: "),
-        (replace(Fleet("ray"), replicas=9), "--replicate-on 9 needs as many nodes; there are 2"),
+        (
+            replace(Fleet("ray"), replicas=9),
+            "--replicate-on 9 needs as many nodes; 2 of the fleet are suitable",
+        ),
     ],
 )
 def test_what_the_fleet_cannot_do_is_said_before_anything_is_begun(

@@ -60,7 +60,8 @@ def test_what_was_stored_comes_back(url):
         assert store.tally() == {"r": {"ok": 5}}
         assert not store.add_result("r", case("n0"), store.results(metric="m0")[0].result)
         assert store.environment("f" * 16) == {"machine": {"model": "X"}}
-        assert len(store.history("s/n0[n=1,x=0.5]/call", "m0")) == 1
+        found = store.history(case_id="s/n0[n=1,x=0.5]/call", metric="m0")
+        assert [len(rows) for rows in found.rows.values()] == [1]
     assert [row[2] for row in everything(url)] == ["m0", "m3", "m1", "m4", "m2"]
     assert len(everything(url)[0][6]) == 20
 

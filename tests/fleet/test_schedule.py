@@ -11,8 +11,8 @@ from opbench.envs.environments import Environment
 from opbench.errors import UserError
 from opbench.fleet.nodes import Node, check_versions, chosen, nodes_of
 from opbench.fleet.options import Fleet, parse_requirements, parse_slots, size
-from opbench.fleet.parcels import COUNTED_TOGETHER, parcels
 from opbench.fleet.schedule import Schedule
+from opbench.fleet.work_units import COUNTED_TOGETHER, work_units
 from opbench.plan.groups import PlannedGroup
 from opbench.result import Metric
 
@@ -26,17 +26,17 @@ def group(name: str, device: str = "cpu") -> PlannedGroup:
 
 
 def plan(count: int, *metrics: Metric, device: str = "cpu") -> list:
-    return parcels([group(f"n{i}", device) for i in range(count)], metrics or (TIME,))
+    return work_units([group(f"n{i}", device) for i in range(count)], metrics or (TIME,))
 
 
 def take(schedule: Schedule, node: str, nodes=("a", "b"), timed=True, device="cpu"):
     return schedule.take(node, device, timed=timed, nodes=nodes)
 
 
-def test_each_parcel_is_handed_out_once():
+def test_each_unit_is_handed_out_once():
     schedule = Schedule(plan(3))
     tickets = [take(schedule, node) for node in ("a", "b", "a")]
-    assert [task.parcel.name for _, task in tickets] == ["s/n0/call", "s/n1/call", "s/n2/call"]
+    assert [task.unit.name for _, task in tickets] == ["s/n0/call", "s/n1/call", "s/n2/call"]
     assert take(schedule, "b") is None
     for ticket, _ in tickets:
         schedule.done(ticket)
@@ -44,29 +44,29 @@ def test_each_parcel_is_handed_out_once():
     assert schedule.finished == schedule.total == 3
 
 
-def test_what_died_goes_to_another_node_first_and_to_the_same_when_there_is_no_other():
+def test_a_lost_unit_goes_to_another_node_first_and_to_the_same_if_there_is_no_other():
     schedule = Schedule(plan(1))
     ticket, _ = take(schedule, "a")
-    assert schedule.died(ticket, "node a is gone") is None
+    assert schedule.lost(ticket, "node a is gone") is None
     assert take(schedule, "a") is None, "b could have it"
     assert take(schedule, "a", nodes=("a",)) is not None
 
 
-def test_retries_are_spent_and_then_the_last_reason_is_told():
+def test_after_the_last_retry_the_last_reason_is_reported():
     schedule = Schedule(plan(1), retries=2)
     for death in range(3):
         ticket, _ = take(schedule, "a", nodes=("a",))
-        given_up = schedule.died(ticket, f"death {death}")
-        assert (given_up is None) == (death < 2)
-    assert "given up after 3 attempts: death 2" in given_up.reason
+        abandoned = schedule.lost(ticket, f"death {death}")
+        assert (abandoned is None) == (death < 2)
+    assert "gave up after 3 attempts: death 2" in abandoned.reason
     assert schedule.over
     assert schedule.finished == 1
 
 
-def test_what_nobody_can_take_is_given_up_with_the_reason():
+def test_units_that_no_node_can_take_are_abandoned_with_the_reason():
     schedule = Schedule(plan(3))
     ticket, _ = take(schedule, "a")
-    assert [one.task.parcel.number for one in schedule.abandon("nobody is left")] == [1, 2]
+    assert [lost.task.unit.number for lost in schedule.abandon("no node is left")] == [1, 2]
     assert not schedule.over
     schedule.done(ticket)
     assert schedule.over
@@ -81,31 +81,29 @@ def test_replicas_go_to_different_nodes():
 
 
 def test_a_continued_run_asks_only_for_what_it_lacks():
-    schedule = Schedule(
-        plan(2), replicas=2, done=lambda parcel: {"a"} if not parcel.number else set()
-    )
+    schedule = Schedule(plan(2), replicas=2, done=lambda unit: {"a"} if not unit.number else set())
     assert schedule.total == 3
-    assert take(schedule, "a")[1].parcel.number == 1, "a has measured the first one"
-    assert take(schedule, "b")[1].parcel.number == 0
+    assert take(schedule, "a")[1].unit.number == 1, "a has measured the first one"
+    assert take(schedule, "b")[1].unit.number == 0
 
 
-def test_counts_are_apart_from_times_and_many_share_a_parcel():
-    made = plan(COUNTED_TOGETHER + 1, TIME, COUNT)
-    timed, counted = [p for p in made if p.timed], [p for p in made if not p.timed]
-    assert [len(p.slots) for p in timed] == [1] * (COUNTED_TOGETHER + 1)
-    assert [len(p.slots) for p in counted] == [COUNTED_TOGETHER, 1]
-    assert {p.metrics for p in timed} == {("time",)}
-    assert {p.metrics for p in counted} == {("instructions",)}
+def test_counts_are_apart_from_times_and_many_share_a_unit():
+    units = plan(COUNTED_TOGETHER + 1, TIME, COUNT)
+    timed, counted = [u for u in units if u.timed], [u for u in units if not u.timed]
+    assert [len(u.members) for u in timed] == [1] * (COUNTED_TOGETHER + 1)
+    assert [len(u.members) for u in counted] == [COUNTED_TOGETHER, 1]
+    assert {u.metrics for u in timed} == {("time",)}
+    assert {u.metrics for u in counted} == {("instructions",)}
 
 
-def test_a_parcel_of_the_gpu_waits_for_a_gpu():
+def test_a_unit_for_the_gpu_waits_for_a_gpu():
     schedule = Schedule(plan(1, device="cuda"))
     assert take(schedule, "a") is None
     assert take(schedule, "a", device="gpu") is not None
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_dies_every_parcel_ends_exactly_once(seed):
+def test_whatever_is_lost_every_unit_finishes_exactly_once(seed):
     rng = random.Random(seed)
     schedule = Schedule(plan(40), replicas=2, retries=1000)
     nodes = ["a", "b", "c"]
@@ -118,9 +116,9 @@ def test_whatever_dies_every_parcel_ends_exactly_once(seed):
         if running and rng.random() < 0.5:
             ticket, where = running.pop(rng.randrange(len(running)))
             if rng.random() < 0.3:
-                schedule.died(ticket, "killed")
+                schedule.lost(ticket, "killed")
             else:
-                ended.append((schedule.done(ticket).parcel.number, where))
+                ended.append((schedule.done(ticket).unit.number, where))
     assert len(ended) == len(set(ended)) == 80, "two different nodes for each of forty"
     assert schedule.finished == schedule.total
 
@@ -135,7 +133,7 @@ def node(name: str, **more) -> Node:
     )
 
 
-def told(name: str, host: str, number: int, alive: bool = True) -> dict:
+def listed(name: str, host: str, number: int, alive: bool = True) -> dict:
     return {
         "NodeID": f"{number:056x}",
         "Alive": alive,
@@ -147,11 +145,13 @@ def told(name: str, host: str, number: int, alive: bool = True) -> dict:
 
 
 def test_nodes_are_called_by_their_name_or_host_and_no_two_alike():
-    found = nodes_of([told("10.0.0.1", "h", 1), told("big", "h", 2), told("10.0.0.1", "h", 2**200)])
+    found = nodes_of(
+        [listed("10.0.0.1", "h", 1), listed("big", "h", 2), listed("10.0.0.1", "h", 2**200)]
+    )
     names = [one.name for one in found]
     assert names[:2] == ["h", "big"]
     assert names[2].startswith("h-")
-    later = nodes_of([told("big", "h", 2, alive=False), told("big", "h", 3)], found)
+    later = nodes_of([listed("big", "h", 2, alive=False), listed("big", "h", 3)], found)
     assert [one.name for one in later] == ["big"]
 
 

@@ -99,7 +99,8 @@ def outcomes(pool) -> Callable[[list[Case]], dict[tuple[str, str], str]]:
 
     def call(found: list[Case]) -> dict[tuple[str, str], str]:
         told = {(c.framework, c.stage): f"unsupported: {c.unsupported}" for c in found}
-        places = {name: find(name) for c in found if (name := framework_envs.home_of(c.framework))}
+        names = (framework_envs.env_name_of(c.framework) for c in found)
+        places = {name: find(name) for name in names if name}
         slots = [Slot(c, places.get(c.framework, current())) for c in found if not c.unsupported]
         keys = dict.fromkeys(slot.case.parity.key for slot in slots)
         for key in keys:

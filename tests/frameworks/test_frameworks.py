@@ -9,7 +9,8 @@ import pytest
 from opbench import frameworks
 from opbench.define.expand import expand
 from opbench.define.program import NORMAL, ONES, POSITIVE, Program, Tensor, integers, uniform
-from opbench.define.suites import SUITES, UnknownSuite, load
+from opbench.define.suites import load, named
+from opbench.errors import UserError
 from opbench.frameworks.framework import Framework
 
 
@@ -78,7 +79,7 @@ def test_every_stage_of_torch_leaves_fresh_gradients():
         for first, second in itertools.pairwise(seen):
             assert torch.equal(first[0], second[0])
             assert torch.equal(first[1], second[1])
-        assert source.way == ("each" if stage == "backward" else "repeatable")
+        assert source.timing_mode == ("each" if stage == "backward" else "repeatable")
 
 
 def test_the_forward_stage_is_the_statement_as_written():
@@ -128,8 +129,8 @@ def test_the_tour_shows_the_product_and_every_case_of_it_runs():
 
 
 def test_suites_load_by_name_and_say_what_there_is():
-    for name, suite in SUITES.items():
+    for name, suite in named().items():
         assert suite.about
         assert load(name)
-    with pytest.raises(UnknownSuite, match="no suite or file called 'tuor'; did you mean tour"):
+    with pytest.raises(UserError, match="unknown suite or file 'tuor'; did you mean tour"):
         load("tuor")

@@ -72,5 +72,5 @@ def test_an_operator_without_a_kernel_for_the_dtype_is_unsupported(cases, measur
 
 def test_what_it_does_not_tell_is_unsupported_and_a_session_has_a_compile_time(cases, measure):
     results = measure(cases("onnxruntime"), ("time", "memory", "compile_time"))
-    assert "does not tell" in results["onnxruntime", "forward", "memory"].outcome_text
+    assert "does not report" in results["onnxruntime", "forward", "memory"].outcome_text
     assert results["onnxruntime", "forward", "compile_time"].estimate > 0

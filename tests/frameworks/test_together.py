@@ -33,11 +33,11 @@ def test_all_stages_agree_and_what_a_framework_cannot_do_is_said(cases, outcomes
         ("onnxruntime", "forward"): "agrees",
         ("numpy", "forward"): "agrees",
         **{
-            ("onnxruntime", stage): "unsupported: onnxruntime runs inference: it computes no "
-            "gradients"
+            ("onnxruntime", stage): "unsupported: onnxruntime runs inference only: it "
+            "does not compute gradients"
             for stage in stages[1:]
         },
-        **{("numpy", s): "unsupported: numpy computes no gradients" for s in stages[1:]},
+        **{("numpy", s): "unsupported: numpy does not compute gradients" for s in stages[1:]},
     }
 
 

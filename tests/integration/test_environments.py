@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from opbench.api.run import prepare
+from opbench.api.request import build
 from opbench.case import Case
 from opbench.envs import worktrees
 from opbench.result import Result
@@ -94,10 +94,10 @@ def test_a_run_file_and_python_name_environments_too(
     file.write_text(
         '[run]\nenvironments = ["np22", "current"]\n\n[[benchmark]]\nname = "n"\nstmt = "pass"\n'
     )
-    request, settled = prepare({"targets": (str(file),)})
+    request, settled = build({"targets": (str(file),)})
     assert [place.name for place in request.environments] == ["np22", "current"]
     assert settled.environments == ("np22", "current")
-    request, _ = prepare({"targets": (str(file),), "environments": "np23"})
+    request, _ = build({"targets": (str(file),), "environments": "np23"})
     assert [place.name for place in request.environments] == ["np23"]
 
 
@@ -105,7 +105,7 @@ def outcome_at(rev: str, target: str) -> Result:
     """What the benchmark gives at a commit, by a real worker."""
     side = worktrees.environment_for(rev)
     inside = worktrees.target_in(side.path[0], target)
-    request, _ = prepare({"targets": (inside,), "num_runs": 1, "num_repeats": 1}, [side])
+    request, _ = build({"targets": (inside,), "num_runs": 1, "num_repeats": 1}, [side])
     found: list[tuple[Case, Result]] = Runner(request, lambda *_: None).run()
     return found[0][1]
 

@@ -129,7 +129,7 @@ def test_run_and_load_from_python(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"precison": 0.1}, "there is precision"),
+        ({"precison": 0.1}, "unknown option 'precison'; did you mean precision"),
         ({"precision": "lots"}, "precision: expected a precision"),
         ({"budget": "soon"}, "budget: expected a time"),
         ({"metrics": "tiem"}, "unknown metric 'tiem'; did you mean time"),
@@ -145,8 +145,8 @@ def test_mistakes_in_python_are_one_line_too(tmp_path, monkeypatch, options, sai
 
 
 def test_quantities_may_be_written_as_on_the_command_line():
-    from opbench.api.run import Options
+    from opbench.plan.options import RunOptions
 
-    settled = Options.of({"precision": "1%", "budget": "2min", "max_time_per_case": 3})
+    settled = RunOptions.of({"precision": "1%", "budget": "2min", "max_time_per_case": 3})
     assert (settled.precision, settled.budget, settled.max_time_per_case) == (0.01, 120.0, 3.0)
-    assert Options.of(settled.to_dict()) == settled
+    assert RunOptions.of(settled.to_dict()) == settled

@@ -31,7 +31,8 @@ from opbench.machine.host import (
     on_battery,
 )
 from opbench.machine.torch_build import read_build
-from opbench.worker import facts as worker_facts
+from opbench.worker.main import command
+from opbench.worker.probe import facts as worker_facts
 
 CPU = "sys/devices/system/cpu"
 
@@ -320,10 +321,10 @@ def test_another_load_is_the_same_machine() -> None:
     assert static_facts({**facts, "gpus": [{"name": "H200"}]})["gpus"] == ["H200"]
 
 
-def test_the_facts_file_runs_alone_in_an_isolated_interpreter() -> None:
-    path = str(Path(worker_facts.__file__))
+def test_the_facts_are_read_in_an_isolated_interpreter() -> None:
+    python, *arguments = command(sys.executable, "probe.facts")
     done = subprocess.run(
-        [sys.executable, "-I", path], capture_output=True, text=True, check=True, timeout=60
+        [python, "-I", *arguments], capture_output=True, text=True, check=True, timeout=60
     )
     assert json.loads(done.stdout)["packages"] == worker_facts.package_versions()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import opbench
-from opbench.api.run import Options
+from opbench.plan.options import RunOptions
 from opbench.plan.policy import Adaptive, Fixed
 
 
@@ -18,15 +18,15 @@ def test_the_text_tells_policies_apart_and_nothing_else():
 
 
 def test_a_fixed_number_of_runs_or_repeats_asks_for_the_fixed_design():
-    assert Options.of({}).policy == Adaptive(precision=0.02)
-    assert Options.of({"num_runs": 7}).policy == Fixed(num_runs=7, num_repeats=20)
-    assert Options.of({"num_repeats": 7}).policy == Fixed(num_runs=100, num_repeats=7)
-    limits = Options.of({"max_time_per_case": "1s", "timeout": 9, "num_runs": 2}).policy
+    assert RunOptions.of({}).policy == Adaptive(precision=0.02)
+    assert RunOptions.of({"num_runs": 7}).policy == Fixed(num_runs=7, num_repeats=20)
+    assert RunOptions.of({"num_repeats": 7}).policy == Fixed(num_runs=100, num_repeats=7)
+    limits = RunOptions.of({"max_time_per_case": "1s", "timeout": 9, "num_runs": 2}).policy
     assert (limits.max_time, limits.timeout) == (1.0, 9.0)
 
 
 def test_max_starts_is_part_of_the_policy_when_it_was_asked_for() -> None:
-    usual, two, many = (Options.of({"max_starts": n}).policy for n in (None, 2, 30))
+    usual, two, many = (RunOptions.of({"max_starts": n}).policy for n in (None, 2, 30))
     assert "max_starts" not in usual.text, "results of earlier versions keep their key"
     assert two.max_starts == 2
     assert many.max_starts == 30
@@ -34,10 +34,10 @@ def test_max_starts_is_part_of_the_policy_when_it_was_asked_for() -> None:
 
 
 def test_a_fixed_design_spreads_its_runs_over_no_more_starts_than_allowed() -> None:
-    assert Options.of({"num_runs": 9}).policy.starts == 3
-    fewer = Options.of({"num_runs": 9, "max_starts": 2}).policy
+    assert RunOptions.of({"num_runs": 9}).policy.starts == 3
+    fewer = RunOptions.of({"num_runs": 9, "max_starts": 2}).policy
     assert fewer.starts == 2
-    assert fewer.text != Options.of({"num_runs": 9}).policy.text
+    assert fewer.text != RunOptions.of({"num_runs": 9}).policy.text
 
 
 def test_asked_for_starts_are_made(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_repeatable_calls_see_the_set_up_and_the_empty_loop_costs_nothing(tmp_pa
 
 def test_each_call_has_its_own_untimed_preparation(tmp_path):
     case = pure(
-        way="each",
+        timing_mode="each",
         setup="import time",
         before="time.sleep(0.001)\nstack = [1]",
         stmt="stack.pop()",
@@ -62,18 +62,18 @@ def test_each_call_has_its_own_untimed_preparation(tmp_path):
 
 
 def test_a_prebuilt_batch_keeps_what_each_preparation_assigned(tmp_path):
-    case = pure(way="prebuilt", before="a, b = [1], [2]", stmt="a.pop()\nb.pop()")
+    case = pure(timing_mode="prebuilt", before="a, b = [1], [2]", stmt="a.pop()\nb.pop()")
     assert run(case, tmp_path) < 1e-3
 
 
 def test_what_a_preparation_assigns_inside_a_comprehension_or_function_is_not_kept(tmp_path):
     before = "a = [n for n in (1, 2)]\ndef more():\n    inner = 3\n    return inner"
-    case = pure(way="prebuilt", before=before, stmt="a.pop()")
+    case = pure(timing_mode="prebuilt", before=before, stmt="a.pop()")
     assert run(case, tmp_path) < 1e-3
 
 
 def test_a_difference_subtracts_the_second_statement(tmp_path):
-    case = pure(way="difference", setup="v = [0] * 50_000", stmt="sum(v)", minus="sum(v)")
+    case = pure(timing_mode="difference", setup="v = [0] * 50_000", stmt="sum(v)", minus="sum(v)")
     alone = pure(setup="v = [0] * 50_000", stmt="sum(v)")
     # The quietest of a few: another program may fall on one of the two statements.
     assert min(abs(run(case, tmp_path)) for _ in range(4)) < run(alone, tmp_path) / 2
@@ -123,7 +123,7 @@ def test_another_language_is_refused():
 def test_a_torch_case_of_the_tour_runs_by_itself(tmp_path):
     pytest.importorskip("torch")
     (case,) = expand(load("tour"), keep=["linear"], stages=["backward"])
-    assert case.way == "each"
+    assert case.timing_mode == "each"
     assert 0 < run(case, tmp_path) < 10
 
 

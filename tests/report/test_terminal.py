@@ -102,7 +102,7 @@ def test_every_time_that_has_a_baseline_has_its_column():
             results.append((of, replace(timed(of, value)[1], metric=metric)))
     run = Finished("r", results, baseline=Baseline("mode", "plain"))
     head, *rows = (line for line in as_text(run, width=200).splitlines() if line.strip())
-    assert head.split() == ["case", "host_time", "device_time", "host_time", "×", "mode=plain",
-                            "device_time", "×", "mode=plain"]  # fmt: skip
+    assert head.split() == ["case", "host_time", "device_time", "host_time", "vs", "plain",
+                            "device_time", "vs", "plain"]  # fmt: skip
     hooks = next(row for row in rows if "mode=hooks" in row)
     assert hooks.count("2.000 [1.994, 2.006]") == 2

@@ -38,10 +38,10 @@ def test_every_operator_agrees_in_every_framework(stage):
     axes = {"framework": list(FRAMEWORKS), "size": ["small"]}
     cases = expand(load("ops"), axes=axes, stages=[stage])
     places = {
-        name: find(name) for case in cases if (name := framework_envs.home_of(case.framework))
+        name: find(name) for case in cases if (name := framework_envs.env_name_of(case.framework))
     }
     slots = [
-        Slot(case, places.get(framework_envs.home_of(case.framework), current()))
+        Slot(case, places.get(framework_envs.env_name_of(case.framework), current()))
         for case in cases
         if not case.unsupported
     ]

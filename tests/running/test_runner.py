@@ -13,7 +13,7 @@ from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import Listener
 from opbench.running.runner import Runner
-from opbench.workers.pool import MOST_ALIVE, Pool
+from opbench.workers.pool import MIN_KEPT, Pool
 
 
 def case(name: str, stmt: str = "sum(range(100))", **more) -> Case:
@@ -174,13 +174,13 @@ def test_a_pool_makes_room_without_ending_a_worker_in_use(marked, eventually):
         kinds = [pool.kind(case("x", preload=(name,)), current()) for name in ("json", "csv")]
         used = pool.workers(kinds[0], range(3))
         sessions = [worker.open() for worker in used]
-        pool.workers(kinds[1], range(MOST_ALIVE + 2))
+        pool.workers(kinds[1], range(MIN_KEPT + 2))
         assert all(worker.alive for worker in used)
         for session in sessions:
             session.prepare(case("x"), 0, 20)
             session.close()
         # Now nobody needs them, and there are too many.
-        pool.workers(kinds[1], [MOST_ALIVE + 3])
+        pool.workers(kinds[1], [MIN_KEPT + 3])
         assert not any(worker.alive for worker in used)
     assert eventually(lambda: marked() == [])
 

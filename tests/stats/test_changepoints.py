@@ -171,7 +171,7 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 some_points = st.builds(Point, anything, st.none() | anything, st.none() | anything)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(some_points, max_size=40))
 def test_never_raises_whatever_the_values(points):
     changes = change_points(points)

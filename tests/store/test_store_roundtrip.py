@@ -6,7 +6,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opbench.case import Case
@@ -86,7 +86,7 @@ def shared(tmp_path_factory):
         yield store, itertools.count()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 @given(case=cases, result=results)
 def test_a_result_survives_the_store(shared, case, result):
     store, numbered = shared
@@ -101,7 +101,7 @@ def test_a_result_survives_the_store(shared, case, result):
     assert store.done_keys(run.id) == {result.key()}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(samples, max_size=30).map(tuple))
 def test_samples_survive_packing(taken):
     assert same(unpack(pack(taken)), taken)

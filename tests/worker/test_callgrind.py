@@ -158,12 +158,17 @@ def test_an_extra_call_is_found_and_blamed_on_the_right_function(count):
 def test_what_must_happen_before_each_call_is_not_counted(count):
     plain = count(case_of("len(x)", "x = [1, 2]"))["instructions"].estimate or 0
     work = "x = sorted(range(2000), reverse=True)"
-    each = count(case_of("len(x)", "x = []", before=work, way="each"))["instructions"].estimate or 0
+    each = (
+        count(case_of("len(x)", "x = []", before=work, timing_mode="each"))["instructions"].estimate
+        or 0
+    )
     assert abs(each - plain) < 400  # a hundred toggles instead of one
 
 
 def test_a_difference_of_two_statements(count):
-    case = case_of("sum(r); len(r)", "r = list(range(50))", way="difference", minus="sum(r)")
+    case = case_of(
+        "sum(r); len(r)", "r = list(range(50))", timing_mode="difference", minus="sum(r)"
+    )
     alone = count(case_of("len(r)", "r = list(range(50))"))["instructions"].estimate or 0
     assert (count(case)["instructions"].estimate or 0) == pytest.approx(alone, abs=100)
 
@@ -250,7 +255,7 @@ def test_another_processor_is_told_clearly(monkeypatch):
 
 
 def test_the_request_is_what_valgrinds_header_assembles_to():
-    from opbench.worker.callgrind import MACHINE_CODE
+    from opbench.worker.callgrind.requests import MACHINE_CODE
 
     assert MACHINE_CODE["x86_64"].hex() == (
         "4889f831d248c1c70348c1c70d48c1c73d48c1c7334887db4889d0c3"
@@ -262,7 +267,7 @@ def test_the_request_is_what_valgrinds_header_assembles_to():
 
 def test_the_request_does_nothing_without_valgrind():
     code = (
-        "from opbench.worker.callgrind import requests\n"
+        "from opbench.worker.callgrind.requests import requests\n"
         "r = requests(); r.toggle(); r.start()\n"
         "print(r.under_valgrind)"
     )

@@ -1,4 +1,4 @@
-"""`collect.py` as foreign environments run it: a plain file, no opbench, an isolated Python."""
+"""`probe.collect` as foreign environments run it: a plain file, no opbench, an isolated Python."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ from pathlib import Path
 import opbench.case
 
 WORKER = Path(opbench.case.__file__).parent / "worker"
-OURS = [WORKER / "collect.py", *sorted((WORKER / "stub").glob("*.py"))]
+OURS = [
+    WORKER / "main.py",
+    WORKER / "probe" / "collect.py",
+    *sorted((WORKER / "stub").glob("*.py")),
+]
 
 
 def collect(path: Path) -> dict:
     read_end, write_end = os.pipe()
     # -S: no site-packages, so neither opbench nor pydantic can be imported.
-    command = [sys.executable, "-S", "-E", str(WORKER / "collect.py"), str(path), str(write_end)]
+    main = [sys.executable, "-S", "-E", str(WORKER / "main.py"), "probe.collect"]
+    command = [*main, str(path), str(write_end)]
     subprocess.run(command, pass_fds=(write_end,), check=True, timeout=60)
     os.close(write_end)
     with os.fdopen(read_end) as stream:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 SAME_POOL = """
-from opbench.worker import small_blocks
+from opbench.worker.callgrind import small_blocks
 
 small_blocks.reserve()
 rooms = small_blocks._rooms

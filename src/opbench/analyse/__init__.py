@@ -1,1 +1,1 @@
-"""Questions asked of results: comparisons, factors, roofline, history."""
+"""Questions asked of results: comparisons, factors, history."""

@@ -1,21 +1,27 @@
-"""One case over time: every stored run a point, and where its level changed, beside what else did.
+"""Cases over time: every stored run a point, where the level changed, and what else changed there.
 
 Points are joined into a series only where a change of level could be the code's: one machine, one
 environment by name. What is installed in that environment may change along the way; that is what
-people want to see, so it stays in the series and is marked.
+people want to see, so it stays in the series and is noted.
+
+Every case of a run and one case of a store are the same question with another filter. A million
+points must pass, so they stay the rows that the store read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from functools import cache
 
-from opbench.analyse.points import Difference, HistoryPoint, differences, part
+from opbench.analyse.differences import Difference, differences
+from opbench.analyse.side_by_side import side_by_side
 from opbench.stats.changepoints import ChangePoint, Point, change_points
 from opbench.store import Store, StoreError
-from opbench.store.history import StoredPoint
+from opbench.store.history import HistoryRow, Origin, StoredHistory
+
+#: Changes among more points than this are worth more than one process.
+MANY = 50_000
 
 
 @dataclass(frozen=True)
@@ -24,8 +30,8 @@ class Change:
 
     #: Of the first point on the new level, in `Series.points`.
     index: int
-    before: HistoryPoint
-    after: HistoryPoint
+    before: HistoryRow
+    after: HistoryRow
     level: ChangePoint
     #: What else changed there; empty when nothing that is stored did.
     differences: tuple[Difference, ...]
@@ -41,14 +47,18 @@ class Change:
 
 @dataclass(frozen=True)
 class Series:
+    """One metric of one case, on one machine, in one environment, over time."""
+
+    case_id: str
+    metric: str
+    unit: str
     machine: str
-    #: The processor, and devices where there are some: for people.
     hardware: str
     environment: str
-    points: tuple[HistoryPoint, ...]
+    points: Sequence[HistoryRow]
     changes: tuple[Change, ...]
     #: By index of a point: what differs from the point before, its commit excepted.
-    marks: dict[int, tuple[Difference, ...]]
+    notes: dict[int, tuple[Difference, ...]]
 
     @property
     def measured(self) -> int:
@@ -57,120 +67,97 @@ class Series:
 
 @dataclass(frozen=True)
 class History:
-    case_id: str
-    metric: str
-    unit: str
-    #: The series with the latest point first.
+    """One metric of one case, wherever it was measured."""
+
+    #: At least one; the series with the latest point first.
     series: tuple[Series, ...]
 
     @property
+    def case_id(self) -> str:
+        return self.series[0].case_id
+
+    @property
+    def metric(self) -> str:
+        return self.series[0].metric
+
+    @property
+    def unit(self) -> str:
+        return self.series[0].unit
+
+    @property
     def runs(self) -> int:
-        return len({point.run_id for series in self.series for point in series.points})
+        return len({point.run.id for series in self.series for point in series.points})
 
 
 def history(store: Store, case_id: str, metric: str = "time", last: int | None = None) -> History:
     """The history of the case with exactly that id; of its `last` runs, when given."""
-    stored = store.history(case_id, metric)
-    if not stored:
+    stored = store.history(case_id=case_id, metric=metric, last=last)
+    if not stored.rows:
         kept = store.metrics_of(case_id)
         has = f"it has {', '.join(kept)}" if kept else "it has no results"
         raise StoreError(f"no {metric} of {case_id} is stored: {has}")
-    if last is not None:
-        runs = list(dict.fromkeys(point.run_id for point in stored))[-last:]
-        stored = [point for point in stored if point.run_id in set(runs)]
-    facts = store.environments(point.fingerprint for point in stored)
-    return History(case_id, metric, stored[-1].unit, tuple(_series(stored, facts)))
+    found = sorted(_series(stored), key=lambda series: -series.points[-1].run.created)
+    return History(tuple(found))
 
 
-def _series(stored: Sequence[StoredPoint], facts: dict[str, dict[str, Any]]) -> list[Series]:
-    apart: dict[tuple[str, str, str], list[HistoryPoint]] = {}
-    for row in stored:
-        interpreter = part(facts.get(row.fingerprint, {}), "interpreter")
-        point = _point(row, interpreter)
-        hardware = hardware_of(measured_on(row.machine, row.node))
-        key = (point.machine, hardware, _environment(row, interpreter))
-        apart.setdefault(key, []).append(point)
-    return [
-        _analysed(*key, points, facts)
-        for key, points in sorted(apart.items(), key=lambda item: item[1][-1].created, reverse=True)
-    ]
+def histories(store: Store, run: str) -> list[Series]:
+    """Series of all cases of a run; only those with two points or more are a history."""
+    return list(_series(store.history(run=run), least=2))
 
 
-def _analysed(
-    machine: str,
-    hardware: str,
-    environment: str,
-    points: Sequence[HistoryPoint],
-    facts: dict[str, dict[str, Any]],
-) -> Series:
-    good = [index for index, point in enumerate(points) if point.ok]
-    values = [
-        Point(point.estimate, point.low, point.high)
-        for point in (points[index] for index in good)
-        if point.estimate is not None
-    ]
-    changes = []
-    for level in change_points(values):
+def _series(stored: StoredHistory, least: int = 1) -> Iterator[Series]:
+    place_of = cache(_place)
+    groups = []
+    for key, rows in stored.rows.items():
+        by_place: dict[tuple[str, str, str], list[HistoryRow]] = {}
+        for row in rows:
+            by_place.setdefault(place_of(row.origin), []).append(row)
+        groups += [(key, *found) for found in by_place.items() if len(found[1]) >= least]
+    many = sum(len(points) for *_, points in groups) > MANY
+    with side_by_side(
+        lambda index: _levels(groups[index][-1]), range(len(groups)), worth_it=many
+    ) as all_levels:
+        for ((case_id, metric), place, points), levels in zip(groups, all_levels):
+            changes = tuple(_changes(points, levels))
+            unit = stored.units[metric]
+            yield Series(case_id, metric, unit, *place, points, changes, _notes(points))
+
+
+def _place(origin: Origin) -> tuple[str, str, str]:
+    """Machine, hardware, and environment: its name without a commit (`mxnet@0123456`, `0123456`),
+    because commits are the points of a series."""
+    environment = origin.environment
+    if origin.built_from:
+        base, at, _ = environment.partition("@")
+        environment = base if at else "current"
+    return origin.machine, origin.hardware, environment
+
+
+def _levels(points: Sequence[HistoryRow]) -> tuple[ChangePoint, ...]:
+    """Changes of level; their indices count the points that have a value."""
+    return change_points(
+        [Point(row.estimate or 0.0, row.low, row.high) for row in points if row.ok]
+    )
+
+
+def _changes(points: Sequence[HistoryRow], levels: Sequence[ChangePoint]) -> Iterator[Change]:
+    good = [index for index, row in enumerate(points) if row.ok] if levels else []
+    for level in levels:
         before, after = points[good[level.index - 1]], points[good[level.index]]
-        known = differences(before, after, facts)
-        changes.append(Change(good[level.index], before, after, level, known))
-    marks = {}
-    for index, (before, after) in enumerate(pairwise(points), start=1):
-        other = tuple(d for d in differences(before, after, facts) if d.kind != "commit")
-        if other:
-            marks[index] = other
-    return Series(machine, hardware, environment, tuple(points), tuple(changes), marks)
+        yield Change(good[level.index], before, after, level, differences(before, after))
 
 
-def _point(row: StoredPoint, interpreter: dict[str, Any]) -> HistoryPoint:
-    # In an environment made from a commit, that one was measured, whatever the project was on.
-    own = str(interpreter.get("commit") or "")
-    return HistoryPoint(
-        run_id=row.run_id,
-        created=row.created,
-        name=row.run_name,
-        commit=own or row.commit,
-        dirty=not own and bool(part(row.machine, "git").get("dirty")),
-        environment=row.environment,
-        fingerprint=row.fingerprint,
-        machine=machine_name(row.machine, row.node),
-        version=row.version,
-        case_hash=row.case_hash,
-        outcome=row.outcome,
-        reason=row.reason,
-        estimate=row.estimate,
-        low=row.low,
-        high=row.high,
-    )
-
-
-def machine_name(machine: dict[str, Any], node: str) -> str:
-    return node or str(part(machine, "system").get("machine_id") or "")
-
-
-def measured_on(machine: dict[str, Any], node: str) -> dict[str, Any]:
-    """The machine behind a result: that of the run, or the node of its fleet."""
-    if not node:
-        return machine
-    told = part(part(machine, "fleet"), node)
-    gpus = [{"name": name} for name in told.get("gpus") or ()]
-    return {"cpu": {"model": told.get("cpu")}, "gpus": gpus}
-
-
-def _environment(row: StoredPoint, interpreter: dict[str, Any]) -> str:
-    """The name without its commit (`mxnet@0123456`, `0123456`): commits make the series."""
-    if not interpreter.get("commit"):
-        return row.environment
-    base, at, _ = row.environment.partition("@")
-    return base if at else "current"
-
-
-def hardware_of(machine: dict[str, Any]) -> str:
-    """`Arm Neoverse-N1 × 2`: another processor under the same machine id is another machine."""
-    cpu = part(machine, "cpu")
-    cores = cpu.get("logical_cores")
-    names: Iterable[str] = (
-        f"{cpu.get('model') or ''}{f' × {cores}' if cores else ''}",
-        *(str(gpu.get("name")) for gpu in machine.get("gpus") or () if isinstance(gpu, dict)),
-    )
-    return ", ".join(name for name in names if name)
+def _notes(points: Sequence[HistoryRow]) -> dict[int, tuple[Difference, ...]]:
+    found = {}
+    for index in range(1, len(points)):
+        before, after = points[index - 1], points[index]
+        old, new = before.origin, after.origin
+        if (
+            before.case_hash != after.case_hash
+            or old.fingerprint != new.fingerprint
+            or old.run.version != new.run.version
+        ):
+            known = tuple(each for each in differences(before, after) if each.kind != "commit")
+            if known:
+                found[index] = known
+    return found

@@ -2,56 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opbench.analyse.compare import Comparison, compare
-from opbench.api.run import Options, command, prepare
+from opbench.api.request import build
+from opbench.api.run import command
+from opbench.api.signature import takes_options
 from opbench.case import Case
+from opbench.define.reading import fraction
 from opbench.envs.environments import Environment, find
 from opbench.envs.worktrees import environment_for, resolve, target_in
 from opbench.errors import UserError
 from opbench.plan.groups import PlannedGroup
+from opbench.plan.options import RunOptions, asked
 from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.recording import Finished, Recording
 from opbench.store.records import StoredResult
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from opbench.api.keywords import AbKeywords
+
 #: A comparison is sharper than an estimate: a ratio is known to half a percent where a time is
 #: known to two. Half of the ten seconds that a case may take goes to each side.
-PRECISION = 0.005
-SECONDS_PER_SIDE = 5.0
+DEFAULTS: dict[str, Any] = {"precision": 0.005, "max_time_per_case": 5.0}
 
 
+@takes_options("ab", **DEFAULTS)
 def ab(
-    targets: Sequence[str],
-    *,
+    *targets: str | Path,
     environments: Sequence[str] = (),
     commits: Sequence[str] = (),
-    options: Mapping[str, Any] | None = None,
-    store: str | Path | None = None,
-    save: bool = True,
+    margin: float | str = 0.03,
     listener: Listener | None = None,
-    margin: float = 0.03,
+    **options: Unpack[AbKeywords],
 ) -> tuple[Finished, Comparison]:
-    """Measure the same cases on both sides of one machine, in one run, and compare them."""
-    given: dict[str, Any] = {
-        "precision": PRECISION,
-        "max_time_per_case": SECONDS_PER_SIDE,
-        **{key: value for key, value in (options or {}).items() if value not in (None, (), {})},
-    }
-    sides = _sides(environments, commits)
+    """Measure the same cases on both sides of one machine, in one run, and compare them.
+
+    The sides are two `environments`, or two `commits` of the project of the current folder; cases
+    whose ratio lies within `margin` of 1 with its whole interval are called the same.
+    """
+    if not targets:
+        raise UserError("ab() needs a target: a suite or a file")
+    given = asked({**options, "targets": targets})
+    kept = RunOptions(**given)
+    sides = _sides(environments, commits, kept.on)
     requests = []
     for side in sides:
-        here = [target_in(side.path[0], target) if commits else target for target in targets]
-        requests.append(prepare({**given, "targets": tuple(here)}, (side,)))
+        here = [target_in(side.path[0], each) if commits else each for each in kept.targets]
+        requests.append(build({**given, "targets": here}, (side,), DEFAULTS))
     request = crossed([request for request, _ in requests], sides)
-    settled: Options = replace(requests[0][1], targets=tuple(targets))
+    settled = replace(requests[0][1], targets=kept.targets)
     recording = Recording.begun(
-        store if save else None,
-        save,
+        kept.store if kept.save else None,
+        kept.save,
         {**settled.to_dict(), "environments": list(environments), "commits": list(commits)},
         command(),
     )
@@ -62,7 +71,7 @@ def ab(
     names = (sides[0].name, sides[1].name)
     first, second = ([case.id for case in asked.cases] for asked, _ in requests)
     return finished, replace(
-        compare(base, new, names=names, margin=margin),
+        compare(base, new, names=names, margin=fraction(margin)),
         only_base=tuple(id for id in first if id not in second),
         only_new=tuple(id for id in second if id not in first),
     )
@@ -89,7 +98,9 @@ def _apart(first: Case, second: Case) -> Case:
     return first if first.hash == second.hash and first.module == second.module else second
 
 
-def _sides(environments: Sequence[str], commits: Sequence[str]) -> list[Environment]:
+def _sides(environments: Sequence[str], commits: Sequence[str], on: str) -> list[Environment]:
+    if on and commits:
+        raise UserError("--on: commits are folders of this machine; leave out --on, or give --env")
     if len(commits) == 2 and not environments:
         for rev in commits:
             resolve(rev)  # a mistake in the second is said before the first is checked out
@@ -99,6 +110,8 @@ def _sides(environments: Sequence[str], commits: Sequence[str]) -> list[Environm
     else:
         raise UserError("give two sides: --env A --env B, or --commit REV1 --commit REV2")
     if sides[0] == sides[1]:
-        # The same interpreter twice is an A/A test: allowed, and told apart by name.
+        if on:
+            raise UserError(f"--on: give two different environments, not {sides[0].name} twice")
+        # The same interpreter twice is an A/A test: allowed, and distinguished by name.
         sides[1] = replace(sides[1], name=f"{sides[1].name} (again)")
     return sides

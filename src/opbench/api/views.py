@@ -2,7 +2,7 @@
 
 page = ob.page("last")            # a table in the notebook
 page.frame()                      # the same as a DataFrame
-page.charts()["ratios_time_…"]    # Altair charts, by name
+page.charts()["ratios_time_…"]    # charts by name: they show and save themselves
 page.save("report.html")
 
 ob.compare("monday", "tuesday").chart()
@@ -39,8 +39,8 @@ class Page:
         return frame(list(self.contents.results), [self.contents.run])
 
     def charts(self) -> dict[str, Any]:
-        """Every chart of the page, as Altair objects by name."""
-        from opbench.report.charts import every
+        """Every chart of the page, by name."""
+        from opbench.report.charts.every import every
 
         return every(self.contents)
 
@@ -57,7 +57,8 @@ class Page:
         if len(exact or found) != 1:
             raise StoreError(f"'{case}' is part of {len(found)} ids with a {metric}; name one")
         stored = (exact or found)[0]
-        return samples(stored.result, stored.case.id)
+        drawing = samples(stored.result, stored.case.id)
+        return drawing and drawing.chart()
 
     def save(self, path: str | Path) -> Path:
         """The self-contained HTML page."""
@@ -97,7 +98,8 @@ class Compared:
     def chart(self, metric: str | None = None) -> Any:
         from opbench.report.charts.ratios import ratios
 
-        return ratios(self.comparison, metric)
+        drawing = ratios(self.comparison, metric)
+        return drawing and drawing.chart()
 
     def __repr__(self) -> str:
         from opbench.report.comparison import as_text
@@ -111,27 +113,28 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Past:
+class CaseHistory:
     """One case over all runs."""
 
     history: History
-    _charted: Any = None
 
     def chart(self) -> Any:
-        """Of the series with the latest point."""
+        """Of the latest series that has two values or more."""
         from opbench.report.charts.history import history
 
-        track, runs = self._charted
-        return history(track, runs, self.history.unit)
+        for series in self.history.series:
+            if (drawing := history(series)) is not None:
+                return drawing.chart()
+        raise StoreError(f"{self.history.case_id} has one value: nothing to draw yet")
 
     def frame(self) -> pandas.DataFrame:
         import pandas
 
+        from opbench.report.history_json import point_record
+
         names = ("run_id", "created", "commit", "environment", "outcome", "estimate", "low", "high")
-        points = [point for series in self.history.series for point in series.points]
-        table = pandas.DataFrame(
-            [{name: getattr(point, name) for name in names} for point in points], columns=names
-        )
+        points = [point_record(row) for series in self.history.series for row in series.points]
+        table = pandas.DataFrame(points, columns=names)
         table["created"] = pandas.to_datetime(table["created"], unit="s", utc=True)
         return table
 
@@ -165,17 +168,9 @@ def compare(base: str, new: str, *, store: Where = None) -> Compared:
     return Compared(compared(sides[0].results, sides[1].results, names=side_names(*sides)))
 
 
-def history(case: str, metric: str = "time", *, store: Where = None) -> Past:
+def history(case: str, metric: str = "time", *, store: Where = None) -> CaseHistory:
     """One case (an id, a hash, or a part of one) over all runs."""
-    from opbench.analyse.histories import tracks_of
     from opbench.analyse.history import history as over_time
 
     with Store.open(store, create=False) as opened:
-        found = opened.find_cases(case)[0].id
-        past = over_time(opened, found, metric)
-        last = past.series[0].points[-1].run_id
-        found_tracks = tracks_of(opened, last, found, metric)
-    if not found_tracks.tracks:
-        raise StoreError(f"one run of {found} is no history yet")
-    latest = max(found_tracks.tracks, key=lambda track: track.points[-1].run)
-    return Past(past, (latest, found_tracks.runs))
+        return CaseHistory(over_time(opened, opened.find_cases(case)[0].id, metric))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.quantities import checked, expression, names, share
+from opbench.cli.options import checked, run_option
+from opbench.define.reading import expression, fraction, names
 
 if TYPE_CHECKING:
     from opbench.analyse.compare import Comparison
@@ -30,7 +31,7 @@ def compare(
     filter: str = typer.Option("", "--filter", metavar="KEY:VALUE", help="Keep only these."),
     metric: list[str] = typer.Option([], "--metric", metavar="NAMES", help="Only these metrics."),
     margin: str = typer.Option(
-        "3%", callback=checked(share), help="Same: the whole interval lies within this of 1."
+        "3%", callback=checked(fraction), help="Same: the whole interval lies within this of 1."
     ),
     across_machines: bool = typer.Option(
         False, "--across-machines", help="Compare results of different machines."
@@ -55,9 +56,7 @@ def compare(
         callback=checked(expression),
         help="With --functions: add up those where this finds the same text.",
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> int:
     """Compare stored results: ratio, interval and verdict for every case."""
     from opbench.analyse.gate import Gate
@@ -92,7 +91,7 @@ def _functions(store: Store, sides: list[str], question: Question, match: str, g
 
 
 def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:
-    """The sides that were named, in one of the three ways to name them."""
+    """The sides to compare: two names, one run with --col, or --last 2."""
     from opbench.errors import UserError
 
     if last:
@@ -151,17 +150,17 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
 
 def _kept(side: Side, question: Question, everything: Sequence[StoredResult]) -> list[StoredResult]:
     from opbench.analyse.projection import Filter
-    from opbench.errors import UserError
+    from opbench.errors import UserError, unknown
 
     keep = Filter.parse(question.filter)
     keep.check(everything)
     found = keep.keep(side.results)
     if not found:
         raise UserError(f"the filter '{question.filter}' leaves nothing of '{side.name}'")
-    there = dict.fromkeys(stored.result.metric for stored in found)
+    measured = dict.fromkeys(stored.result.metric for stored in found)
     for metric in question.metrics:
-        if metric not in there:
-            raise UserError(f"'{side.name}' has no metric '{metric}'; there is {', '.join(there)}")
+        if metric not in measured:
+            raise UserError(f"{unknown('metric', metric, measured)} (in '{side.name}')")
     return [s for s in found if not question.metrics or s.result.metric in question.metrics]
 
 

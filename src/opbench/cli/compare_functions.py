@@ -1,4 +1,4 @@
-"""`opbench compare BASE NEW --functions`: which functions a changed count is to be blamed on."""
+"""`opbench compare BASE NEW --functions`: which functions changed the instruction count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from opbench.analyse.functions import FunctionChange
     from opbench.store.records import StoredResult
 
-#: Cases shown, those whose count changed most; more are asked for with --filter.
+#: How many cases are shown: those whose count changed most.
 SHOWN = 5
 
 
@@ -23,7 +23,7 @@ def show_functions(
     from opbench.report.functions import changes
 
     console = Console(highlight=False)
-    found = sorted(_changed(base, new, match, group), key=lambda one: -_size(one[1]))
+    found = sorted(_changed(base, new, match, group), key=lambda change: -_size(change[1]))
     for name, rows in found[:SHOWN]:
         console.print(Text(f"\n{name}", style="bold"))
         console.print(changes(rows))
@@ -41,15 +41,15 @@ def _changed(
     from opbench.errors import UserError
 
     pairs = [
-        (one, other)
-        for _key, one, other in matched(_counted(base), _counted(new), (), "").pairs
-        if one.result.ok and other.result.ok
+        (before, after)
+        for _key, before, after in matched(_counted(base), _counted(new), (), "").pairs
+        if before.result.ok and after.result.ok
     ]
     if not pairs:
         raise UserError("--functions compares instructions; run both with --metric instructions")
     found = [
-        (one.case.id, difference(one.result, other.result, match=match, group=group))
-        for one, other in pairs
+        (before.case.id, difference(before.result, after.result, match=match, group=group))
+        for before, after in pairs
     ]
     return [(name, rows) for name, rows in found if rows]
 
@@ -59,6 +59,6 @@ def _counted(results: Sequence[StoredResult]) -> list[StoredResult]:
 
 
 def _size(rows: Sequence[FunctionChange]) -> float:
-    """How much a case changed, relative to what it was."""
+    """The relative change of a case."""
     before = sum(row.before for row in rows) or 1.0
     return abs(sum(row.change for row in rows)) / abs(before)

@@ -1,4 +1,4 @@
-"""Giving a comparison to a person, to a pull request, and to CI."""
+"""Output of comparisons: terminal, Markdown for a pull request, JSON, JUnit for CI."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def give(
 
 
 def check_format(format: str) -> None:
-    from opbench.errors import UserError
+    from opbench.errors import UserError, unknown
 
     if format not in FORMATS:
-        raise UserError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
+        raise UserError(unknown("format", format, FORMATS))
 
 
 def check_files(*paths: Path | None) -> None:
-    """Refuse a file that cannot be written before anything is measured for it."""
+    """Refuse a file that cannot be written, before anything is measured."""
     from opbench.errors import UserError
 
     for path in paths:
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
-            why = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            why = "it is a folder" if path.is_dir() else f"folder not found: {path.parent}"
             raise UserError(f"cannot write {path}: {why}")
 
 

@@ -1,8 +1,7 @@
-"""`opbench doctor`: this machine as a benchmark sees it, and what to mend before measuring.
+"""`opbench doctor`: facts about this machine, and what to fix before measuring.
 
-The page is a list of sections; each row is one fact, marked where there is advice about it. The
-advice follows, and each piece ends with what to do. Reporting is all it does: the exit code is 0
-however bad the news.
+Output is a list of sections; each row is one fact, flagged where there is advice about it. The
+advice follows, each with what to do. The exit code is always 0.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 #: What torch calls the library it was built with, and its name.
 BLAS = {"open": "OpenBLAS", "mkl": "MKL", "accelerate": "Accelerate", "blis": "BLIS"}
 
-#: What a row says when there is nothing to praise or blame.
-SILENT = ("hidden", "unknown", "not installed")
+#: Texts of rows that are neither good nor bad.
+NEUTRAL = ("hidden", "unknown", "not installed")
 
 #: Sections stand side by side from this width on.
 WIDE = 110
@@ -33,20 +32,20 @@ WIDE = 110
 class Row(NamedTuple):
     label: str
     text: str
-    #: The facts it shows, named as `Advice.about` names them: advice about one marks the row.
+    #: The facts it shows, named as in `Advice.about`: advice about one flags the row.
     about: tuple[str, ...] = ()
 
 
 def doctor(
     json: bool = typer.Option(False, "--json", help="Print facts and advice as JSON instead."),
 ) -> None:
-    """Show this machine's facts, and what to do about those that spoil measurements."""
+    """Show facts about this machine, and what to do about those that distort measurements."""
     from rich.console import Console
 
     from opbench.machine.advice import advice
 
     # On the error stream, so that `--json` can be piped while a person sees the wait.
-    with Console(stderr=True).status("Looking at this machine …"):
+    with Console(stderr=True).status("Inspecting this machine …"):
         facts = gather()
     found = advice(facts)
     if json:
@@ -57,7 +56,7 @@ def doctor(
 
 
 def gather() -> dict[str, Any]:
-    """The machine's facts, with what torch says of itself and the steal seen meanwhile."""
+    """The machine's facts, torch's build, and the steal of the last seconds."""
     from opbench.machine import cpu_times, machine_facts, steal_share
     from opbench.machine.torch_build import torch_build
 
@@ -66,13 +65,13 @@ def gather() -> dict[str, Any]:
         before = cpu_times()
         facts["torch"] = torch_build(sys.executable)
         recent = steal_share(before, cpu_times())
-        if recent is not None:  # the last seconds tell more than the time since boot
+        if recent is not None:  # the last seconds say more than the time since boot
             facts["load"]["steal_share"] = recent
     return facts
 
 
 def show(console: Console, facts: Mapping[str, Any], found: Sequence[Advice]) -> None:
-    """The whole page. Facts come from `gather`; a synthetic set serves as well."""
+    """Print everything; `facts` are those of `gather`."""
     from rich.console import Group
     from rich.table import Table
 
@@ -230,11 +229,12 @@ def _sections(
         table.add_column(style="dim", width=16, no_wrap=True)
         table.add_column(overflow="fold")
         for row in rows:
-            marks = {severity[fact] for fact in row.about if fact in severity}
-            silent = row.text in SILENT
-            if row.about and not marks and not silent:
-                marks = {"good"}
-            table.add_row(_mark(marks), row.label, Text(row.text, style="dim" if silent else ""))
+            severities = {severity[fact] for fact in row.about if fact in severity}
+            neutral = row.text in NEUTRAL
+            if row.about and not severities and not neutral:
+                severities = {"good"}
+            style = "dim" if neutral else ""
+            table.add_row(_symbol(severities), row.label, Text(row.text, style=style))
         blocks += [Text(f"  {title}", style="bold cyan"), table, Text()]
     return blocks
 
@@ -247,26 +247,26 @@ def _show_advice(console: Console, found: Sequence[Advice]) -> None:
     if found:
         console.print(Text("  What to do", style="bold cyan"))
     for item in found:
-        what = Text.assemble(_mark({item.severity}), " ", _prose(item.what, "bold"))
+        what = Text.assemble(_symbol({item.severity}), " ", _prose(item.what, "bold"))
         console.print(Padding(what, (0, 2, 0, 2), expand=False))
         console.print(Padding(_prose(item.why, "dim"), (0, 2, 0, 4), expand=False))
         console.print(Padding(_prose(f"→ {item.fix}", ""), (0, 2, 1, 4), expand=False))
     if warnings:
         console.print(f"  {_count(warnings, 'warning')}, {_count(len(found) - warnings, 'note')}.")
     else:
-        console.print("  [green]Nothing here spoils measurements.[/green]")
+        console.print("  [green]Nothing here distorts measurements.[/green]")
     console.print("  [dim]The same facts are stored with every run.[/dim]\n")
 
 
 def _prose(text: str, style: str) -> Text:
-    """Text in which `commands` stand out instead of carrying backticks."""
+    """Text with `commands` in colour instead of backticks."""
     from rich.text import Text
 
     pieces = enumerate(text.split("`"))
     return Text.assemble(*((piece, "cyan" if place % 2 else style) for place, piece in pieces))
 
 
-def _mark(severities: set[str]) -> Text:
+def _symbol(severities: set[str]) -> Text:
     from rich.text import Text
 
     if "warning" in severities:

@@ -56,17 +56,17 @@ def create(
     requirements: list[str] = typer.Argument(
         None,
         metavar="REQUIREMENT...",
-        help="numpy==2.2.6, 'torch<2.12', a folder or archive of a project.",
+        help="numpy==2.2.6, 'torch<2.12', or a folder or archive of a project.",
         show_default=False,
     ),
     file: list[str] = typer.Option(
         [], "-r", "--requirement", metavar="FILE", help="Install what this file lists."
     ),
     python: str = typer.Option(
-        None, metavar="PATH", help="Interpreter to make it from. [default: the one of opbench]"
+        None, metavar="PATH", help="Its interpreter. [default: the one opbench runs in]"
     ),
 ) -> None:
-    """Build an environment and keep it; nothing is done when it is there already."""
+    """Build an environment and keep it; does nothing if it exists."""
     from rich.console import Console
 
     from opbench.envs import builds
@@ -91,7 +91,7 @@ def show(name: str = typer.Argument(help="An environment of `opbench env list`."
     if build is None and name in builds.PREDEFINED:
         asked = " ".join(builds.PREDEFINED[name].requirements)
         raise UserError(
-            f"'{name}' ({asked}) is not built yet; that happens on first use, or with: "
+            f"'{name}' ({asked}) is not built yet; it is built on first use, or with: "
             f"opbench env create {name}"
         )
     place = current() if build is None and name == "current" else find(name)
@@ -120,8 +120,7 @@ def remove(name: str = typer.Argument(help="An environment that was built.")) ->
 
 
 def ready(names: Sequence[str], console: Console) -> None:
-    """See that all of them are there; one that is built on first use is built, before anybody's
-    eyes."""
+    """Find all of them; those that are built on first use are built, with progress shown."""
     from opbench.envs.environments import find
 
     for name in names:
@@ -131,7 +130,7 @@ def ready(names: Sequence[str], console: Console) -> None:
 
 @contextmanager
 def building(console: Console, name: str) -> Iterator[Callable[[str], None]]:
-    """What is shown of a build: the installer's last line, or in a log each of its lines."""
+    """Shows a build: the installer's last line on a terminal, every line in a log."""
     if not console.is_terminal:
         yield lambda line: console.print(f"{name}: {line}", markup=False, soft_wrap=True)
         return
@@ -140,7 +139,7 @@ def building(console: Console, name: str) -> Iterator[Callable[[str], None]]:
     status = console.status("")
 
     def show_last(line: str) -> None:
-        status.start()  # only now: an environment that is there needs no display
+        status.start()  # only now: an existing environment needs no display
         status.update(Text(f"{name}: {line}", overflow="ellipsis", no_wrap=True))
 
     try:

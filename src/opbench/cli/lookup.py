@@ -41,7 +41,7 @@ def defined(targets: Sequence[str]) -> list[Case]:
     from opbench.define.expand import expand
     from opbench.define.targets import resolve
 
-    return expand(resolve(targets or list(suites.SUITES)).definitions)
+    return expand(resolve(targets or list(suites.named())).definitions)
 
 
 def among(text: str, cases: Sequence[Case]) -> Case:

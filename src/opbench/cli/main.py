@@ -12,8 +12,6 @@ import sys
 import typer
 
 from opbench.cli.ab import ab
-from opbench.cli.capture import SETTINGS as CAPTURE_SETTINGS
-from opbench.cli.capture import CaptureCommand, capture
 from opbench.cli.compare import compare
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
@@ -27,12 +25,9 @@ from opbench.cli.run import run
 from opbench.cli.runs import runs
 from opbench.cli.selftest import selftest
 from opbench.cli.show import show
-from opbench.cli.spaced import SpacedCommand
 from opbench.cli.store import store
+from opbench.define import suites
 from opbench.errors import UserError
-from opbench.suites.layers.command import layers
-from opbench.suites.ops.command import ops
-from opbench.suites.peaks.command import peaks
 
 app = typer.Typer(
     name="opbench",
@@ -43,10 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("run")(run)
-app.command("layers", cls=SpacedCommand)(layers)
-app.command("capture", cls=CaptureCommand, context_settings=CAPTURE_SETTINGS)(capture)
 app.command("list")(list_)
-app.command("ops")(ops)
 app.command("show")(show)
 app.command("runs")(runs)
 app.command("export")(export)
@@ -55,12 +47,14 @@ app.add_typer(report)
 app.command("compare")(compare)
 app.command("history")(history)
 app.command("ab")(ab)
-app.command("peaks")(peaks)
 app.command("selftest")(selftest)
 app.add_typer(env)
 app.add_typer(store)
 app.command("doctor")(doctor)
 app.command("init")(init)
+for command in suites.together(lambda suite: suite.commands()):
+    group = {"": app, "report": report}[command.group]
+    group.command(command.name, **command.settings)(command.function)
 
 
 @app.callback(invoke_without_command=True)
@@ -93,7 +87,7 @@ def main() -> None:
 
 
 def explain(error: Exception) -> int:
-    """One line for what a person can mend; a traceback only for a bug of ours."""
+    """One line for what a person can fix; a traceback only for a bug of ours."""
     if isinstance(error, typer.Abort):
         print("opbench: interrupted", file=sys.stderr)
         return 130

@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: the case at hand, its estimate so far, the time left."""
+"""The display of a run: the current case, its estimate so far, the time left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class Display(Listener):
         self._live = live
         self._total = 0
         self._done: set[tuple[str, str]] = set()
-        self._skipped = 0
         self._began = time.monotonic()
         self._now = "preparing"
         self._estimate = ""
@@ -55,11 +54,11 @@ class Display(Listener):
         self._draw(force=True)
 
     def comparing(self, cases: Sequence[Case]) -> None:
-        self._now, self._estimate = f"comparing what {len(cases)} compute: {cases[0].id}", ""
+        self._now, self._estimate = f"comparing outputs of {len(cases)} cases: {cases[0].id}", ""
         self._draw()
 
     def measuring(self, cases: Sequence[Case]) -> None:
-        more = f" and {len(cases) - 1} beside it" if len(cases) > 1 else ""
+        more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
         self._now, self._estimate = cases[0].id + more, ""
         self._draw()
 
@@ -138,7 +137,7 @@ def fleet_line(state: FleetState) -> str:
     return ", ".join(parts)
 
 
-#: A log need not hear of the fleet more often than this, unless something was lost.
+#: A log gets the state of the fleet at most this often, unless something was lost.
 LOG_SECONDS = 30.0
 
 
@@ -148,15 +147,15 @@ class Lines(Listener):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._began = time.monotonic()
-        self._told = 0.0
+        self._reported = 0.0
         self._lost = 0
 
     def fleet(self, state: FleetState) -> None:
         now = time.monotonic()
-        due = now - self._told > LOG_SECONDS or state.lost > self._lost
+        due = now - self._reported > LOG_SECONDS or state.lost > self._lost
         if not due and state.done != state.total:
             return
-        self._told, self._lost = now, state.lost
+        self._reported, self._lost = now, state.lost
         left = time_left(state, now - self._began)
         more = f", about {left:.0f} s left" if left else ""
         self._console.print(f"fleet: {fleet_line(state)}{more}", soft_wrap=True, markup=False)

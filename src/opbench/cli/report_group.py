@@ -1,4 +1,4 @@
-"""`opbench report last -o page.html` beside `opbench report layers`.
+"""`opbench report last -o page.html`, without naming the page.
 
 The page is what people want most, so it needs no word of its own: whatever is not the name of
 another report is an argument of the page.

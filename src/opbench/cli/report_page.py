@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.options import run_option
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ def page(
     ),
     metric: str = typer.Option(None, help="Only this metric."),
     history: bool = typer.Option(True, "--history/--no-history", help="Show earlier runs."),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Write one self-contained HTML file: summary, charts, and every case of a run.
 
@@ -89,7 +88,7 @@ def write_page(contents: Contents, output: Path) -> None:
 
 
 def _write_charts(contents: Contents, folder: Path) -> None:
-    from opbench.report.charts import save
+    from opbench.report.charts.every import save
 
     try:
         written = save(contents, folder)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.quantities import checked, duration, share
+from opbench.cli.options import checked
+from opbench.define.reading import fraction, seconds
 
 if TYPE_CHECKING:
     from opbench.api.selftest import Report
@@ -18,7 +19,7 @@ def selftest(
         ["2%", "5%"], "--effect", metavar="2%", help="Extra work to inject; may be repeated."
     ),
     time_per_pair: str = typer.Option(
-        "10s", "--time-per-pair", callback=checked(duration), help="At most this long per pair."
+        "10s", "--time-per-pair", callback=checked(seconds), help="At most this long per pair."
     ),
     framework: str = typer.Option(
         None, metavar="torch|python", help="What the pairs are made of. [default: torch, if there]"
@@ -32,7 +33,7 @@ def selftest(
     from opbench.cli.progress import progress
 
     try:
-        effects = [float(share(text)) for text in effect]
+        effects = [fraction(text) for text in effect]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     with progress(Console(stderr=True)) as listener:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.quantities import checked, expression
+from opbench.cli.options import checked, run_option
+from opbench.define.reading import expression
 
 if TYPE_CHECKING:
     from opbench.case import Case
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def show(
     case: str = typer.Argument(
-        ..., help="An id, a hash, or a unique part of one; or the file of a capture."
+        ..., help="An id, a hash, or a unique part of one; or a file of recorded calls."
     ),
     targets: list[str] = typer.Option(
         [], "--in", metavar="SUITE|FILE", help="Look among these; otherwise store and suites."
@@ -40,17 +41,10 @@ def show(
     callgrind: Path = typer.Option(
         None, "--callgrind", metavar="FILE", help="Write the counts for KCachegrind."
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Show a case: its source, its results, or a script that reproduces it."""
-    if case.endswith(".jsonl") and _show_api(Path(case)):
-        return
-    if case.endswith(".jsonl") and Path(case).is_file():
-        from opbench.suites.captured.show import show_capture
-
-        show_capture(case)
+    if Path(case).is_file() and _show_file(Path(case)):
         return
     from opbench.report.script import script as script_of
 
@@ -64,21 +58,20 @@ def show(
     _describe(found, results)
 
 
-def _show_api(path: Path) -> bool:
-    """The table of an API-level capture; False for any other file."""
-    from opbench.capture.reading import level_of, read_api
+def _show_file(path: Path) -> bool:
+    """What a suite prints of a file of its own; False for any other file."""
+    from opbench.define import suites
 
-    if level_of(path) != "api":
+    parts = suites.first(lambda suite: suite.describe_file(path))
+    if parts is None:
         return False
     from rich.console import Console
 
     from opbench.report.terminal import width_for
-    from opbench.suites.captured.api_report import summary, table
 
-    calls = read_api(path)
     console = Console(highlight=False, width=width_for(sys.stdout))
-    console.print(table(calls))
-    console.print(summary(calls), markup=False)
+    for part in parts:
+        console.print(part)
     return True
 
 
@@ -142,7 +135,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         "device": case.device,
         "threads": case.threads,
         "seed": case.seed,
-        "way": case.way,
+        "way": case.timing_mode,
     }
     console.print(Text("  ".join(f"{name}={value}" for name, value in facts.items())))
     if case.unsupported:

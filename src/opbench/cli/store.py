@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import typer
 
 store = typer.Typer(
@@ -32,19 +34,15 @@ def copy(
     with Store.open(source, create=False) as opened:
         chosen = list(dict.fromkeys(opened.find_run(ref).id for ref in run))
     console = Console(stderr=True)
-    ours = Database.open(source, create=False)
-    try:
-        theirs = Database.open(target, create=True)
-        try:
 
-            def tell(run_id: str, results: int) -> None:
-                console.print(f"{run_id}: {results} results", markup=False, highlight=False)
+    def on_run(run_id: str, results: int) -> None:
+        console.print(f"{run_id}: {results} results", markup=False, highlight=False)
 
-            done = copied(ours, theirs, chosen or all_runs(ours), tell)
-        finally:
-            theirs.close()
-    finally:
-        ours.close()
+    with (
+        closing(Database.open(source, create=False)) as ours,
+        closing(Database.open(target, create=True)) as theirs,
+    ):
+        done = copied(ours, theirs, chosen or all_runs(ours), on_run)
     known = f", {done.known} were there already" if done.known else ""
     print(f"copied {done.results} results of {done.runs} runs to {theirs.address.shown}{known}")
 
@@ -57,11 +55,8 @@ def check(
     from opbench.store.checking import check as checked
     from opbench.store.database import Database
 
-    database = Database.open(where, create=False)
-    try:
+    with closing(Database.open(where, create=False)) as database:
         found = checked(database)
-    finally:
-        database.close()
     counts = ", ".join(f"{count} {name}" for name, count in found.counts.items())
     print(f"{database.address.shown}: schema {found.schema}; {counts}")
     for fault in found.faults[:LISTED]:

@@ -3,7 +3,7 @@
     runtime, memory = opbench.run_layer_benchmark("gsm_linear", batch_size=32)
     opbench.run_layer_benchmark("lstm", 16, seq_len=64, input_size=8, hidden_size=8)
 
-Measured as everything else is: in a process of its own, which this one never joins.
+Measured as everything else is, in a process of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opbench.errors import UserError
-from opbench.running.listener import Listener
+from opbench.errors import UserError, unknown
 
 
 class LayerBenchmark(NamedTuple):
@@ -42,21 +41,18 @@ def run_layer_benchmark(
 
     Raises `RuntimeError` with the reason when the layer could not be measured.
     """
+    from opbench.api.run import execute
     from opbench.define.expand import expand
-    from opbench.plan.groups import groups
-    from opbench.plan.metrics import chosen
-    from opbench.plan.policy import Fixed
-    from opbench.plan.request import Request
-    from opbench.running.recording import Recording
     from opbench.suites.layers.classic_pickle import memory_stats
     from opbench.suites.layers.config import checked, published
     from opbench.suites.layers.definition import layer_definition
     from opbench.suites.layers.names import MODES, SECTIONS, read_name
+    from opbench.suites.layers.suite import SUITE
 
     name, classic_mode = read_name(layer)
     mode = mode or classic_mode
     if mode not in MODES:
-        raise UserError(f"there is no mode '{mode}'; there is {', '.join(MODES)}")
+        raise UserError(unknown("mode", mode, MODES))
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise UserError(f"batch_size is a whole number from 1 up, not {batch_size!r}")
     given = published().section(name).model_dump(mode="json", exclude_unset=True)
@@ -69,13 +65,17 @@ def run_layer_benchmark(
         threads=threads,
         seed=random_seed,
     )
-    request = Request(
-        groups=tuple(groups(cases)),
-        policy=Fixed(num_runs=num_runs, num_repeats=num_repeats, timeout=900.0),
-        metrics=chosen(("time", "memory"), clock, device),
-    )
-    recording = Recording.begun(None, False, {}, "run_layer_benchmark")
-    results = {result.metric: result for _, result in recording.measure(request, Listener())}
+    options = {
+        **SUITE.options,
+        "baseline": None,  # one mode has nothing to be compared with
+        "num_runs": num_runs,
+        "num_repeats": num_repeats,
+        "clock": clock,
+        "device": device,
+        "save": False,
+    }
+    run = execute(options, cases=cases)
+    results = {result.metric: result for _, result in run}
     for result in results.values():
         if not result.ok:
             raise RuntimeError(f"{layer} at batch size {batch_size}: {result.outcome_text}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from opbench import frameworks
 from opbench.case import Case
 from opbench.define.expand import expand
 from opbench.define.program import NORMAL, ONES, ZEROS, Domain, uniform
-from opbench.errors import UserError
+from opbench.errors import UserError, nearest, unknown
 from opbench.result import Result
 from opbench.running.listener import Listener
 from opbench.suites.ops.definition import OperatorDefinition, operator_definition
@@ -51,12 +50,11 @@ class OperatorBenchmark:
         max_time: float = 4.0,
         threads: int = 1,
     ) -> None:
-        """`runs` asks for so many single calls in the place of a precision, as the classic suite
-        had it; warming up is measured, so that `warmup` need not be said."""
+        """`runs` asks for that many single calls in the place of a precision, as the classic suite
+        did. `warmup` is accepted and ignored: workers warm up until the time has settled."""
         self.framework = framework or self.default_framework
         if self.framework not in FRAMEWORKS:
-            near = difflib.get_close_matches(self.framework, FRAMEWORKS, n=1) or FRAMEWORKS
-            raise UserError(f"no framework '{self.framework}'; there is {', '.join(near)}")
+            raise UserError(unknown("framework", self.framework, FRAMEWORKS))
         self.device = device_of(ctx)
         self.runs, self.precision, self.max_time = runs, precision, max_time
         self.threads = threads
@@ -68,7 +66,7 @@ class OperatorBenchmark:
         self.result: Result | None = None
 
     def _filled(self, given: Mapping[str, Any], size: str) -> dict[str, Any]:
-        """The operator's parameters, then the three that every operator has."""
+        """The operator's parameters, then the three inputs that every operator has."""
         values = vars(self.operator.values(size))
         known = {name: values[name] for name in self.operator.params}
         known.update(
@@ -78,10 +76,8 @@ class OperatorBenchmark:
         )
         for name in given:
             if name not in known:
-                near = difflib.get_close_matches(name, known, n=1)
-                hint = f" (did you mean {near[0]}?)" if near else ""
                 raise UserError(
-                    f"{type(self).__name__} has no input '{name}'{hint}; it takes "
+                    f"{type(self).__name__} has no input '{name}'{nearest(name, known)}; it takes "
                     f"{', '.join(known)}"
                 )
         return {**known, **given}
@@ -157,8 +153,8 @@ class OperatorBenchmark:
             return {}, OWN
         if initializer not in INITIALIZERS:
             raise UserError(
-                f"no initializer {initializer!r}; there is {', '.join((*INITIALIZERS, OWN))}, "
-                "or a callable that makes an array of a shape"
+                f"{unknown('initializer', str(initializer), (*INITIALIZERS, OWN))}; a callable "
+                "that makes an array of a shape will do too"
             )
         return dict.fromkeys((each.name for each in drawn), INITIALIZERS[initializer]), initializer
 
@@ -167,10 +163,10 @@ class OperatorBenchmark:
         itself may be anything, and workers run in processes and environments of their own."""
         import numpy as np
 
-        made = initializer(shape)
-        for way in ("detach", "cpu", "asnumpy", "numpy"):
-            made = getattr(made, way)() if hasattr(made, way) else made
-        array = np.ascontiguousarray(made, dtype=str(self.inputs["dtype"]))
+        values = initializer(shape)
+        for convert in ("detach", "cpu", "asnumpy", "numpy"):
+            values = getattr(values, convert)() if hasattr(values, convert) else values
+        array = np.ascontiguousarray(values, dtype=str(self.inputs["dtype"]))
         if array.shape != tuple(shape):
             raise UserError(
                 f"the initializer made an array of shape {array.shape} for {name}, not {shape}"
@@ -184,14 +180,14 @@ class OperatorBenchmark:
     # -- results ---------------------------------------------------------------------------
 
     def get_benchmark_results(self) -> dict[str, float]:
-        """Seconds per call by the name of the line; empty when there is no time to tell."""
+        """Seconds per call by the name of the line; empty without a time."""
         if self.result is None or self.result.estimate is None or not self.result.ok:
             return {}
         return {self.name: self.result.estimate}
 
     def get_statistics(self) -> dict[str, float]:
-        """p50, p90, p99 and mean of the samples, the estimate and its 95 % interval; empty when
-        there is no time to tell."""
+        """p50, p90, p99 and mean of the samples, the estimate and its 95 % interval; empty
+        without a time."""
         from dataclasses import asdict
 
         from opbench.stats.quantiles import quantiles
@@ -240,11 +236,7 @@ def measure(
     on_result: Callable[[OperatorBenchmark], None] | None = None,
 ) -> None:
     """Measure them in one run, whose workers serve them all; a failure is a result as well."""
-    from opbench.plan.groups import groups
-    from opbench.plan.metrics import chosen
-    from opbench.plan.policy import Adaptive, Fixed, Policy
-    from opbench.plan.request import Request
-    from opbench.running.recording import Recording
+    from opbench.api.run import execute
 
     if not benchmarks:
         return
@@ -252,16 +244,15 @@ def measure(
     for each in benchmarks:
         each.result = None
     first = benchmarks[0]
-    policy: Policy = Adaptive(precision=first.precision, max_time=first.max_time)
-    if first.runs is not None:
-        policy = Fixed(num_runs=first.runs, num_repeats=1, max_time=first.max_time)
-    request = Request(
-        groups=tuple(groups(cases)),
-        policy=policy,
-        metrics=chosen(("time",), "", first.device),
-    )
-    recording = Recording.begun(None, False, {}, "opbench.ops")
-    recording.measure(request, Delivery(benchmarks, on_result))
+    options = {
+        "precision": first.precision,
+        "max_time_per_case": first.max_time,
+        "num_runs": first.runs,
+        "num_repeats": None if first.runs is None else 1,
+        "device": first.device,
+        "save": False,
+    }
+    execute(options, cases=cases, listener=Delivery(benchmarks, on_result))
 
 
 def device_of(ctx: Any) -> str:

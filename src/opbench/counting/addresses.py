@@ -1,12 +1,12 @@
-"""Whose instructions they were, by where they lie.
+"""Attributes instructions to functions by address.
 
-Callgrind books an instruction to the function it believes to be in, and it believes so from calls
-and returns. On Arm its Valgrind takes every plain branch (`b`) for a call: it then misses the
-return, and the caller's code after it stands in the name of what was called, an allocator say. So
-the names of a dump are only hints here; addresses are right, and symbols tell whose they are.
+Callgrind books an instruction to the function it believes to be in, which it infers from calls and
+returns. On Arm, Valgrind takes every plain branch (`b`) for a call: it then misses the return, and
+books the caller's code after it to the callee, an allocator say. So the names of a dump are only
+hints; addresses are right, and symbols map them to functions.
 
-One thing an address does not say is the library it lies in: a dump tells that of the function it
-books to. Where that does not fit, it is looked for among the functions that were entered.
+An address does not identify its library: a dump gives that of the function it books to. Where that
+does not fit, the functions that were entered are searched.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from opbench.counting.names import standard
 from opbench.counting.profile import Function, Profile
 from opbench.counting.symbols import LINKAGE, STUB, symbols
 
-#: Callgrind's word for code of no library; on Arm it takes the stubs that lead from one library to
-#: another for such code.
+#: Callgrind's name for code outside any library; on Arm, also for the stubs between libraries.
 NOWHERE = "???"
-#: What it calls such a stub.
+#: Callgrind's name of such a stub.
 STUB_NAME = re.compile(r"(0x[0-9a-f]+) \[PLT\]")
 
 
@@ -47,11 +46,11 @@ class _Attribution:
         self.cost = np.array(dump.costs, np.int64)
         begins = [block.begin for block in dump.blocks]
         self.block = np.repeat(np.arange(len(begins)), np.diff([*begins, len(dump.costs)]))
-        #: Libraries by number; of each instruction the library, and where its function begins.
+        #: Libraries by number; for each instruction its library, and where its function begins.
         self.libraries: list[str] = []
         self.library: Any = None
         self.start = np.full(len(self.cost), -1, np.int64)
-        #: Where the functions begin that were entered, by library; and stubs of no library.
+        #: Start addresses of the functions that were entered, by library; and of stubs.
         self.entered: dict[str, set[int]] = {}
         self.stubs: set[int] = set()
         self._as_booked()
@@ -73,7 +72,7 @@ class _Attribution:
         return library
 
     def _as_booked(self) -> None:
-        """Each in the library of the function it is booked to, or in that of its source file."""
+        """Assign each to the library of the function it is booked to, or of its source file."""
         import numpy as np
 
         blocks = self.dump.blocks
@@ -94,7 +93,7 @@ class _Attribution:
                 self.stubs.add(address)
             elif known.start(address) == address:
                 self.entered.setdefault(library, set()).add(address)
-        # Those that are booked under their own name.
+        # Functions that are booked under their own name.
         pairs = set(zip(self.block.tolist(), self.start.tolist()))
         for number, start in pairs:
             block = self.dump.blocks[number]
@@ -108,14 +107,14 @@ class _Attribution:
                 self.entered.setdefault(block.library, set()).add(start)
 
     def _elsewhere(self) -> None:
-        """Instructions of functions that nobody entered: booked to one of another library."""
+        """Reassign instructions of functions that were never entered to another library."""
         import numpy as np
 
         sets = {library: np.array(sorted(starts)) for library, starts in self.entered.items()}
         stubs = np.array(sorted(self.stubs), np.int64)
-        # A source file says where it is.
-        marked = np.array([bool(block.file) for block in self.dump.blocks], bool)
-        lost = ~(marked[self.block] & (self.start >= 0))
+        # A source file identifies its library.
+        has_file = np.array([bool(block.file) for block in self.dump.blocks], bool)
+        lost = ~(has_file[self.block] & (self.start >= 0))
         for number, library in enumerate(self.libraries):
             here = self.library == number
             if library in sets:
@@ -154,9 +153,9 @@ class _Attribution:
         return standard(LINKAGE if stub else block.name, library)
 
     def arcs(self) -> dict[tuple[Function, Function], int]:
-        """Who called whom how often, by how often the calling instruction was executed.
+        """Calls by caller and callee, counted by executions of the calling instruction.
 
-        Callgrind counts a call when it sees it return, and it does not see all.
+        Callgrind counts a call when it sees it return, and it does not see all returns.
         """
         sites: dict[Place, Counter[Place]] = {}
         names: dict[Place, str] = {}
@@ -178,7 +177,7 @@ class _Attribution:
             return standard(known.name(known.start(address)), library)
 
         def behind(place: Place) -> Function:
-            """What is called through a stub, or at the place itself."""
+            """The function called through a stub, or at the place itself."""
             library, begin = place
             if _linkage(place):
                 for address in range(begin, begin + STUB):

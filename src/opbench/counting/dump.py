@@ -1,8 +1,8 @@
-"""What stands in a file that Callgrind wrote, names and positions compressed or not.
+"""Reads a file that Callgrind wrote, with names and positions compressed or not.
 
 A dump has a line for each instruction that was executed, tens of thousands of them, and they are
-read while the next case is counted. So they are kept in two plain lists, and what they have in
-common, the function they are booked to, once for all that follow one another.
+read while the next case is counted. So they are kept in two plain lists, and the function they are
+booked to once per block of consecutive lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from opbench.counting.names import standard
 from opbench.counting.profile import Function, Profile
 
-#: How lines with costs begin; those with a position relative to the one before.
+#: First characters of lines with costs; of those with a relative position.
 RELATIVE = frozenset("+-*")
 BEGINNINGS = RELATIVE | frozenset("0123456789")
 
@@ -24,7 +24,7 @@ Place = tuple[str, int]
 
 
 class Block(NamedTuple):
-    """Instructions that follow one another, booked to one function."""
+    """Consecutive instructions that are booked to one function."""
 
     name: str
     library: str
@@ -51,27 +51,27 @@ class Call(NamedTuple):
 
 @dataclass
 class Dump:
-    #: Whether positions are addresses, and how many numbers tell one.
+    #: Whether positions are addresses, and how many numbers make a position.
     addresses: bool = False
     columns: int = 1
     blocks: list[Block] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     costs: list[int] = field(default_factory=list)
-    #: Calls, as far as Callgrind has seen them return.
+    #: Calls that Callgrind has seen return.
     calls: Counter[Call] = field(default_factory=Counter)
-    #: The library of a source file; for those that are never said to be of one, guesses.
+    #: The library of a source file; guesses where the dump does not name it.
     owners: dict[str, str] = field(default_factory=dict)
     guesses: Counter[tuple[str, str]] = field(default_factory=Counter)
     _names: dict[str, dict[str, str]] = field(default_factory=lambda: {"fn": {}, "ob": {}})
 
     def read(self, lines: Iterable[str]) -> None:
         name = library = main_file = file = callee = callee_library = target = ""
-        # A change of file that stands before a call is for the call alone.
+        # A change of file before a call applies to the call alone.
         change, for_call = "", False
         position = 0
-        count = None  # of the calls whose cost stands on the next line
+        count = None  # of the calls whose cost is on the next line
         new = True  # whether the next instruction begins a block
-        steps: dict[str, tuple[int, int]] = {}  # relative lines, which are most, and much alike
+        steps: dict[str, tuple[int, int]] = {}  # relative lines: most of them, and many alike
         positions, costs = self.positions, self.costs
         for line in lines:
             first = line[:1]
@@ -98,7 +98,7 @@ class Dump:
                     positions.append(position)
                     costs.append(cost)
                     continue
-                if count:  # zero calls: frames that were left over when collecting began
+                if count:  # zero calls: frames that were open when collecting began
                     # Relative to the last instruction, not to the last line.
                     site = Site(name, library, change or file, _position(line.split()[0], position))
                     place = (callee_library or library, _position(target, position))
@@ -135,7 +135,7 @@ class Dump:
                 count = int(calls)
 
     def _named(self, kind: str, text: str) -> str:
-        """A name, or a number in brackets that stands for it once both were told together."""
+        """A name, or the number in brackets that abbreviates it after its first use."""
         names = self._names[kind]
         known = names.get(text)
         if known is not None:
@@ -148,7 +148,7 @@ class Dump:
         return name
 
     def by_name(self) -> Profile:
-        """The profile as Callgrind tells it."""
+        """The profile by Callgrind's own names."""
         own: Counter[Function] = Counter()
         ends = [*(block.begin for block in self.blocks[1:]), len(self.costs)]
         for block, end in zip(self.blocks, ends):

@@ -12,8 +12,8 @@ from opbench.counting.profile import Profile
 def read(lines: Iterable[str]) -> Profile:
     """The profile in the lines of a dump.
 
-    Where its positions are addresses, functions are told by them; otherwise, and for files without
-    symbols, by the names in the dump.
+    Where its positions are addresses, functions are looked up by them; otherwise, and for files
+    without symbols, the names in the dump are used.
     """
     dump = Dump()
     dump.read(lines)
@@ -25,7 +25,7 @@ def write(profile: Profile, command: str = "") -> str:
     lines = ["# callgrind format", "version: 1", "creator: opbench", f"cmd: {command}"]
     lines += ["positions: line", "events: Ir", f"summary: {profile.total}", ""]
     for function in sorted(profile.own):
-        # Less than the empty loop has is noise, and readers know no negative numbers.
+        # A count below that of the empty loop is noise, and readers reject negative numbers.
         own = max(0, profile.own[function])
         lines += [f"ob={function.object}", "fl=", f"fn={function.name}", f"0 {own}", ""]
     lines.append(f"totals: {profile.total}")

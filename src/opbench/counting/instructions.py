@@ -1,9 +1,9 @@
-"""From Callgrind's dumps to results: per call, the empty loop taken off, noise set apart.
+"""From Callgrind's dumps to results: per call, empty loop subtracted, noise separated.
 
-Two things in a process depend on where memory happens to lie: how long an allocator searches and
-how many slots of a hash table are probed. Their internals are most of the noise of an instruction
-count, and rarely what anybody wants to know; so the metric `instructions` leaves them out, and
-`instructions_raw` and `allocations` stand beside it.
+Two things in a process depend on memory addresses: how long an allocator searches and how many
+slots of a hash table are probed. Their internals are most of the noise of an instruction count, and
+rarely of interest; so the metric `instructions` leaves them out, and `instructions_raw` and
+`allocations` are reported with it.
 """
 
 from __future__ import annotations
@@ -18,29 +18,28 @@ from opbench.case import Case
 from opbench.counting import Profile, allocations, noise, read, valgrind
 from opbench.result import Result, Sample
 
-#: Filtered counts repeat; more than this between repeats says that the code does not. The loop
-#: around it may still settle by an instruction or two, which is much of an empty statement.
+#: Filtered counts repeat; a larger difference between repeats means that the code does not. The
+#: loop around it may still settle by an instruction or two, which is much of an empty statement.
 REPEATABLE, SETTLING = 0.001, 3.0
 
-
-#: Above this share of instructions in functions without names, too little can be told of them.
+#: Above this share of instructions in functions without names, too little is known about them.
 NAMELESS = 0.05
 
 
 def unsupported(case: Case) -> str:
-    """Why this case's instructions would mean nothing; empty when they can be counted."""
+    """Why this case's instructions cannot be counted; empty when they can."""
     if case.threads > 1:
         return (
             f"with {case.threads} threads the count depends on how long they wait for each other; "
             "instructions are counted for one thread"
         )
     if case.device != "cpu":
-        return f"Valgrind counts the processor's instructions, and cannot run {case.device}"
+        return f"Valgrind counts instructions of the CPU and cannot run {case.device}"
     return valgrind.why_not()
 
 
 def profiles(answer: Mapping[str, Any]) -> list[Profile]:
-    """One profile per repeat, of all its calls together; the dumps are read and removed."""
+    """One profile per repeat, summed over its calls; the dumps are read and removed."""
     parts = {key: [_take(path) for path in paths] for key, paths in answer["dumps"].items()}
     found = [stmt - idle for stmt, idle in zip(parts["stmt"], parts["idle"])]
     if "minus" in parts:
@@ -53,37 +52,37 @@ def results(case: Case, answer: Mapping[str, Any], place: Mapping[str, Any]) -> 
     number = int(answer["number"])
     counted = profiles(answer)
     quiet = [sum(c for f, c in p.own.items() if not noise(f)) for p in counted]
-    # The quietest repeat: lazily made state only adds.
+    # The smallest count: lazily created state only adds.
     best = min(range(len(counted)), key=quiet.__getitem__)
     detail = {
         "source": valgrind.SOURCE,
         "calls": number,
-        "way": case.way,
+        "way": case.timing_mode,
         "functions": counted[best].pack(),
     }
     raw = [profile.total for profile in counted]
-    asked = [allocations(profile) for profile in counted]
-    made = [
+    allocated = [allocations(profile) for profile in counted]
+    found = [
         _result(case, "instructions", "instructions", quiet, number, detail, place),
         _result(case, "instructions_raw", "instructions", raw, number, {}, place),
-        _result(case, "allocations", "count", asked, number, {}, place),
+        _result(case, "allocations", "count", allocated, number, {}, place),
     ]
     allowed = max(min(quiet) * REPEATABLE, SETTLING * number)
     if 0 < min(quiet) < max(quiet) - allowed:
-        made[0] = made[0].with_warning(
+        found[0] = found[0].with_warning(
             "unrepeatable",
             f"two counts of the same calls differ by {max(quiet) / min(quiet) - 1:.2%}: the code "
-            "grows something, draws random numbers or reads the time; let each call do the same",
+            "accumulates state, draws random numbers or reads the time; make each call do the same",
         )
-    if said := nameless(counted[best]):
-        made[0] = made[0].with_warning("nameless", said)
-    return made
+    if warning := nameless(counted[best]):
+        found[0] = found[0].with_warning("nameless", warning)
+    return found
 
 
 def nameless(profile: Profile) -> str:
-    """What to do about a library without symbols, when much of the count is in it; else empty.
+    """The warning about a library without symbols that holds much of the count; else empty.
 
-    A system's own Python is mostly stripped: Valgrind then knows of its functions only addresses.
+    A system's own Python is mostly stripped: Valgrind then knows its functions by address only.
     """
     unnamed: dict[str, int] = {}
     for function, count in profile.own.items():
@@ -99,8 +98,8 @@ def nameless(profile: Profile) -> str:
     package = f" (Debian: apt install {python[1]}-dbg)" if python else ""
     return (
         f"{unnamed[library] / total:.0%} of the instructions are in functions of {library} "
-        "without names, so its allocator and hash tables cannot be set apart, nor any of them "
-        f"blamed; install its debug symbols{package}, or use a build that has them"
+        "without names, so its allocator and hash tables cannot be left out, nor changes be "
+        f"attributed; install its debug symbols{package}, or use a build that has them"
     )
 
 

@@ -1,7 +1,7 @@
-"""Functions under the names they have in every build.
+"""Names of functions that are the same in every build.
 
-Without paths, versions of symbols, addresses and marks of one build, so that profiles of two builds
-can be laid side by side.
+Without paths, symbol versions, addresses and suffixes of one build, so that profiles of two builds
+can be compared.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from opbench.counting.profile import Function
 from opbench.counting.symbols import LINKAGE
 
-#: Marks of one build or one run: recursion levels, clones, versions of symbols, our own hashes.
-MARKS = (
+#: What differs by build or run: recursion levels, clones, symbol versions, our own hashes.
+NAME_RULES = (
     (re.compile(r"'\d+$"), ""),
     # After the recursion level: a function without a name may recurse like any other.
     (re.compile(r"^0x[0-9a-fA-F]+$"), "???"),
@@ -24,7 +24,7 @@ MARKS = (
     (re.compile(r"@@?[A-Z][\w.]*"), ""),
     (re.compile(r"opbench_[0-9a-f]{20}"), "opbench_statement"),
 )
-OBJECT_MARKS = (
+OBJECT_RULES = (
     (re.compile(r"^.*/"), ""),
     (re.compile(r"^opbench-[0-9a-f]+\.so$"), "statements.so"),
     (re.compile(r"-[0-9a-f]{8}(?=[.-])"), ""),
@@ -36,18 +36,18 @@ OBJECT_MARKS = (
 
 @functools.lru_cache(maxsize=1 << 16)
 def standard(name: str, library: str) -> Function:
-    """A function under the name it has in every build."""
+    """A function under its name in every build."""
     name = standard_name(name)
     return Function(name, "" if name == LINKAGE else standard_object(library))
 
 
 def standard_name(name: str) -> str:
-    for pattern, replacement in MARKS:
+    for pattern, replacement in NAME_RULES:
         name = pattern.sub(replacement, name)
     return name
 
 
 def standard_object(path: str) -> str:
-    for pattern, replacement in OBJECT_MARKS:
+    for pattern, replacement in OBJECT_RULES:
         path = pattern.sub(replacement, path)
     return path

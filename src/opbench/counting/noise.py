@@ -1,7 +1,7 @@
-"""Which instructions are noise: those whose number depends on where memory happens to lie.
+"""Which instructions are noise: those whose number depends on memory addresses.
 
 How long an allocator searches, and how many slots of a hash table are probed, differ between two
-processes that do the same. These functions are told by their names.
+processes that do the same. These functions are recognised by name.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ HASH_TABLE = re.compile(
     # Methods are looked up in a table by the address of their name: two names may share a slot.
     r"|_PyType_Lookup|find_name_in_mro)"
 )
-#: Where a request for memory enters an allocator.
+#: Entry points of allocators.
 ENTRY = re.compile(
     r"malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc|mi_(malloc|calloc|zalloc)\w*"
     r"|_?PyObject_(Malloc|Calloc|Realloc)|c10::alloc_cpu\(.*"
 )
 #: Without debug symbols of the C library (libc6-dbg) its static functions have no names; those
-#: are its allocator's, as far as code under test calls them.
+#: that the code under test calls belong to its allocator.
 NAMELESS = ("libc.so", "ld-linux-x86-64.so", "ld-linux-aarch64.so")
 
 
@@ -43,7 +43,7 @@ def noise(function: Function) -> bool:
 
 
 def allocations(profile: Profile) -> int:
-    """Requests for memory that came from outside of an allocator."""
+    """Calls of an allocator from outside of it."""
     return sum(
         count
         for (caller, callee), count in profile.calls.items()

@@ -1,8 +1,8 @@
-"""What was executed, as plain numbers: instructions of each function, and who called whom.
+"""A profile: instructions of each function itself, and calls between functions.
 
-What a function executed *with all it called* is left out on purpose. Callgrind tells it from calls
-and returns, and on Arm it takes branches for calls: functions that returned long ago seem to hold
-everything (see `opbench.counting.addresses`).
+Inclusive counts (a function *with all it called*) are left out on purpose. Callgrind derives them
+from calls and returns, and on Arm it takes branches for calls: functions that returned long ago
+seem to include everything (see `opbench.counting.addresses`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Profile:
         return sum(self.own.values())
 
     def __sub__(self, other: Profile) -> Profile:
-        """What is left after taking another profile off, function by function."""
+        """The difference of two profiles, function by function."""
         own = {f: self.own.get(f, 0) - other.own.get(f, 0) for f in {**self.own, **other.own}}
         arcs = {
             a: self.calls.get(a, 0) - other.calls.get(a, 0) for a in {**self.calls, **other.calls}
@@ -60,7 +60,7 @@ class Profile:
 
     @classmethod
     def unpack(cls, packed: str) -> Profile:
-        """The inverse of `pack`; who called whom is not kept."""
+        """The inverse of `pack`; calls are not kept."""
         data: dict[str, Any] = json.loads(zlib.decompress(base64.b85decode(packed)))
         functions = (Function(n, o) for n, o in zip(data["names"], data["objects"]))
         return cls(dict(zip(functions, data["own"])))

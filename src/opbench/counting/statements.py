@@ -7,16 +7,14 @@ import os
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from opbench.case import Case
 from opbench.envs.environments import Environment
-from opbench.worker.cpp_source import key_of
+from opbench.worker.cpp.source import key_of
+from opbench.worker.main import command
 from opbench.workers.session import SessionEnded
 
-BUILD = Path(__file__).resolve().parent.parent / "worker" / "cpp_build.py"
-
-#: torch's headers alone take half a minute a unit on a busy machine.
+#: torch's headers alone take half a minute per unit on a busy machine.
 TIMEOUT = 1800.0
 
 
@@ -29,14 +27,14 @@ class Compiled:
 
 
 def compiled(cases: Iterable[Case], environment: Environment) -> Compiled:
-    """Compile what is not in the cache. A statement that fails costs nobody else anything."""
+    """Compile what is not in the cache. A statement that fails does not affect the others."""
     wanted = {case.hash: case.to_dict() for case in cases if case.language == "cpp"}
     found = Compiled()
     if not wanted:
         return found
     try:
         process = subprocess.run(
-            [environment.python, str(BUILD)],
+            command(environment.python, "cpp.build"),
             input=json.dumps({"cases": list(wanted.values())}),
             capture_output=True,
             text=True,
@@ -45,15 +43,15 @@ def compiled(cases: Iterable[Case], environment: Environment) -> Compiled:
         )
         answers = json.loads(process.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        said = error if not isinstance(error, ValueError) else process.stderr.strip()[-300:]
-        ended = SessionEnded("failed", f"compiling C++ did not end well: {said}")
+        why = error if not isinstance(error, ValueError) else process.stderr.strip()[-300:]
+        ended = SessionEnded("failed", f"compiling C++ failed: {why}")
         return Compiled(failures=dict.fromkeys(wanted, ended))
-    for mark, case in wanted.items():
+    for case_hash, case in wanted.items():
         answer = answers[key_of(case)]
         if "library" in answer:
             found.libraries[key_of(case)] = answer["library"]
         else:
-            found.failures[mark] = SessionEnded(
+            found.failures[case_hash] = SessionEnded(
                 answer["outcome"], answer["reason"], output=answer.get("output", "")
             )
     return found

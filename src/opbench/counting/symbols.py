@@ -1,7 +1,7 @@
 """Functions of a library or program by address, from its own ELF file.
 
-Only where functions begin and end is read, and the names of those that are asked for: torch's
-library has seven hundred thousand.
+Reads where functions begin and end, and names on request only: torch's library has seven hundred
+thousand.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 
 #: Stubs through which one library calls another.
 LINKAGE = "(calls into other libraries)"
-#: An address of a file that no symbol covers: a static function, and the file is stripped.
+#: An address that no symbol covers: a static function of a stripped file.
 NAMELESS = "???"
 
 #: Bytes of such a stub.
 STUB = 16
 
-#: Where distributions put symbols that were taken off a file, by its build id.
+#: Where distributions put the symbols of stripped files, by build id.
 DEBUG = Path("/usr/lib/debug/.build-id")
 
 MAGIC = b"\x7fELF\x02\x01"  # 64 bits, little endian: what Callgrind counts on
@@ -49,12 +49,12 @@ class Symbols:
         self._tables = [table for table in tables if len(table.starts)]
         if not self._tables:
             raise ValueError(f"{path} has no symbols")
-        #: What was asked for: a run asks for the same few thousand again and again.
+        #: Cached: a run looks up the same few thousand again and again.
         self._names: dict[int, tuple[str, ...]] = {}
         self._starts: dict[int, int] = {}
 
     def starts(self, addresses: Any) -> Any:
-        """Where the functions begin that hold the addresses; -1 where none is known to."""
+        """The start of the function at each address; -1 where none is known."""
         import numpy as np
 
         found = np.full(len(addresses), -1, np.int64)
@@ -77,7 +77,7 @@ class Symbols:
         return found
 
     def names(self, start: int) -> tuple[str, ...]:
-        """All names of the function that begins there; the first is the one to call it by."""
+        """All names of the function that begins there; the first is the preferred one."""
         known = self._names.get(start)
         if known is None:
             found = next((names for table in self._tables if (names := table.names(start))), ())
@@ -125,7 +125,7 @@ class _Table:
         self.starts, first = np.unique(self._values, return_index=True)
         if len(first):
             sizes = np.maximum.reduceat(chosen["size"], first)
-            # Written in assembler, some have no size: up to the next one, then.
+            # Some, written in assembly, have no size: they extend to the next one.
             gaps = np.append(np.diff(self.starts), 0)
             self._ends = self.starts + np.where(sizes > 0, sizes, gaps)
         strings = sections[table.link]
@@ -141,9 +141,9 @@ class _Table:
     def names(self, start: int) -> tuple[str, ...]:
         first = int(self._values.searchsorted(start, "left"))
         last = int(self._values.searchsorted(start, "right"))
-        # Always the same one of them first, a public and short one.
+        # In a fixed order: public before local, then the shortest.
         found = {(bool(self._locals[i]), self._text(i)) for i in range(first, last)}
-        ordered = sorted(found, key=lambda one: (one[0], len(one[1]), one[1]))
+        ordered = sorted(found, key=lambda symbol: (symbol[0], len(symbol[1]), symbol[1]))
         return tuple(demangled(name) for _, name in ordered)
 
     def _text(self, index: int) -> str:
@@ -154,7 +154,7 @@ class _Table:
 
 @functools.lru_cache(maxsize=256)
 def symbols(path: str) -> Symbols | None:
-    """The symbols of a file; None where there are none, or no such file."""
+    """The symbols of a file; None if it has none or does not exist."""
     try:
         return Symbols(path)
     except (OSError, ValueError, IndexError):
@@ -223,7 +223,7 @@ def _debug_file(data: mmap.mmap, sections: list[Section]) -> Path | None:
 
 @functools.lru_cache(maxsize=1)
 def _demangler() -> tuple[Any, Any] | None:
-    """What the C++ library itself offers; where there is none, there are no such names either."""
+    """The demangler of the C++ runtime; without that there are no mangled names either."""
     try:
         library, c = ctypes.CDLL("libstdc++.so.6"), ctypes.CDLL(None)
         call, free = library.__cxa_demangle, c.free
@@ -236,8 +236,8 @@ def _demangler() -> tuple[Any, Any] | None:
 
 
 def demangled(name: str) -> str:
-    """A C++ name as it is written; any other name as it is."""
-    # Copies that the compiler made of a function are told by what follows a dot.
+    """A C++ name as written in source; any other name unchanged."""
+    # A suffix after a dot names a copy that the compiler made of the function.
     stem, dot, copy = name.partition(".")
     tools = _demangler()
     if not stem.startswith("_Z") or tools is None:

@@ -1,4 +1,4 @@
-"""Starting workers under Callgrind: the command, its environment, and what to say without it."""
+"""Starting workers under Callgrind: its command line and environment, or why it is missing."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import platform
 import shutil
 from pathlib import Path
 
-from opbench.worker import callgrind
+from opbench.worker.callgrind import requests
 
-#: The framework is imported uninstrumented; the worker switches instrumentation on once. Functions
-#: are what people read, and they are told by addresses (`opbench.counting.addresses`); what runs
-#: between two libraries is to stand for itself, or it takes others along.
+#: The framework is imported uninstrumented; the worker starts instrumentation once. Functions are
+#: identified by address (`opbench.counting.addresses`), so instructions are dumped, not lines; PLT
+#: stubs are kept as functions, or their cost would be booked to others.
 OPTIONS = (
     "--tool=callgrind",
     "--instr-atstart=no",
@@ -26,8 +26,8 @@ OPTIONS = (
 ATOMIC = {"aarch64": ("--sim-hints=fallback-llsc",)}
 
 #: One thread, because counts of several depend on how long they wait for each other. Strings hash
-#: alike in every process, because the length of a probe in a dict is an instruction count too. And
-#: mimalloc, torch's allocator on Arm, is not to give memory back by the clock; a precaution too.
+#: alike in every process, because the number of probes in a dict is an instruction count too. And
+#: mimalloc, torch's allocator on Arm, must not free memory by the clock; a precaution too.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -35,8 +35,8 @@ ENVIRONMENT = {
     "MIMALLOC_PURGE_DELAY": "-1",
 }
 
-#: An answer may take this much longer: code runs some fifty times slower under Callgrind, but
-#: only a hundred calls of it, where a timed case runs for seconds.
+#: Factor on timeouts: code runs some fifty times slower under Callgrind, but only a hundred calls
+#: of it, where a timed case runs for seconds.
 SLOWDOWN = 5.0
 
 SOURCE = "Callgrind (Valgrind runs its own selection of SIMD kernels, maybe not this machine's)"
@@ -47,15 +47,15 @@ def why_not() -> str:
     if shutil.which("valgrind") is None:
         return "counting instructions needs Valgrind: apt install valgrind libc6-dbg"
     machine = platform.machine().lower()
-    if callgrind.ALIASES.get(machine, machine) not in callgrind.MACHINE_CODE:
-        known = " and ".join(callgrind.MACHINE_CODE)
+    if requests.ALIASES.get(machine, machine) not in requests.MACHINE_CODE:
+        known = " and ".join(requests.MACHINE_CODE)
         return f"instructions can be counted on {known} only, not on {machine}"
     return ""
 
 
 def command(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The words before the interpreter's, and variables that tell the worker where dumps go."""
+    """The command line before the interpreter, and the variable with the worker's dump path."""
     out = str(Path(folder) / "dump")
     program = os.environ.get("OPBENCH_VALGRIND") or "valgrind"
     options = (*OPTIONS, *ATOMIC.get(platform.machine(), ()))
-    return (program, *options, f"--callgrind-out-file={out}.%p"), {callgrind.OUT_VARIABLE: out}
+    return (program, *options, f"--callgrind-out-file={out}.%p"), {requests.OUT_VARIABLE: out}

@@ -137,7 +137,7 @@ class Definition:
             setup=source.setup,
             globals=source.globals,
             before=source.before,
-            way=source.way,
+            timing_mode=source.timing_mode,
             sync=source.sync,
             labels=tuple(point.items()),
             components=components,

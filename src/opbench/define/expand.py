@@ -130,7 +130,7 @@ def framework_of(definition: Definition, name: Label) -> frameworks.Framework:
         return frameworks.of(definition.modules)
     try:
         return frameworks.get(str(name))
-    except LookupError as error:
+    except UserError as error:
         raise ExpandError(f"{definition.origin or definition.name}: {error}") from None
 
 

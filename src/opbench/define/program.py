@@ -109,7 +109,7 @@ class Source:
     setup: str = ""
     globals: str = ""
     before: str = ""
-    way: str = "repeatable"
+    timing_mode: str = "repeatable"
     sync: str = ""
     preload: tuple[str, ...] = ()
     unsupported: str = ""

@@ -1,5 +1,6 @@
-"""What single values of a run file may look like. Each function gives back the value in its
-final form, or raises a ValueError that says what was expected and what was found."""
+"""Values as people write them: in run files, after options, as keywords. Each function gives back
+the value in its final form, or raises a ValueError that says what was expected and what was found.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +9,16 @@ import difflib
 import keyword
 import math
 import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
-
-from opbench.case import STAGES
 
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
 def axis_values(value: Any) -> list[Any]:
-    values = value if isinstance(value, list) else [value]
+    several = isinstance(value, Iterable) and not isinstance(value, (str, Mapping))
+    values = list(value) if several else [value]
     if not values:
         raise ValueError("expected at least one value, found an empty list")
     for one in values:
@@ -27,6 +29,25 @@ def axis_values(value: Any) -> list[Any]:
     if len({(type(one), one) for one in values}) < len(values):
         raise ValueError(f"expected each value once, found {value!r}")
     return values
+
+
+def axes(value: Any) -> dict[str, list[Any]]:
+    """`{"n": [64, 512]}`, or `["n=64,512", "dtype=float32"]`; values of an axis add up."""
+    found: dict[str, list[Any]] = {}
+    if isinstance(value, Mapping):
+        found = {str(axis): values for axis, values in value.items()}
+    else:
+        for text in texts(value):
+            axis, equals, given = text.partition("=")
+            if not equals or not axis or not given:
+                raise ValueError(f"an axis is written AXIS=V1,V2, not '{text}'")
+            found.setdefault(axis, []).extend(each for each in given.split(",") if each)
+    for axis, values in found.items():
+        try:
+            found[axis] = axis_values(values)
+        except ValueError as error:
+            raise ValueError(f"axis '{axis}': {error}") from None
+    return found
 
 
 def axis_name(name: Any) -> str:
@@ -51,6 +72,8 @@ def name_list(value: Any) -> list[str]:
 
 
 def stage_list(value: Any) -> list[str]:
+    from opbench.case import STAGES
+
     stages = name_list(value)
     for stage in stages:
         if stage not in STAGES:
@@ -60,6 +83,84 @@ def stage_list(value: Any) -> list[str]:
     if len(set(stages)) < len(stages):
         raise ValueError(f"expected each stage once, found {value!r}")
     return stages
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise ValueError(f"expected text, found {value!r}")
+    return str(value)
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """One text or several."""
+    several = [value] if isinstance(value, (str, Path)) else value
+    if not isinstance(several, Iterable) or isinstance(several, Mapping):
+        raise ValueError(f"expected a list of texts, found {value!r}")
+    return tuple(map(text, several))
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """`"time,memory"` and `["time", "memory"]` are the same."""
+    several = value.split(",") if isinstance(value, str) else value
+    if not isinstance(several, (list, tuple)) or not all(isinstance(n, str) for n in several):
+        raise ValueError(f"expected a list of names, found {value!r}")
+    return tuple(name for each in several for name in each.split(",") if name)
+
+
+def stages(value: Any) -> tuple[str, ...]:
+    return tuple(stage_list(list(dict.fromkeys(names(value)))))
+
+
+def assignment(value: Any) -> str:
+    axis, equals, given = text(value).partition("=")
+    if not equals or not axis or not given:
+        raise ValueError(f"a baseline is written AXIS=VALUE, not '{value}'")
+    return str(value)
+
+
+def count(value: Any, least: int = 1) -> int:
+    """A whole number, or its digits."""
+    digits = isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value)
+    number = int(value) if digits else value
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise ValueError(f"expected a valid integer, found {value!r}")
+    if number < least:
+        raise ValueError(f"expected greater than or equal to {least}, found {value!r}")
+    return number
+
+
+def count_from_0(value: Any) -> int:
+    return count(value, 0)
+
+
+def cpus(value: Any) -> tuple[int, ...]:
+    """`"0,1"`, `"0-3"` or `[0, 1]`."""
+    found: list[int] = []
+    parts = value.split(",") if isinstance(value, str) else value
+    for part in map(str, parts if isinstance(parts, Iterable) else [parts]):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
+        several = range(int(first), int(last if dash else first) + 1)
+        if not several:
+            raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
+        found += several
+    return tuple(found)
+
+
+def switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected true or false, found {value!r}")
+    return value
+
+
+def expression(value: str) -> str:
+    """A regular expression, as it is."""
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"'{value}' is not a valid regular expression: {error}") from None
+    return value
 
 
 def python_source(value: Any) -> str:

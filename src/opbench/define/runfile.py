@@ -1,8 +1,8 @@
 """Run files: `opbench run FILE.toml` or `FILE.json`.
 
-A `[run]` table holds what could be given as options, each `[[benchmark]]` one statement with its
-axes. The models below say what is valid; `complaint` turns their errors into one line for the
-person who wrote the file. Imports pydantic, so import this module only when there is a file.
+A `[run]` table holds options of a run (`opbench.plan.options`), each `[[benchmark]]` one statement
+with its axes. The models below say what is valid; `complaint` turns their errors into one line for
+the person who wrote the file. Imports pydantic, so import this module only when there is a file.
 """
 
 from __future__ import annotations
@@ -11,12 +11,20 @@ import difflib
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
@@ -24,14 +32,13 @@ from opbench.define.reading import (
     axis_name,
     axis_values,
     benchmark_name,
-    fraction,
     imported,
     name_list,
     python_source,
-    seconds,
     stage_list,
 )
 from opbench.errors import UserError
+from opbench.plan.options import options_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,7 +52,6 @@ Axes = dict[
     Annotated[str, BeforeValidator(axis_name)], Annotated[list[Any], BeforeValidator(axis_values)]
 ]
 Names = Annotated[list[str], BeforeValidator(name_list)]
-Count = Annotated[int, Field(ge=1, strict=True)]
 
 
 class RunFileError(UserError):
@@ -56,28 +62,28 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Run(Table):
-    """The `[run]` table; what is left out stays with the command line's defaults."""
+def _or_none(read: Callable[[Any], Any]) -> BeforeValidator:
+    """JSON has a null, which is as good as leaving the key out."""
+    return BeforeValidator(lambda value: None if value is None else read(value))
 
-    suites: Names = []
-    axes: dict[str, Annotated[list[Any], BeforeValidator(axis_values)]] = {}
-    #: `axis=value`, as on the command line.
-    baseline: Annotated[str, Field(pattern=r"^[^=\s]+=[^=]+$")] | None = None
-    metrics: Names = []
-    environments: Names = []
-    stages: Annotated[list[str], BeforeValidator(stage_list)] = []
-    device: str | None = None
-    threads: Count | None = None
-    #: Relative half-width of the interval: `0.01`, or `"1%"`.
-    precision: Annotated[float, BeforeValidator(fraction)] | None = None
-    #: In seconds: `60`, or `"60s"`, `"2min"`.
-    budget: Annotated[float, BeforeValidator(seconds)] | None = None
-    max_time_per_case: Annotated[float, BeforeValidator(seconds)] | None = None
-    max_starts: Count | None = None
-    num_runs: Count | None = None
-    num_repeats: Count | None = None
-    name: str | None = None
-    seed: Annotated[int, Field(ge=0)] | None = None
+
+if TYPE_CHECKING:
+
+    class Run(Table):
+        """The `[run]` table: suites, and the options of a run that a file may give."""
+
+        suites: list[str] = []
+
+else:
+    Run = create_model(
+        "Run",
+        __base__=Table,
+        suites=(Names, []),
+        **{
+            name: (Annotated[Any, _or_none(option.kind.read)], None)
+            for name, option in options_of("file").items()
+        },
+    )
 
 
 class Benchmark(Table):

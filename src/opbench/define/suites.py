@@ -1,68 +1,69 @@
-"""The built-in suites, by name. A suite is a module with a function `definitions()`.
+"""The suites there are: every folder of `opbench.suites` with a `suite.py`.
 
-Adding a suite is adding one line here and one file; nothing is imported before it is asked for.
+Adding a suite is adding a folder. Each is asked through the interface of `define/suite.py`; its
+definitions, and what they import, are loaded when it is run.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TypeVar
 
 from opbench.define.definition import Definition
-from opbench.errors import UserError
+from opbench.define.suite import Suite
+from opbench.errors import UserError, unknown
+
+PACKAGE = "opbench.suites"
+
+Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
-class Suite:
-    module: str
-    #: One line for `opbench list` and `opbench run --help`.
-    about: str
-    #: What the suite is run with unless the person says otherwise, by the names of `opbench.run`'s
-    #: arguments. A baseline among them is left out where nothing asked for can be compared with it.
-    options: Mapping[str, Any] = field(default_factory=dict)
+@cache
+def every() -> dict[str, Suite]:
+    """All suites by the name of their folder."""
+    package = import_module(PACKAGE)
+    return {
+        folder.name: import_module(f"{PACKAGE}.{folder.name}.suite").SUITE
+        for folder in sorted(pkgutil.iter_modules(package.__path__), key=lambda each: each.name)
+        if folder.ispkg
+    }
 
 
-SUITES: dict[str, Suite] = {
-    "tour": Suite(
-        "opbench.suites.tour.definitions", "a two-minute tour: torch on the CPU, small and mixed"
-    ),
-    "layers": Suite(
-        "opbench.suites.layers",
-        "what per-sample gradients cost: torch.nn layers against Opacus, time and memory",
-        # One step of a large convolution takes minutes on a CPU, and is no hang.
-        options={"baseline": "mode=baseline", "metrics": ("time", "memory"), "timeout": 900.0},
-    ),
-    "peaks": Suite(
-        "opbench.suites.peaks.definitions",
-        "what this machine can do at most: matrix products by dtype, and a copy (opbench peaks)",
-        options={"max_time_per_case": 3.0},
-    ),
-    "snippets": Suite(
-        "opbench.suites.snippets",
-        "small statements in Python and C++, eager and TorchScript: what torch's overhead costs",
-        # There are many, and none takes long.
-        options={"max_time_per_case": 2.5},
-    ),
-    "ops": Suite(
-        "opbench.suites.ops.definition",
-        "every operator, forward and backward: torch, JAX, ONNX Runtime, MXNet, NumPy",
-        # There are hundreds: enough to see a regression, not to dissect one.
-        options={"precision": 0.05, "max_time_per_case": 4.0},
-    ),
-}
+def named() -> dict[str, Suite]:
+    """Those that can be run by name."""
+    return {name: suite for name, suite in every().items() if suite.about}
 
 
-class UnknownSuite(UserError):
-    pass
+def find(name: str) -> Suite:
+    if name not in named():
+        raise UserError(unknown("suite or file", name, named()))
+    return named()[name]
 
 
 def load(name: str) -> list[Definition]:
-    """The definitions of one built-in suite."""
-    if name not in SUITES:
-        near = difflib.get_close_matches(name, SUITES, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(SUITES)}"
-        raise UnknownSuite(f"no suite or file called '{name}'; {hint}")
-    return list(import_module(SUITES[name].module).definitions())
+    """The definitions of one suite."""
+    return list(find(name).definitions())
+
+
+def default() -> list[str]:
+    """What is run when nothing is named."""
+    return [name for name, suite in named().items() if suite.default]
+
+
+def first(ask: Callable[[Suite], Answer | None]) -> Answer | None:
+    """The answer of the first suite that gives one; None without any."""
+    answers = map(ask, every().values())
+    return next((answer for answer in answers if answer is not None), None)
+
+
+def together(ask: Callable[[Suite], Iterable[Answer]]) -> list[Answer]:
+    """What every suite adds, in one list."""
+    return [answer for suite in every().values() for answer in ask(suite)]
+
+
+def merged(ask: Callable[[Suite], Mapping[str, Answer]]) -> dict[str, Answer]:
+    """What every suite adds by name."""
+    return dict(together(lambda suite: ask(suite).items()))

@@ -20,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from opbench.case import Label, UserModule
+from opbench.define import suites
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
+from opbench.define.suite import CollectedFile, TargetFile, Targets
 from opbench.errors import UserError
+from opbench.worker.main import command
 
-COLLECT = Path(__file__).parent.parent / "worker" / "collect.py"
 BACKWARD = {"backward", "forward_backward"}
 #: Names that the source around a user's function uses itself.
 TAKEN = {"args", "kwargs", "net", "leaves", "leaf", "call", "y", "grad", "opt", "seed"}
@@ -39,13 +41,13 @@ class UserFileError(UserError):
         self.traceback = traceback
 
 
-def definitions_from(
+def targets_from(
     path: str | Path,
     python: str = sys.executable,
     timeout: float = 120.0,
     env: Mapping[str, str] | None = None,
-) -> list[Definition]:
-    """The benchmarks that a file registers, in its order.
+) -> Targets:
+    """The benchmarks that a file registers, in its order, then what suites find in it.
 
     `env` is added to the environment variables of the process that reads it.
     """
@@ -54,20 +56,20 @@ def definitions_from(
         raise UserFileError(f"there is no file {path}")
     found = collected(path, python, timeout, env)
     raise_error(found, path)
-    if not found["benchmarks"] and not found["snippets"] and not found["sweep"]:
+    user = UserModule(found["module"], found["root"], found["digest"])
+    modules = tuple(found["modules"])
+    targets = Targets([definition_of(each, path, user, modules) for each in found["benchmarks"]])
+    collection = CollectedFile(TargetFile(path, python, env), found, user, modules)
+    for suite in suites.every().values():
+        own = suite.read_module(collection)
+        if own is not None:
+            targets.add(own)
+    if not targets.definitions:
         raise UserFileError(
             f"{path} defines no benchmark; decorate a function with @ob.bench, or write a snippet "
             "with GroupedStmts from opbench.snippets"
         )
-    user = UserModule(found["module"], found["root"], found["digest"])
-    modules = tuple(found["modules"])
-    made = [definition_of(entry, path, user, modules) for entry in found["benchmarks"]]
-    made += snippets_of(found["snippets"], path, user) if found["snippets"] else []
-    if found["sweep"]:
-        from opbench.suites.sweeps.reading import from_module
-
-        made.append(from_module(found["sweep"], path, user, modules, python, env))
-    return made
+    return targets
 
 
 def raise_error(found: Mapping[str, Any], path: Path) -> None:
@@ -80,14 +82,6 @@ def raise_error(found: Mapping[str, Any], path: Path) -> None:
     ours = error["type"] in ("BenchError", "SnippetError", "SystemExit")
     kind = "" if ours else f"{error['type']}: "
     raise UserFileError(f"{path}{line}: {kind}{error['message']}", error["traceback"])
-
-
-def snippets_of(entries: list[dict[str, Any]], path: Path, user: UserModule) -> list[Definition]:
-    from opbench.suites.snippets.definition import definitions_of
-    from opbench.worker.stub.snippets.found import from_data
-
-    flat = [(tuple(entry["label"]), from_data(entry)) for entry in entries]
-    return definitions_of(path.stem, flat, user=user, origin=str(path))
 
 
 def definition_of(
@@ -195,7 +189,7 @@ def immovable(entry: dict[str, Any], device: str) -> str:
     takes = entry["inputs"]["takes"] if entry["inputs"] else entry["takes"]
     if device == "cpu" or "device" in takes:
         return ""
-    return f"{maker} has no parameter `device`, so it cannot be told to use {device}"
+    return f"{maker} has no parameter `device`, so it cannot use {device}"
 
 
 def collected(
@@ -205,7 +199,7 @@ def collected(
     env: Mapping[str, str] | None = None,
     model: str = "",
 ) -> dict[str, Any]:
-    """Run `collect.py` on the file and read its one line from a private pipe.
+    """Run `probe.collect` on the file and read its one line from a private pipe.
 
     With the name of a `model`, that is described in it; `path` may then be an installed module.
     """
@@ -213,7 +207,9 @@ def collected(
     with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
-                [python, str(COLLECT), str(path), str(write_end), *([model] if model else [])],
+                command(
+                    python, "probe.collect", str(path), str(write_end), *([model] if model else [])
+                ),
                 pass_fds=(write_end,),
                 stdin=subprocess.DEVNULL,
                 stdout=output,

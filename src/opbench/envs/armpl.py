@@ -1,12 +1,11 @@
-"""A stand-in for Arm's Performance Libraries, which MXNet's wheel for aarch64 needs and lacks.
+"""A substitute for Arm's Performance Libraries, which MXNet's wheel for aarch64 needs and lacks.
 
 The wheel is linked against `libarmpl_lp64_mp.so` and two companions that Arm distributes on its
 own. Of the first it calls some fifty functions of BLAS and LAPACK, of the others none that the C
-library does not have as well. So libraries of these names are made beside the wheel's own: one
-whose functions jump to those of OpenBLAS (the `scipy-openblas32` of PyPI, which prefixes their
-names), and two that are empty. Where Arm's libraries are installed, or the machine is no aarch64,
-nothing is made. Products and factorisations then take OpenBLAS's time, not Arm's: the environment
-says so.
+library lacks. So libraries of these names are built next to the wheel's own: one whose functions
+jump to those of OpenBLAS (PyPI's `scipy-openblas32`, which prefixes their names), and two that are
+empty. Where Arm's libraries are installed, or the machine is not aarch64, nothing is built.
+Products and factorisations then take OpenBLAS's time, not Arm's; the environment has a note.
 """
 
 from __future__ import annotations
@@ -42,32 +41,32 @@ SYMBOLS = (
 )
 
 
-class CannotMake(Exception):
-    """Why there is no stand-in, in one line."""
+class CannotBuild(Exception):
+    """Why there is no substitute, in one line."""
 
 
 def make(site_packages: Path) -> str:
-    """Make the libraries beside MXNet's own; answers with what a reader of results must know."""
-    beside = site_packages / "mxnet"
+    """Build the libraries next to MXNet's own; returns a note for readers of results."""
+    target = site_packages / "mxnet"
     openblas = site_packages / "scipy_openblas32" / "lib"
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "g++", "clang"))), None)
     if compiler is None:
-        raise CannotMake("a C compiler is needed to stand in for Arm's Performance Libraries")
+        raise CannotBuild("a C compiler is needed to substitute Arm's Performance Libraries")
     with tempfile.TemporaryDirectory() as folder:
         jumps = Path(folder) / "jumps.s"
         jumps.write_text("".join(_jump(name) for name in SYMBOLS))
-        nothing = Path(folder) / "nothing.s"
-        nothing.write_text("")
-        found = [f"-L{openblas}", "-lscipy_openblas", "-Wl,--no-undefined"]
-        later = "-Wl,-rpath,$ORIGIN/../scipy_openblas32/lib"
-        _link([compiler, str(jumps), *found, later], beside / LIBRARY)
+        empty = Path(folder) / "empty.s"
+        empty.write_text("")
+        libraries = [f"-L{openblas}", "-lscipy_openblas", "-Wl,--no-undefined"]
+        rpath = "-Wl,-rpath,$ORIGIN/../scipy_openblas32/lib"
+        _link([compiler, str(jumps), *libraries, rpath], target / LIBRARY)
         for name in EMPTY:
-            _link([compiler, str(nothing)], beside / name)
+            _link([compiler, str(empty)], target / name)
     return NOTE
 
 
 def _jump(name: str) -> str:
-    """A function that is another one, whatever its arguments."""
+    """A function that jumps to another one, whatever its arguments."""
     return f".globl {name}\n.type {name}, %function\n{name}:\n    b scipy_{name}\n"
 
 
@@ -75,5 +74,5 @@ def _link(command: list[str], library: Path) -> None:
     words = [*command, "-shared", "-nostartfiles", f"-Wl,-soname,{library.name}"]
     done = subprocess.run([*words, "-o", str(library)], capture_output=True, text=True)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or ["no reason given"]
-        raise CannotMake(f"{library.name} was not linked: {said[-1]}")
+        errors = done.stderr.strip().splitlines() or ["no reason given"]
+        raise CannotBuild(f"{library.name} was not linked: {errors[-1]}")

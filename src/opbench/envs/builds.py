@@ -1,9 +1,9 @@
 """Named virtual environments with pinned packages: built once, kept, found again by name.
 
 Each lives in `$OPBENCH_HOME/envs/NAME` (by default in the user's cache) with an
-`environment.json` that says what was asked for and what was installed. It is built in a folder
-beside that and renamed when all is done, so an environment is whole or not there. One process at a
-time works on a name: it holds a lock that ends with it, however it ends.
+`environment.json` that lists what was requested and what was installed. It is built in a temporary
+folder and renamed when complete, so an environment is complete or absent. One process at a time
+works on a name: it holds a lock that is released when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from opbench.envs import armpl, installer
 from opbench.envs.requirements import Requirement, parse
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 Line = Callable[[str], None]
 
@@ -37,9 +37,9 @@ class Predefined:
     requirements: tuple[str, ...]
     #: The newest Python its packages work on.
     newest_python: tuple[int, int]
-    #: What is imported to see that it works, and what mends it when a library is missing.
+    #: The module imported to check it, and what supplies a missing library.
     module: str = ""
-    mend: Callable[[Path], str] | None = None
+    repair: Callable[[Path], str] | None = None
 
 
 PREDEFINED = {
@@ -52,14 +52,14 @@ PREDEFINED = {
         ),
         (3, 11),
         module="mxnet",
-        mend=armpl.make,
+        repair=armpl.make,
     ),
 }
 
 
 @dataclass(frozen=True)
 class Build:
-    """An environment that was built, as its `environment.json` tells."""
+    """An environment that was built, as its `environment.json` describes it."""
 
     name: str
     requirements: tuple[Requirement, ...]
@@ -67,7 +67,7 @@ class Build:
     packages: tuple[str, ...]
     python_version: str
     created: str
-    #: What a reader of its results must know.
+    #: What readers of its results must know.
     notes: tuple[str, ...] = ()
 
     @property
@@ -81,15 +81,15 @@ class Build:
 
 def home() -> Path:
     """The folder of all built environments."""
-    mine = os.environ.get("OPBENCH_HOME")
-    if mine:
-        return Path(mine).expanduser().absolute() / "envs"
+    home = os.environ.get("OPBENCH_HOME")
+    if home:
+        return Path(home).expanduser().absolute() / "envs"
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(cache).expanduser().absolute() / "opbench" / "envs"
 
 
 def built() -> list[Build]:
-    """Every environment there is, by name."""
+    """All built environments, by name."""
     if not home().is_dir():
         return []
     found = [load(folder.name) for folder in home().iterdir() if NAME.fullmatch(folder.name)]
@@ -97,15 +97,17 @@ def built() -> list[Build]:
 
 
 def load(name: str) -> Build | None:
-    """The environment of that name; None when there is none."""
+    """The built environment of that name, or None."""
     if not NAME.fullmatch(name):
         return None
     try:
-        told = json.loads((home() / name / RECORD).read_text())
-        requirements = tuple(Requirement(**entry) for entry in told["requirements"])
-        packages = tuple(map(str, told["packages"]))
-        notes = tuple(map(str, told.get("notes") or ()))
-        return Build(name, requirements, packages, told["python_version"], told["created"], notes)
+        record = json.loads((home() / name / RECORD).read_text())
+        requirements = tuple(Requirement(**entry) for entry in record["requirements"])
+        packages = tuple(map(str, record["packages"]))
+        notes = tuple(map(str, record.get("notes") or ()))
+        return Build(
+            name, requirements, packages, record["python_version"], record["created"], notes
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -116,10 +118,10 @@ def create(
     python: str | None = None,
     on_line: Line | None = None,
 ) -> Build:
-    """The environment of that name with these requirements: built, unless it is there already.
+    """The environment of that name with these requirements, built unless it exists.
 
-    `python` is the interpreter it is made from, by default the one opbench runs in. `on_line`
-    hears each line of the installer. A failure leaves nothing behind.
+    `python` is its interpreter, by default the one opbench runs in. `on_line` gets each line of
+    the installer. A failure leaves nothing behind.
     """
     if not NAME.fullmatch(name) or name == "current":
         raise UserError(
@@ -131,14 +133,14 @@ def create(
         wants = " ".join(PREDEFINED[name].requirements)
         raise UserError(f"'{name}' is predefined ({wants}); choose another name")
     base = _base(name, python)
-    tell = on_line or (lambda _line: None)
+    on_line = on_line or (lambda _line: None)
     _sweep()
-    with _lock(name, tell):
-        there = load(name)
-        if there is not None and Path(there.python).exists():
-            _check_same(there, wanted, base if python else None)
-            return there
-        return _build(name, wanted, base, tell)
+    with _lock(name, on_line):
+        existing = load(name)
+        if existing is not None and Path(existing.python).exists():
+            _check_same(existing, wanted, base if python else None)
+            return existing
+        return _build(name, wanted, base, on_line)
 
 
 def create_predefined(name: str, on_line: Line | None = None) -> Build:
@@ -149,14 +151,12 @@ def remove(name: str) -> None:
     """Delete an environment; refused while another process builds it."""
     folder = home() / name
     if not NAME.fullmatch(name) or not folder.is_dir():
-        known = ", ".join(build.name for build in built())
-        raise UserError(
-            f"there is no built environment '{name}'; there is {known or 'none at all'}"
-        )
-    with _lock(name) as mine:
-        if not mine:
+        known = [build.name for build in built()] or ["(none is built)"]
+        raise UserError(unknown("built environment", name, known))
+    with _lock(name) as locked:
+        if not locked:
             raise UserError(f"environment '{name}' is being built by another process")
-        # First out of sight, then deleted: an interrupt leaves nothing that looks whole.
+        # Renamed first, then deleted: an interrupt leaves nothing that looks complete.
         aside = _new_folder(name)
         folder.rename(aside / "removed")
     shutil.rmtree(aside, ignore_errors=True)
@@ -172,69 +172,69 @@ def _base(name: str, python: str | None) -> installer.Interpreter:
 
 
 def _check_same(
-    there: Build, wanted: tuple[Requirement, ...], base: installer.Interpreter | None
+    existing: Build, wanted: tuple[Requirement, ...], base: installer.Interpreter | None
 ) -> None:
     differs = ""
-    if there.requirements != wanted:
-        edited = {r.text for r in there.requirements} == {r.text for r in wanted}
-        has = " ".join(map(str, there.requirements))
-        differs = "an earlier content of these files" if edited else has
-    elif base is not None and there.python_version != base.text:
-        differs = f"Python {there.python_version}"
+    if existing.requirements != wanted:
+        edited = {r.text for r in existing.requirements} == {r.text for r in wanted}
+        has = " ".join(map(str, existing.requirements))
+        differs = "an earlier version of these files" if edited else has
+    elif base is not None and existing.python_version != base.text:
+        differs = f"Python {existing.python_version}"
     if differs:
         raise UserError(
-            f"environment '{there.name}' exists with {differs}; choose another name, or remove it "
-            f"first: opbench env remove {there.name}"
+            f"environment '{existing.name}' exists with {differs}; choose another name, or "
+            f"remove it first: opbench env remove {existing.name}"
         )
 
 
 def _build(
-    name: str, wanted: tuple[Requirement, ...], base: installer.Interpreter, tell: Line
+    name: str, wanted: tuple[Requirement, ...], base: installer.Interpreter, on_line: Line
 ) -> Build:
     folder = _new_folder(name)
     try:
-        packages = installer.build(folder, base, wanted, tell)
-        notes = _working(PREDEFINED[name], folder, tell) if name in PREDEFINED else ()
+        packages = installer.build(folder, base, wanted, on_line)
+        notes = _checked(PREDEFINED[name], folder, on_line) if name in PREDEFINED else ()
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         build = Build(name, wanted, packages, base.text, now, notes)
         (folder / RECORD).write_text(json.dumps(asdict(build), indent=2) + "\n")
         _move(folder, build.folder)
-    except (installer.InstallError, armpl.CannotMake, OSError) as error:
+    except (installer.InstallError, armpl.CannotBuild, OSError) as error:
         raise UserError(f"environment '{name}' was not built: {error}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return build
 
 
-def _working(predefined: Predefined, folder: Path, tell: Line) -> tuple[str, ...]:
-    """See that its module can be imported; mend it where a library is missing."""
+def _checked(predefined: Predefined, folder: Path, on_line: Line) -> tuple[str, ...]:
+    """Check that its module can be imported; supply a missing library. Returns notes."""
     if not predefined.module:
         return ()
     try:
         installer.check_import(folder, predefined.module)
         return ()
     except installer.InstallError as error:
-        if predefined.mend is None or ".so" not in str(error):
+        if predefined.repair is None or ".so" not in str(error):
             raise
-        tell(f"{error}: standing in for it")
-    note = predefined.mend(installer.site_packages(folder))
+        on_line(f"{error}: building a substitute")
+    note = predefined.repair(installer.site_packages(folder))
     installer.check_import(folder, predefined.module)
     return (note,)
 
 
 def _move(folder: Path, place: Path) -> None:
-    """Rename into place. Scripts that name their interpreter are told the new place before."""
+    """Rename into place, after updating the interpreter's path in its scripts."""
     for script in (folder / "bin").iterdir():
         if script.is_file() and not script.is_symlink():
             text = script.read_bytes()
             if bytes(folder) in text:
                 script.write_bytes(text.replace(bytes(folder), bytes(place)))
-    if place.exists():  # one whose interpreter is gone
+    if place.exists():  # its interpreter is gone
         shutil.rmtree(place)
     folder.rename(place)
 
 
-# -- folders in the making -------------------------------------------------------------------
+# -- unfinished folders -----------------------------------------------------------------------
 
 
 def _new_folder(name: str) -> Path:
@@ -242,17 +242,17 @@ def _new_folder(name: str) -> Path:
 
 
 def _sweep() -> None:
-    """Delete what killed builds left behind; those of a living process are locked."""
+    """Delete what killed builds left behind; those of a live process are locked."""
     for folder in home().glob(f".*{UNFINISHED}") if home().is_dir() else ():
         name = folder.name[1 : -len(UNFINISHED)].rpartition(".")[0]
-        with _lock(name) as mine:
-            if mine:
+        with _lock(name) as locked:
+            if locked:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _lock(name: str, tell: Line | None = None) -> Iterator[bool]:
-    """Whether the name is ours to work on. With `tell`, wait until it is, and say so."""
+def _lock(name: str, on_line: Line | None = None) -> Iterator[bool]:
+    """Whether the name is locked for us. With `on_line`, wait until it is, and report it."""
     locks = home() / ".locks"
     try:
         locks.mkdir(parents=True, exist_ok=True)
@@ -265,9 +265,9 @@ def _lock(name: str, tell: Line | None = None) -> Iterator[bool]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if tell is None:
+            if on_line is None:
                 yield False
                 return
-            tell(f"waiting for another process that works on environment '{name}'")
+            on_line(f"waiting for another process that works on environment '{name}'")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield True

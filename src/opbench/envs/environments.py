@@ -1,13 +1,12 @@
 """An environment is an interpreter with its packages, or one with a commit of the user's project:
 a dimension of a run like any other.
 
-`current` is the interpreter opbench runs in. Others are built from requirements
-(`environment_builds`) or made from a commit (`worktrees`); here they all look alike.
+`current` is the interpreter opbench runs in. Others are built from requirements (`builds`) or are
+commits (`worktrees`).
 """
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import subprocess
@@ -17,11 +16,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from opbench.errors import UserError
-from opbench.worker import facts
+from opbench.errors import UserError, unknown
+from opbench.worker.main import command
+from opbench.worker.probe import facts
 
-#: Asking a cold interpreter for its packages takes a second; on a busy network disk, many.
-PATIENCE_S = 60.0
+#: A cold interpreter takes a second to list its packages; on a busy network disk, many.
+TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,22 @@ class Environment:
     commit: str = ""
     #: Folders that its workers find modules in before any other.
     path: tuple[str, ...] = ()
-    #: What a built environment consists of: `numpy==2.2.6`, …; empty where nobody pinned it.
+    #: The packages of a built environment: `numpy==2.2.6`, …; empty where they are not pinned.
     installed: tuple[str, ...] = field(default=(), repr=False)
-    #: Why it could not be built: what needs it is unsupported here, and the rest goes on.
+    #: Why it could not be built: its cases are unsupported, and the rest of the run goes on.
     broken: str = ""
 
     def variables(self) -> dict[str, str]:
-        """What its processes need in their environment, besides what they inherit."""
+        """Environment variables for its processes, besides what they inherit."""
         if not self.path:
             return {}
         inherited = os.environ.get("PYTHONPATH")
         return {"PYTHONPATH": os.pathsep.join([*self.path, *([inherited] if inherited else [])])}
 
     def identity(self) -> dict[str, Any]:
-        """What tells it from another one with the same interpreter; part of the fingerprint."""
-        mine = {"commit": self.commit, "installed": list(self.installed)}
-        return {key: value for key, value in mine.items() if value}
+        """What distinguishes it from others with the same interpreter; part of the fingerprint."""
+        parts = {"commit": self.commit, "installed": list(self.installed)}
+        return {key: value for key, value in parts.items() if value}
 
 
 def current() -> Environment:
@@ -56,8 +56,8 @@ def current() -> Environment:
 
 
 def find(name: str, on_line: Callable[[str], None] | None = None) -> Environment:
-    """The environment of that name. A predefined one is built on first use, which takes minutes:
-    `on_line` hears of it."""
+    """The environment of that name. A predefined one is built on first use, which takes minutes;
+    `on_line` gets each line of output."""
     from opbench.envs import builds
 
     if name == "current":
@@ -66,23 +66,20 @@ def find(name: str, on_line: Callable[[str], None] | None = None) -> Environment
     if build is None and name in builds.PREDEFINED:
         build = builds.create_predefined(name, on_line=on_line)
     if build is None:
-        known = names()
-        near = difflib.get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}? Or" if near else f"there is {', '.join(known)};"
         raise UserError(
-            f"there is no environment '{name}'; {hint} "
-            f"create it with: opbench env create {name} REQUIREMENT…"
+            f"{unknown('environment', name, names())} "
+            f"(to create it: opbench env create {name} REQUIREMENT…)"
         )
     if not os.path.exists(build.python):
         raise UserError(
-            f"the interpreter that environment '{name}' was made from is gone; make it anew: "
-            f"opbench env remove {name}, then create it again"
+            f"the interpreter of environment '{name}' is gone; run opbench env remove {name} and "
+            "create it again"
         )
     return Environment(name, build.python, installed=build.packages)
 
 
 def names() -> list[str]:
-    """Every name that `find` knows: the current one, predefined ones, those that were built."""
+    """Every name that `find` knows: the current one, predefined ones, built ones."""
     from opbench.envs import builds
 
     built = [build.name for build in builds.built()]
@@ -91,25 +88,25 @@ def names() -> list[str]:
 
 @cache
 def interpreter_facts_of(environment: Environment) -> dict[str, Any]:
-    """What is installed there, without importing it, and what else makes the environment."""
+    """The facts of its interpreter, without importing any package, and its identity."""
     if environment.broken:
         return {"version": "", "packages": {}, "broken": environment.broken}
     if environment.python == sys.executable and not environment.path:
         return {**facts.interpreter_facts(), **environment.identity()}
     try:
         answer = subprocess.run(
-            [environment.python, facts.__file__],
+            command(environment.python, "probe.facts"),
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=True,
             env={**os.environ, **environment.variables()},
         )
         found: dict[str, Any] = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+        lines = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
         raise UserError(
             f"the interpreter of environment '{environment.name}' ({environment.python}) does not "
-            f"answer: {said[-1] if said else type(error).__name__}"
+            f"answer: {lines[-1] if lines else type(error).__name__}"
         ) from None
     return {**found, **environment.identity()}

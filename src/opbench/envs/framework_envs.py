@@ -1,4 +1,4 @@
-"""Where frameworks live that cannot share the current environment: MXNet, with an older NumPy.
+"""The environments of frameworks that cannot share the current one: MXNet needs an older NumPy.
 
 Such an environment is built when the first of its cases is run. Where it cannot be built, those
 cases are unsupported, with the reason, and everything else is measured.
@@ -20,30 +20,26 @@ if TYPE_CHECKING:
 
 
 def of(request: Request, on_line: Callable[[str, str], None]) -> dict[str, Environment]:
-    """The home of each framework of the request that needs one; `on_line` hears of builds."""
-    if all(environment.name != "current" for environment in request.environments):
-        return {}
-    found: dict[str, Environment] = {}
-    for case in request.cases:
-        if case.framework in found or case.unsupported:
-            continue
-        name = home_of(case.framework)
-        if name:
-            found[case.framework] = _built(name, partial(on_line, name))
-    return found
+    """The environment of each framework of the request that needs one of its own; `on_line` gets
+    the name and each line of a build."""
+    found = named(request)
+    return {
+        framework: _built(environment.name, partial(on_line, environment.name))
+        for framework, environment in found.items()
+    }
 
 
 def named(request: Request) -> dict[str, Environment]:
-    """The same by name only: a fleet builds them on the nodes that need them."""
+    """The same by name only, not built: a fleet builds them on the nodes that need them."""
     if all(environment.name != "current" for environment in request.environments):
         return {}
-    frameworks_there = {case.framework for case in request.cases if not case.unsupported}
-    names = {framework: home_of(framework) for framework in sorted(frameworks_there)}
+    used = dict.fromkeys(case.framework for case in request.cases if not case.unsupported)
+    names = {framework: env_name_of(framework) for framework in used}
     return {framework: Environment(name, "") for framework, name in names.items() if name}
 
 
-def home_of(framework: str) -> str:
-    """The environment that a framework needs; empty where the current one will do."""
+def env_name_of(framework: str) -> str:
+    """The environment that a framework needs; empty where the current one has it."""
     known = frameworks.get(framework)
     if not known.environment or importlib.util.find_spec(known.module) is not None:
         return ""

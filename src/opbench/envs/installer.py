@@ -1,4 +1,4 @@
-"""Python's own tools as processes: which interpreter, a virtual environment of it, its packages.
+"""Runs venv and pip: find an interpreter, create a virtual environment, install packages.
 
 Interpreters are started isolated (`-I`): a module in the current folder, or PYTHONPATH, must
 neither break the installer nor count as installed.
@@ -22,10 +22,10 @@ from opbench.errors import UserError
 
 Line = Callable[[str], None]
 
-#: What a worker runs on.
+#: The oldest Python that a worker supports.
 OLDEST = (3, 9)
-#: Where pip would install to, were it not told by its interpreter.
-ELSEWHERE = (
+#: Variables that would make pip install elsewhere than into its interpreter.
+REDIRECTING = (
     "PIP_TARGET",
     "PIP_PREFIX",
     "PIP_ROOT",
@@ -33,8 +33,8 @@ ELSEWHERE = (
     "PYTHONHOME",
     "__PYVENV_LAUNCHER__",
 )
-#: Ends with the process that started it, even one that was killed, then becomes what it is to run.
-WITH_US = (
+#: Dies with the process that started it, even if that is killed; then becomes the given command.
+DIE_WITH_PARENT = (
     "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
     "os.getppid() == int(sys.argv[1]) and os.execv(sys.argv[2], sys.argv[2:])"
 )
@@ -42,8 +42,8 @@ QUESTION = (
     "import json, sys, venv, ensurepip; "
     "print(json.dumps([list(sys.version_info[:3]), sys.executable]))"
 )
-#: One line for a person; the installer can list every version ever released.
-LONGEST = 400
+#: Length of a reason; the installer can list every version ever released.
+MAX_LENGTH = 400
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Interpreter:
 
 
 def interpreter(python: str) -> Interpreter:
-    """The interpreter at a path, or of that name on PATH, if environments can be made from it."""
+    """The interpreter at a path, or of that name on PATH, if it can create environments."""
     path = shutil.which(os.path.expanduser(python))
     if path is None:
-        raise UserError(f"there is no interpreter {python}; give its path with --python")
-    said = ""
+        raise UserError(f"interpreter not found: {python}; give its path with --python")
+    errors = ""
     try:
         answer = subprocess.run(
             [path, "-I", "-c", QUESTION],
@@ -70,12 +70,13 @@ def interpreter(python: str) -> Interpreter:
             timeout=60,
             stdin=subprocess.DEVNULL,
         )
-        said = answer.stderr.strip()
+        errors = answer.stderr.strip()
         version, executable = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
-        # A traceback ends with its reason; what wrappers of Python say begins with it.
-        why = said.splitlines()[-1 if "Traceback" in said else 0] if said else "it does not answer"
-        raise UserError(f"{python} makes no virtual environments: {why}") from None
+        # A traceback ends with its reason; the message of a wrapper of Python begins with it.
+        line = -1 if "Traceback" in errors else 0
+        why = errors.splitlines()[line] if errors else "it does not answer"
+        raise UserError(f"{python} cannot create virtual environments: {why}") from None
     if tuple(version) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise UserError(f"{python} is Python {version[0]}.{version[1]}; opbench needs {oldest}")
@@ -83,7 +84,7 @@ def interpreter(python: str) -> Interpreter:
 
 
 def newest_up_to(limit: tuple[int, int]) -> Interpreter:
-    """The newest interpreter on this machine that is no newer than `limit`."""
+    """The newest interpreter on this machine up to `limit`."""
     names = [f"python{limit[0]}.{minor}" for minor in range(limit[1], OLDEST[1] - 1, -1)]
     ours = f"python{sys.version_info.major}.{sys.version_info.minor}"
     for name in names:
@@ -99,8 +100,8 @@ def newest_up_to(limit: tuple[int, int]) -> Interpreter:
 def build(
     folder: Path, base: Interpreter, requirements: Iterable[Requirement], on_line: Line
 ) -> tuple[str, ...]:
-    """Make a virtual environment and install into it; answers with what it then consists of."""
-    on_line(f"making a virtual environment of Python {base.text}")
+    """Create a virtual environment and install into it; returns its packages, pinned."""
+    on_line(f"creating a virtual environment of Python {base.text}")
     _run([base.path, "-I", "-m", "venv", str(folder)], on_line)
     pip = [str(folder / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check"]
     words = [word for requirement in requirements for word in requirement.arguments]
@@ -112,24 +113,23 @@ def build(
 
 
 def check_import(folder: Path, module: str) -> None:
-    """Raises InstallError, in the importing interpreter's words, where the module does not load."""
-    said: list[str] = []
-    _run([str(folder / "bin" / "python"), "-I", "-c", f"import {module}"], said.append)
+    """Raises InstallError, with the interpreter's message, where the module cannot be imported."""
+    _run([str(folder / "bin" / "python"), "-I", "-c", f"import {module}"], lambda _line: None)
 
 
 def site_packages(folder: Path) -> Path:
-    """Where the packages of a virtual environment are."""
-    said: list[str] = []
+    """The folder of a virtual environment's packages."""
+    output: list[str] = []
     code = "import sysconfig; print(sysconfig.get_path('platlib'))"
-    _run([str(folder / "bin" / "python"), "-I", "-c", code], said.append)
-    return Path(said[-1])
+    _run([str(folder / "bin" / "python"), "-I", "-c", code], output.append)
+    return Path(output[-1])
 
 
 def _run(command: Sequence[str], on_line: Line) -> None:
-    """Run to the end, telling each line. Nothing of it outlives an interrupt, or us."""
-    env = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    """Run to completion, passing on each line. An interrupt, or our death, kills it."""
+    env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
     process = subprocess.Popen(
-        [sys.executable, "-I", "-c", WITH_US, str(os.getpid()), *command],
+        [sys.executable, "-I", "-c", DIE_WITH_PARENT, str(os.getpid()), *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -138,11 +138,11 @@ def _run(command: Sequence[str], on_line: Line) -> None:
         env=env,
         start_new_session=True,  # Ctrl-C is ours to handle
     )
-    said: list[str] = []
+    output: list[str] = []
     try:
         assert process.stdout is not None
         for line in process.stdout:
-            said.append(line.rstrip())
+            output.append(line.rstrip())
             on_line(line.rstrip())
         process.wait()
     finally:
@@ -152,25 +152,25 @@ def _run(command: Sequence[str], on_line: Line) -> None:
         if process.stdout is not None:
             process.stdout.close()
     if process.returncode:
-        raise InstallError(reason(said) or f"it ended with status {process.returncode}")
+        raise InstallError(reason(output) or f"exit status {process.returncode}")
 
 
 class InstallError(Exception):
     """The installer's own reason, as one line."""
 
 
-def reason(said: Sequence[str]) -> str:
-    """Why an installer gave up: its lines marked ERROR, else the last thing it said."""
-    errors = [line[len("ERROR:") :].strip() for line in said if line.startswith("ERROR:")]
-    # Which versions need another Python matters only when nothing else is said.
-    telling = [line for line in errors if not line.startswith("Ignored the following")]
-    chosen = telling or errors or [line.strip() for line in said if line.strip()][-1:]
+def reason(output: Sequence[str]) -> str:
+    """Why an installer failed: its lines marked ERROR, else its last line."""
+    errors = [line[len("ERROR:") :].strip() for line in output if line.startswith("ERROR:")]
+    # Which versions need another Python matters only when there is no other error.
+    specific = [line for line in errors if not line.startswith("Ignored the following")]
+    chosen = specific or errors or [line.strip() for line in output if line.strip()][-1:]
     text = "; ".join(dict.fromkeys(_short(line) for line in chosen))
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 1]}…"
 
 
 def _short(line: str) -> str:
-    """Of all the versions there are, the latest few."""
+    """Only the latest few of a list of versions."""
 
     def last(found: re.Match[str]) -> str:
         versions = found[1].split(", ")

@@ -1,4 +1,4 @@
-"""What operators a framework has, asked in a process of its environment."""
+"""The operators that a framework has, listed by a process of its environment."""
 
 from __future__ import annotations
 
@@ -6,39 +6,34 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 from opbench.envs.environments import current, find
-from opbench.envs.framework_envs import home_of
+from opbench.envs.framework_envs import env_name_of
 from opbench.errors import UserError
+from opbench.worker.main import command
 
-SCRIPT = Path(__file__).resolve().parent.parent / "worker" / "inventory.py"
-#: The frameworks that can be asked; compiled torch has what torch has.
+#: The frameworks that can list them; compiled torch has what torch has.
 FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
-#: As a plain file, its folder not among those that modules are found in.
-START = (
-    "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
-)
 #: Importing a framework on a loaded machine, for the first time.
-PATIENCE_S = 120.0
+TIMEOUT_S = 120.0
 
 
 def inventory(framework: str, on_line: Callable[[str], None] | None = None) -> dict[str, list[str]]:
-    """Names by the place they are found in. UserError, in one line, where nobody can be asked."""
-    home = home_of(framework)
-    place = find(home, on_line) if home else current()
+    """Names of operators by module; UserError where the framework cannot be imported."""
+    name = env_name_of(framework)
+    environment = find(name, on_line) if name else current()
     try:
         done = subprocess.run(
-            [place.python, "-c", START, str(SCRIPT), framework],
+            command(environment.python, "probe.inventory", framework),
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=TIMEOUT_S,
             check=True,
-            env={**os.environ, **place.variables()},
+            env={**os.environ, **environment.variables()},
         )
         found: dict[str, list[str]] = json.loads(done.stdout.strip().splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
-        said = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
-        why = said[-1] if said else type(error).__name__
-        raise UserError(f"{framework} does not say what it has: {why}") from None
+        lines = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
+        why = lines[-1] if lines else type(error).__name__
+        raise UserError(f"cannot list the operators of {framework}: {why}") from None
     return found

@@ -1,7 +1,7 @@
-"""What a person may ask to have installed: checked before anything is built.
+"""The requirements of an environment, checked before anything is built.
 
-`numpy==2.2.6` (PEP 508), a folder or archive of a project, or `-r FILE`. Everything becomes
-arguments of the installer, one by one, never text for a shell; other options are refused.
+`numpy==2.2.6` (PEP 508), a folder or archive of a project, or `-r FILE`. Each becomes arguments of
+the installer, never text for a shell; other options are refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Requirement:
 
     #: As the installer takes it; paths are absolute.
     text: str
-    #: For a requirements file: hash of its content, so that an edited file is another requirement.
+    #: For a requirements file: a hash of its content, so that an edited file is a new one.
     digest: str = ""
 
     @property
@@ -46,7 +46,7 @@ def parse(texts: Iterable[str]) -> tuple[Requirement, ...]:
 
 
 def _joined(texts: Iterable[str]) -> Iterator[str]:
-    """`-r` and the file after it may come as two words, as a command line has them."""
+    """`-r` and its file may come as two words, as on a command line."""
     words = iter(texts)
     for word in words:
         yield f"-r {next(words, '')}" if word.strip() in FILE_OPTIONS else word.strip()
@@ -58,8 +58,8 @@ def _parse(text: str) -> Requirement:
         return _requirements_file(rest.strip())
     if text.startswith("-"):
         raise UserError(
-            f"'{text}' is no requirement: give names and versions (numpy==2.2.6), paths of "
-            "projects, or -r FILE; indexes and other options belong in pip's own configuration"
+            f"'{text}' is not a valid requirement: give names and versions (numpy==2.2.6), "
+            "paths of projects, or -r FILE; other options belong in pip's own configuration"
         )
     if _is_path(text):
         return _project(text)
@@ -68,7 +68,7 @@ def _parse(text: str) -> Requirement:
     except InvalidRequirement as error:
         what = str(error).splitlines()[0]
         vcs = "; for a repository write NAME @ git+https://…" if "://" in text else ""
-        raise UserError(f"'{text}' is no requirement ({what}){vcs}") from None
+        raise UserError(f"'{text}' is not a valid requirement ({what}){vcs}") from None
 
 
 def _is_path(text: str) -> bool:
@@ -78,21 +78,21 @@ def _is_path(text: str) -> bool:
 
 
 def _project(text: str) -> Requirement:
-    """A folder or an archive, maybe with extras behind it: `./mine[fast]`."""
+    """A folder or an archive, with or without extras: `./mine[fast]`."""
     place, bracket, extras = text.partition("[") if text.endswith("]") else (text, "", "")
     path = Path(place).expanduser().absolute()
     if not path.exists():
-        raise UserError(f"there is no project {place}")
+        raise UserError(f"project not found: {place}")
     if path.is_dir() and not any((path / f).is_file() for f in ("pyproject.toml", "setup.py")):
-        raise UserError(f"{place} has neither pyproject.toml nor setup.py: it is no project")
+        raise UserError(f"{place} is not a project: it has neither pyproject.toml nor setup.py")
     if path.is_file() and not path.name.endswith(ARCHIVES):
-        raise UserError(f"{place} is no project: give its folder, or a {', '.join(ARCHIVES)}")
+        raise UserError(f"{place} is not a project: give its folder, or a {', '.join(ARCHIVES)}")
     return Requirement(f"{path.resolve()}{bracket}{extras}")
 
 
 def _requirements_file(place: str) -> Requirement:
     path = Path(place).expanduser().absolute()
     if not place or not path.is_file():
-        raise UserError(f"there is no requirements file {place or '(-r needs a file)'}")
+        raise UserError(f"requirements file not found: {place or '(-r needs a file)'}")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return Requirement(f"-r {path.resolve()}", digest)

@@ -19,10 +19,10 @@ from pathlib import Path
 from opbench.envs.environments import Environment, current
 from opbench.errors import UserError
 
-#: Names of the work tree a person is in. What is measured is its commit, so it must be clean.
+#: Names of the current work tree. Its commit is measured, so it must be clean.
 WORK_TREE = (".", "HEAD", "@")
 SHORT = 12
-#: Set inside hooks and aliases, where they would point git at another repository than the folder.
+#: Set inside hooks and aliases, where they would point git at another repository.
 INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
 #: Targets that are files; any other is the name of a suite.
 FILES = (".py", ".toml", ".json")
@@ -33,7 +33,7 @@ class Commit:
     """A commit of a project, by its full name."""
 
     sha: str
-    #: As the person wrote it.
+    #: As the user wrote it.
     rev: str
     #: Top folder of the project.
     project: Path
@@ -50,7 +50,7 @@ class Commit:
 def environment_for(
     rev: str, base: Environment | None = None, project: Path | None = None
 ) -> Environment:
-    """The commit as an environment, on the interpreter of `base`; its work tree is made if need be.
+    """The commit as an environment, on the interpreter of `base`; creates its work tree if need be.
 
     `project` is any folder of the project; the current one by default.
     """
@@ -64,23 +64,21 @@ def environment_for(
 
 
 def resolve(rev: str, project: Path | None = None) -> Commit:
-    """The commit that `rev` names; a line that says what is wrong when there is none."""
+    """The commit that `rev` names, or a UserError."""
     top = project_of(project or Path.cwd())
     wanted = "HEAD" if rev == "." else rev
     found = None
     if wanted and not wanted.startswith("-"):
         found = _git(top, "rev-parse", "--verify", "--quiet", f"{wanted}^{{commit}}")
     if not found:
-        raise UserError(
-            f"there is no commit '{rev}' in {top}; give a branch, a tag or a hash (see git log)"
-        )
+        raise UserError(f"no commit '{rev}' in {top}; give a branch, a tag or a hash (see git log)")
     if rev in WORK_TREE:
         changed = changes(top)
         if changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
             raise UserError(
-                f"the work tree has changes that are in no commit ({changed[0]}{more}), so "
-                f"'{rev}' would not measure them: commit them, or name the commit {found[:SHORT]}"
+                f"the work tree has uncommitted changes ({changed[0]}{more}), which '{rev}' would "
+                f"not measure; commit them, or name the commit {found[:SHORT]}"
             )
     return Commit(found, rev, top)
 
@@ -91,23 +89,23 @@ def project_of(folder: Path) -> Path:
         raise UserError("measuring commits needs git: apt install git")
     answer = _call(folder, "rev-parse", "--show-toplevel")
     if answer.returncode:
-        said = answer.stderr.strip().splitlines()
-        # Not the only reason: a folder of somebody else's is refused with advice.
-        why = "" if not said or "not a git repository" in said[0] else f" ({said[0]})"
-        raise UserError(f"{folder} is in no git project, so it has no commits to measure{why}")
+        errors = answer.stderr.strip().splitlines()
+        # Git also refuses folders of other users, with advice.
+        why = "" if not errors or "not a git repository" in errors[0] else f" ({errors[0]})"
+        raise UserError(f"{folder} is not in a git project, so it has no commits to measure{why}")
     return Path(answer.stdout.strip())
 
 
 def changes(tree: Path) -> list[str]:
-    """Files that differ from the commit. Files git was never told of do not count."""
-    told = _git(tree, "diff", "--name-only", "-z", "HEAD")
-    return [name for name in (told or "").split("\0") if name]
+    """Files that differ from the commit. Untracked files do not count."""
+    names = _git(tree, "diff", "--name-only", "-z", "HEAD")
+    return [name for name in (names or "").split("\0") if name]
 
 
 def work_tree(commit: Commit) -> Path:
-    """The folder in which the commit is checked out; made, or mended, when it is not there."""
+    """The folder in which the commit is checked out; created or repaired if need be."""
     with _locked(commit.project):
-        if not _is_whole(commit):
+        if not _is_intact(commit):
             shutil.rmtree(commit.folder, ignore_errors=True)
             _git(commit.project, "worktree", "prune")
             _add(commit)
@@ -137,31 +135,31 @@ def target_in(tree: Path | str, target: str, project: Path | None = None) -> str
     return str(there)
 
 
-def _is_whole(commit: Commit) -> bool:
-    """Whether the work tree is one, of that commit, and nobody changed it."""
+def _is_intact(commit: Commit) -> bool:
+    """Whether the folder is a work tree of that commit, without changes."""
     if not (commit.folder / ".git").is_file():
-        return False  # git would answer for the project around it
+        return False  # git would answer for the enclosing project
     head = _git(commit.folder, "rev-parse", "HEAD")
     return head == commit.sha and _git(commit.folder, "diff", "--name-only", "HEAD") == ""
 
 
 def _add(commit: Commit) -> None:
-    # Twice forced: a checkout that was killed half-way leaves its entry locked. The hooks of the
-    # project were written for a person's checkout, not for ours.
+    # Forced twice: a checkout that was killed half-way leaves its entry locked. The hooks of the
+    # project are meant for a user's checkout, not for ours.
     quiet = ["-c", "core.hooksPath=/dev/null"]
     add = ["worktree", "add", "--force", "--force", "--detach", str(commit.folder), commit.sha]
     answer = _call(commit.project, *quiet, *add)
-    if answer.returncode or not _is_whole(commit):
-        said = answer.stderr.strip().splitlines()
+    if answer.returncode or not _is_intact(commit):
+        errors = answer.stderr.strip().splitlines()
         shutil.rmtree(commit.folder, ignore_errors=True)
         _git(commit.project, "worktree", "prune")
-        reason = said[-1] if said else "files differ from the commit right after the checkout"
+        reason = errors[-1] if errors else "files differ from the commit right after the checkout"
         raise UserError(f"git could not check out {commit.rev} ({commit.short}): {reason}")
 
 
 @contextmanager
 def _locked(project: Path) -> Iterator[None]:
-    """One process at a time makes work trees; the lock ends with the process that holds it."""
+    """One process at a time creates work trees; the lock is released when it ends."""
     folder = project / ".opbench"
     try:
         (folder / "worktrees").mkdir(parents=True, exist_ok=True)
@@ -177,7 +175,7 @@ def _locked(project: Path) -> Iterator[None]:
 
 
 def _git(folder: Path, *words: str) -> str | None:
-    """What git printed, or None when it refused."""
+    """What git printed, or None when it failed."""
     answer = _call(folder, *words)
     return None if answer.returncode else answer.stdout.strip()
 

@@ -1,15 +1,16 @@
-"""The same run over many machines: Ray starts processes, moves messages and notices the dead.
+"""One run over many machines: Ray starts processes, moves messages and reports what died.
 
-A driver (the command that was typed) cuts the plan into parcels, hands each to an agent on one
-node, and is the only one that writes to the store. An agent is a process that Ray starts on a
-node; it measures a parcel with the same runner as a run on one machine.
+The driver (the command that was typed) divides the plan into work units, sends each to an agent
+on one node, and is the only process that writes to the store. An agent is a process that Ray
+starts on a node; it measures a unit with the same runner as a run on one machine.
 
-    options      what a person may ask of a fleet
-    parcels      what is measured on one node at one moment
-    schedule     who gets what next, how often, and after whose death: no Ray, no clock
-    nodes        which nodes there are, and which of them will do
-    shipment     parcels, environments and results as plain JSON types, both ways
-    agent        what runs on a node
-    cluster      everything that calls Ray
-    driver       the loop
+    options         what a user can ask of a fleet
+    work_units      what is measured together on one node
+    schedule        which node takes which unit next, retries, replicas: no Ray, no clock
+    nodes           which nodes exist, and which meet the requirements
+    device_slots    one device of one node, and its agent
+    wire            units, environments and results as plain JSON types
+    agent           what runs on a node
+    cluster         every call of Ray
+    driver          the loop
 """

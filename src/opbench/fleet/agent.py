@@ -1,7 +1,7 @@
-"""What runs on a node: a process that measures parcels, one at a time, and keeps its workers.
+"""What runs on a node: a process that measures units, one at a time, and keeps its workers.
 
-Ray starts it and tells its driver when it dies. Its workers end with it: they hear their channel
-close. Everything that a run on one machine does between plan and result, the runner does here.
+Ray starts it and reports its death to the driver. Its workers exit with it, when their channel
+closes. The runner does here what it does in a run on one machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from opbench.case import Case
 from opbench.envs.builds import home
 from opbench.envs.environments import Environment
-from opbench.fleet import shipment
+from opbench.fleet import wire
 from opbench.machine import load_facts, machine_facts
 from opbench.plan.request import Request
 from opbench.result import Key, Result
@@ -24,15 +24,15 @@ from opbench.workers.pool import Pool
 
 
 class Agent:
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        """`told` holds what all parcels share: policy, environments, files, preloads."""
-        self._told = told
-        self._policy = shipment.policy_from_dict(told["policy"])
-        self._roots = shipment.lay_out(told["files"], home().parent / "projects")
+    def __init__(self, shared: Mapping[str, Any]) -> None:
+        """`shared` is what all units have in common: policy, environments, files, preloads."""
+        self._shared = shared
+        self._policy = wire.policy_from_dict(shared["policy"])
+        self._roots = wire.write_files(shared["files"], home().parent / "projects")
         self._facts = machine_facts()
         self._environments: dict[str, Environment] = {}
-        self._pool = Pool(cpus=tuple(told["cpus"]))
-        for framework, modules in told["preload"].items():
+        self._pool = Pool(cpus=tuple(shared["cpus"]))
+        for framework, modules in shared["preload"].items():
             self._pool.preload(framework, modules)
         self._start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
         self._pair_variance: defaultdict[tuple[str, str], StartVariance] = defaultdict(
@@ -42,19 +42,19 @@ class Agent:
     def ready(self) -> dict[str, Any]:
         return {"pid": os.getpid()}
 
-    def measure(self, parcel: Mapping[str, Any], seconds: float | None) -> dict[str, Any]:
-        """Results in their order, and the facts of the environments they were measured in."""
-        names = dict.fromkeys(name for g in parcel["groups"] for name in g["environments"])
+    def measure(self, unit: Mapping[str, Any], seconds: float | None) -> dict[str, Any]:
+        """The results, in order, and the facts of their environments."""
+        names = dict.fromkeys(name for g in unit["groups"] for name in g["environments"])
         here = {name: self._environment(name) for name in names}
         request = Request(
-            groups=shipment.groups_from_dict(parcel, here, self._roots),
+            groups=wire.groups_from_dict(unit, here, self._roots),
             policy=self._policy,
-            metrics=tuple(parcel["metrics"]),
+            metrics=tuple(unit["metrics"]),
             environments=tuple(here.values()),
             budget=seconds,
-            cpus=tuple(self._told["cpus"]),
-            jobs=self._told["jobs"],
-            seed=self._told["seed"],
+            cpus=tuple(self._shared["cpus"]),
+            jobs=self._shared["jobs"],
+            seed=self._shared["seed"],
         )
         kept: dict[Key, Result] = {}
 
@@ -67,13 +67,13 @@ class Agent:
         runner.state.pair_variance = self._pair_variance
         runner.run()
         return {
-            "results": [shipment.result_to_dict(result) for result in kept.values()],
+            "results": [wire.result_to_dict(result) for result in kept.values()],
             "environments": runner.environments,
         }
 
     def _environment(self, name: str) -> Environment:
-        """Built when the first parcel needs it."""
+        """Built when the first unit needs it."""
         if name not in self._environments:
-            told = next(one for one in self._told["environments"] if one["name"] == name)
-            self._environments[name] = shipment.environment_from_dict(told)
+            data = next(e for e in self._shared["environments"] if e["name"] == name)
+            self._environments[name] = wire.environment_from_dict(data)
         return self._environments[name]

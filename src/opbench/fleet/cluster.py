@@ -1,4 +1,4 @@
-"""Everything that calls Ray, and what its errors mean to a person."""
+"""Every call of Ray, and its errors in plain words."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from opbench.errors import UserError
-from opbench.fleet.nodes import Node, nodes_of, with_facts
+from opbench.fleet.nodes import Node, nodes_of
 
-#: A wrong address is told within this time.
+#: A wrong address is reported within this time.
 CONNECT_SECONDS = 5.0
 #: Starting a Python process and importing opbench on a cold node.
 PROBE_SECONDS = 120.0
 
 
-class Lost(Exception):
+class AgentLost(Exception):
     """An agent, or its node, is gone; one line says how."""
 
 
 class Cluster:
-    """A connection to a Ray cluster. Closing it ends what it started, and nothing else."""
+    """A connection to a Ray cluster. Closing it stops what it started, and nothing else."""
 
     def __init__(self, ray: Any, ours: bool) -> None:
         self.ray = ray
         self._ours = ours
         self._nodes: list[Node] = []
-        #: Questions to nodes that are not answered yet, by the id of the node.
-        self._asked: dict[str, Any] = {}
+        #: Pending requests for facts, by the id of the node.
+        self._pending: dict[str, Any] = {}
 
     @classmethod
     def connect(cls, on: str) -> Cluster:
-        """The cluster of that address; with `ray`, this machine's, started when there is none."""
+        """The cluster at that address; with `ray`, this machine's, started if need be."""
         os.environ.setdefault("RAY_DEDUP_LOGS", "0")
-        # A question for the person at the keyboard, and a message to the outside: neither is ours.
+        # Neither ask the user about usage statistics nor send any.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray
@@ -47,9 +48,9 @@ class Cluster:
             _reachable(on)
         if ray.is_initialized():
             if on != "ray":
-                raise UserError(f"this process uses another Ray cluster already, not {on}")
+                raise UserError(f"this process already uses another Ray cluster, not {on}")
             return cls(ray, ours=False)
-        _hush()
+        _silence_ray()
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if on != "ray":
             _connect(ray, on, namespace="opbench", **quiet)
@@ -62,60 +63,51 @@ class Cluster:
             raise UserError(f"cannot join the Ray cluster: {_line(error)}") from None
         return cls(ray, ours=True)
 
-    def nodes(self, patience: float = PROBE_SECONDS) -> list[Node]:
-        """The living that have told about themselves; new ones are given so long to do it."""
+    def nodes(self, timeout: float = PROBE_SECONDS) -> list[Node]:
+        """The live nodes that have reported their facts; new ones have `timeout` seconds to."""
         try:
-            told = self.ray.nodes()
+            listed = self.ray.nodes()
         except Exception as error:
-            raise UserError(
-                f"the Ray cluster is gone ({_line(error)}); what was finished is kept: continue "
-                "with --cont"
-            ) from None
-        self._nodes = nodes_of(told, self._nodes)
+            raise _gone(error) from None
+        self._nodes = nodes_of(listed, self._nodes)
         for node in self._nodes:
-            if not node.facts and node.id not in self._asked:
-                self._asked[node.id] = self._on(node, self.ray.remote(_self_portrait())).remote()
-        facts = self._answers(patience)
-        self._nodes = [
-            with_facts(node, facts[node.id]) if node.id in facts else node for node in self._nodes
-        ]
+            if not node.facts and node.id not in self._pending:
+                self._pending[node.id] = self._on(node, _probe(), num_cpus=0).remote()
+        facts = self._answers(timeout)
+        self._nodes = [replace(node, facts=facts.get(node.id, node.facts)) for node in self._nodes]
         return [node for node in self._nodes if node.facts]
 
-    def _answers(self, patience: float) -> dict[str, dict[str, Any]]:
-        """What those that were asked have answered by now. One that died meanwhile did not."""
-        if not self._asked:
+    def _answers(self, timeout: float) -> dict[str, dict[str, Any]]:
+        """The facts that have arrived by now, by the id of the node."""
+        if not self._pending:
             return {}
-        asked = {reference: node_id for node_id, reference in self._asked.items()}
-        ready, _ = self.ray.wait(list(asked), num_returns=len(asked), timeout=patience)
+        pending = {reference: node_id for node_id, reference in self._pending.items()}
+        ready, _ = self.ray.wait(list(pending), num_returns=len(pending), timeout=timeout)
         found: dict[str, dict[str, Any]] = {}
         for reference in ready:
-            node_id = asked[reference]
-            del self._asked[node_id]
-            with contextlib.suppress(Exception):
+            node_id = pending[reference]
+            del self._pending[node_id]
+            with contextlib.suppress(Exception):  # it died meanwhile
                 found[node_id] = self.ray.get(reference)
         return found
 
-    def _on(self, node: Node, remote: Any, **options: Any) -> Any:
+    def _on(self, node: Node, target: Any, **options: Any) -> Any:
+        """A function or class for Ray to run on that node."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = NodeAffinitySchedulingStrategy(node.id, soft=False)
-        return remote.options(num_cpus=0, scheduling_strategy=here, **options)
+        return self.ray.remote(target).options(scheduling_strategy=here, **options)
 
     def share(self, value: Any) -> Any:
-        """What all agents get, sent to each node once."""
+        """A reference to what all agents need, sent to each node once."""
         return self.ray.put(value)
 
-    def start_agent(self, node: Node, told: Any, *, cpus: float, gpus: float) -> Any:
-        """An agent on that node. It waits while other jobs of the cluster hold the node."""
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
+    def start_agent(self, node: Node, shared: Any, *, cpus: float, gpus: float) -> Any:
+        """An agent on that node. It starts when no other job of the cluster holds the device."""
         from opbench.fleet.agent import Agent
 
-        here = NodeAffinitySchedulingStrategy(node.id, soft=False)
-        remote = self.ray.remote(Agent).options(
-            num_cpus=cpus, num_gpus=gpus, scheduling_strategy=here, max_restarts=0
-        )
-        return remote.remote(told)
+        remote = self._on(node, Agent, num_cpus=cpus, num_gpus=gpus, max_restarts=0)
+        return remote.remote(shared)
 
     def wait(self, references: Sequence[Any], seconds: float) -> list[Any]:
         if not references:
@@ -125,14 +117,11 @@ class Cluster:
             if not ready:
                 ready, _ = self.ray.wait(list(references), num_returns=1, timeout=seconds)
         except ConnectionError as error:
-            raise UserError(
-                f"the Ray cluster is gone ({_line(error)}); what was finished is kept: continue "
-                "with --cont"
-            ) from None
+            raise _gone(error) from None
         return list(ready)
 
     def answer(self, reference: Any) -> Any:
-        """What the agent answered. `Lost` when it cannot any more; its own error as it is."""
+        """The agent's answer. AgentLost when it is gone; its own error is passed on."""
         from ray import exceptions
 
         try:
@@ -140,7 +129,7 @@ class Cluster:
         except exceptions.RayTaskError as error:
             raise error.as_instanceof_cause() from None
         except exceptions.RayError as error:
-            raise Lost(_line(error)) from None
+            raise AgentLost(_line(error)) from None
 
     def end(self, agent: Any) -> None:
         with contextlib.suppress(Exception):
@@ -152,8 +141,8 @@ class Cluster:
                 self.ray.shutdown()
 
 
-def _hush() -> None:
-    """Ray prints what its daemons say of every death; the driver tells that in one line itself."""
+def _silence_ray() -> None:
+    """Ray prints its daemons' logs of every death; the driver reports it in one line instead."""
     with contextlib.suppress(ImportError):
         from ray._private import worker
 
@@ -161,11 +150,10 @@ def _hush() -> None:
             worker.print_to_stdstream = lambda *_words, **_named: None
 
 
-def _self_portrait() -> Callable[[], dict[str, Any]]:
-    """A function that Ray sends by value: the node may have another opbench, or none."""
+def _probe() -> Callable[[], dict[str, Any]]:
+    """A function that describes its node. Sent by value: the node may have another opbench."""
 
-    def look() -> dict[str, Any]:
-        import os
+    def describe() -> dict[str, Any]:
         import sys
 
         facts: dict[str, Any] = {"python": sys.version.split()[0]}
@@ -182,20 +170,19 @@ def _self_portrait() -> Callable[[], dict[str, Any]]:
             facts["machine_id"] = (known.get("system") or {}).get("machine_id")
         except Exception as error:
             facts["error"] = f"{type(error).__name__}: {error}"
-            facts["pid"] = os.getpid()
         return facts
 
-    return look
+    return describe
 
 
 def _reachable(on: str) -> None:
-    """Ray itself tries for half a minute before it says no."""
+    """Fail at once: Ray itself tries for half a minute."""
     host, _, port = on.removeprefix("ray://").rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except OSError as error:
-        said = error.strerror or str(error)
-        raise UserError(f"no Ray cluster answers at {on} ({said})") from None
+        why = error.strerror or str(error)
+        raise UserError(f"no Ray cluster answers at {on} ({why})") from None
 
 
 def _connect(ray: Any, address: str | None, **options: Any) -> None:
@@ -210,8 +197,14 @@ def _connect(ray: Any, address: str | None, **options: Any) -> None:
         raise UserError(f"cannot use {where}: {_line(error)}") from None
 
 
+def _gone(error: BaseException) -> UserError:
+    return UserError(
+        f"the Ray cluster is gone ({_line(error)}); finished results are kept: continue with --cont"
+    )
+
+
 def _line(error: BaseException) -> str:
-    """The telling line of an error of Ray's, which often has many."""
+    """The most useful line of an error of Ray's, which often has many."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__

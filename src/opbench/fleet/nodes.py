@@ -1,16 +1,16 @@
-"""Which nodes there are, what they say of themselves, and which of them will do."""
+"""Which nodes exist, what they report about themselves, and which meet the requirements."""
 
 from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.errors import UserError
 from opbench.fleet.options import size
 
-#: Requirements that are not labels or resources of Ray's under their own name.
+#: Requirements that are neither labels nor resources of Ray.
 CPU_MODEL = "cpu"
 GPU_MODEL = "gpu"
 MEMORY = "memory"
@@ -21,9 +21,9 @@ ACCELERATOR = "ray.io/accelerator-type"
 class Node:
     """A machine of the cluster, as Ray and its own answer describe it."""
 
-    #: Ray's; a machine that comes back has another.
+    #: Ray's id; a machine that comes back has another.
     id: str
-    #: What people call it: in results, in messages.
+    #: Its name in results and messages.
     name: str
     resources: Mapping[str, float] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Node:
         return int(self.facts.get("memory") or self.resources.get("memory") or 0)
 
     def lacks(self, key: str, wanted: str) -> str:
-        """What it has instead of a required thing; nothing when it will do."""
+        """What it has instead of what is required; empty when it meets the requirement."""
         if key == MEMORY:
             return "" if self.memory >= size(wanted) else f"{self.memory / 2**30:.1f} GiB"
         if key == CPU_MODEL:
@@ -71,43 +71,39 @@ def _number(text: str) -> float | None:
         return None
 
 
-def nodes_of(told: Iterable[Mapping[str, Any]], known: Iterable[Node] = ()) -> list[Node]:
-    """From what `ray.nodes()` says: the living, each under a name of its own.
+def nodes_of(listed: Iterable[Mapping[str, Any]], known: Iterable[Node] = ()) -> list[Node]:
+    """The live nodes that `ray.nodes()` lists, each with a unique name.
 
     A node seen before keeps its name and its facts.
     """
     before = {node.id: node for node in known}
-    living = [one for one in told if one.get("Alive")]
-    found = [before[one["NodeID"]] for one in living if one["NodeID"] in before]
+    alive = {entry["NodeID"]: entry for entry in listed if entry.get("Alive")}
+    found = [before[id] for id in alive if id in before]
     taken = {node.name for node in found}
-    for one in living:
-        if one["NodeID"] in before:
+    for id, entry in alive.items():
+        if id in before:
             continue
-        name = _called(one)
+        name = _name(entry)
         if name in taken:  # several on one machine, as in tests
-            name = f"{name}-{one['NodeID'][:6]}"
+            name = f"{name}-{id[:6]}"
         taken.add(name)
-        found.append(Node(one["NodeID"], name, one.get("Resources") or {}, one.get("Labels") or {}))
+        found.append(Node(id, name, entry.get("Resources") or {}, entry.get("Labels") or {}))
     return found
 
 
-def _called(one: Mapping[str, Any]) -> str:
+def _name(entry: Mapping[str, Any]) -> str:
     """The name it was started with, else that of its host; Ray's default name is an address."""
-    name = str(one.get("NodeName") or "")
+    name = str(entry.get("NodeName") or "")
     try:
         ipaddress.ip_address(name)
     except ValueError:
         if name:
             return name
-    return str(one.get("NodeManagerHostname") or name or one["NodeID"][:12])
-
-
-def with_facts(node: Node, facts: Mapping[str, Any]) -> Node:
-    return replace(node, facts=dict(facts))
+    return str(entry.get("NodeManagerHostname") or name or entry["NodeID"][:12])
 
 
 def chosen(nodes: Sequence[Node], require: Mapping[str, str]) -> list[Node]:
-    """Those that meet every requirement; one line that says what is missing when none does."""
+    """The nodes that meet every requirement; a UserError that says what is missing if none does."""
     fitting = [node for node in nodes if node.meets(require)]
     if fitting:
         return fitting
@@ -122,16 +118,16 @@ def chosen(nodes: Sequence[Node], require: Mapping[str, str]) -> list[Node]:
 
 
 def check_versions(nodes: Sequence[Node], version: str) -> None:
-    """All of the fleet must be one opbench: cases, protocol and results travel between them."""
+    """All nodes must run one version of opbench: they exchange cases, messages and results."""
     for node in nodes:
         found = node.facts.get("opbench")
         if found is None:
             why = f" ({node.facts['error']})" if node.facts.get("error") else ""
             raise UserError(
-                f"node {node.name} has no opbench{why}: install 'opbench[fleet]=={version}' there"
+                f"node {node.name} has no opbench{why}; install 'opbench[fleet]=={version}' there"
             )
         if found != version:
             raise UserError(
-                f"node {node.name} has opbench {found} and this is {version}: install the same "
-                "version on all nodes and here"
+                f"node {node.name} has opbench {found} and this is {version}; install the same "
+                "version on all nodes"
             )

@@ -1,8 +1,8 @@
-"""Who gets what next: parcels, nodes, deaths and second chances. No Ray and no clock in here.
+"""Which node takes which unit next: replicas, losses and retries. No Ray and no clock in here.
 
-Each parcel is to be measured by as many different nodes as there are replicas. What ran when its
-node or agent died goes back to the head of the queue, for another node where there is one, until
-its retries are spent; then it is given up, with the reason.
+Each unit is measured by as many different nodes as there are replicas. A unit whose node or agent
+died returns to the head of the queue, for another node where there is one, until its retries are
+used up; then it is abandoned, with the reason.
 """
 
 from __future__ import annotations
@@ -10,24 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from opbench.fleet.parcels import Parcel
+from opbench.fleet.work_units import WorkUnit
 
 
 @dataclass
 class Task:
-    """One parcel to be measured once, by one node."""
+    """One unit to be measured once, by one node."""
 
-    parcel: Parcel
-    #: Which of the replicas this is.
-    replica: int
-    #: Deaths under it so far, one line each.
-    deaths: list[str] = field(default_factory=list)
-    #: Nodes it died on: another one is preferred.
-    shunned: set[str] = field(default_factory=set)
+    unit: WorkUnit
+    #: Why each attempt so far was lost, one line each.
+    losses: list[str] = field(default_factory=list)
+    #: Nodes it was lost on: another one is preferred.
+    lost_on: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
-class GivenUp:
+class Abandoned:
     task: Task
     reason: str
 
@@ -35,25 +33,24 @@ class GivenUp:
 class Schedule:
     def __init__(
         self,
-        parcels: Iterable[Parcel],
+        units: Iterable[WorkUnit],
         *,
         replicas: int = 1,
         retries: int = 2,
-        done: Callable[[Parcel], set[str]] = lambda _parcel: set(),
+        done: Callable[[WorkUnit], set[str]] = lambda _unit: set(),
     ) -> None:
-        """`done` says which nodes have measured a parcel before (in the run that is continued)."""
+        """`done` says which nodes have measured a unit before (in the run that is continued)."""
         self.retries = retries
         self._waiting: list[Task] = []
         self._running: dict[int, tuple[Task, str]] = {}
-        #: Nodes that have measured a parcel, or are at it.
+        #: Nodes that have measured a unit, or are measuring it.
         self._takers: dict[int, set[str]] = {}
         self._next = 0
         self.finished = 0
-        for parcel in parcels:
-            before = done(parcel)
-            self._takers[parcel.number] = set(before)
-            for replica in range(len(before), replicas):
-                self._waiting.append(Task(parcel, replica))
+        for unit in units:
+            self._takers[unit.number] = set(done(unit))
+            for _ in range(len(self._takers[unit.number]), replicas):
+                self._waiting.append(Task(unit))
         self.total = len(self._waiting)
 
     @property
@@ -73,18 +70,18 @@ class Schedule:
     ) -> tuple[int, Task] | None:
         """The next task for a free slot of a node, and the ticket to report it with.
 
-        `nodes` are those that are alive and could take it as well: a task that died here is left
+        `nodes` are those that are alive and could take it too: a task that was lost here is left
         to them.
         """
         others = set(nodes) - {node}
         for index, task in enumerate(self._waiting):
-            parcel = task.parcel
-            if parcel.timed != timed or parcel.device != device:
+            unit = task.unit
+            if unit.timed != timed or unit.device != device:
                 continue
-            takers = self._takers[parcel.number]
+            takers = self._takers[unit.number]
             if node in takers:
                 continue
-            if node in task.shunned and others - task.shunned - takers:
+            if node in task.lost_on and others - task.lost_on - takers:
                 continue
             del self._waiting[index]
             takers.add(node)
@@ -98,28 +95,25 @@ class Schedule:
         self.finished += 1
         return task
 
-    def died(self, ticket: int, why: str) -> GivenUp | None:
-        """What held the task is gone: it waits again, or is given up."""
+    def lost(self, ticket: int, why: str) -> Abandoned | None:
+        """The agent of a task is gone: the task waits again, or is abandoned."""
         task, node = self._running.pop(ticket)
-        self._takers[task.parcel.number].discard(node)
-        task.deaths.append(why)
-        task.shunned.add(node)
-        if len(task.deaths) > self.retries:
-            self.finished += 1
-            return GivenUp(task, given_up(task))
-        self._waiting.insert(0, task)
-        return None
+        self._takers[task.unit.number].discard(node)
+        task.losses.append(why)
+        task.lost_on.add(node)
+        attempts = len(task.losses)
+        if attempts <= self.retries:
+            self._waiting.insert(0, task)
+            return None
+        self.finished += 1
+        reason = (
+            f"gave up after {attempts} attempt{'s' * (attempts > 1)}: {why}; "
+            "continue with --cont, or raise --retries"
+        )
+        return Abandoned(task, reason)
 
-    def abandon(self, why: str) -> list[GivenUp]:
-        """Give up everything that waits: nobody is left who could take it."""
+    def abandon(self, why: str) -> list[Abandoned]:
+        """Abandon everything that waits: no node is left that could take it."""
         left, self._waiting = self._waiting, []
         self.finished += len(left)
-        return [GivenUp(task, why) for task in left]
-
-
-def given_up(task: Task) -> str:
-    times = len(task.deaths)
-    return (
-        f"given up after {times} attempt{'s' * (times > 1)}: {task.deaths[-1]}; "
-        "continue with --cont, or raise --retries"
-    )
+        return [Abandoned(task, why) for task in left]

@@ -1,30 +1,29 @@
 """The frameworks, one file each. Adding a framework is adding a file with a `FRAMEWORK`.
 
-These files hold source text only: none of them imports the framework it speaks of.
+These files hold source text only: none of them imports its framework.
 """
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 
+from opbench.errors import UserError, unknown
 from opbench.frameworks.framework import Framework
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The frameworks we can spell, whether or not they are installed here."""
+    """All supported frameworks, whether or not they are installed here."""
     return tuple(sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name != "framework"))
 
 
 @cache
 def get(name: str) -> Framework:
     if name not in names():
-        near = difflib.get_close_matches(name, names(), n=3) or names()
-        raise LookupError(f"no framework called '{name}'; there is {', '.join(near)}")
+        raise UserError(unknown("framework", name, names()))
     framework: Framework = import_module(f"opbench.frameworks.{name}").FRAMEWORK
     return framework
 

@@ -1,7 +1,7 @@
-"""How a framework spells things: make this tensor, use so many threads, go backward, wait.
+"""Source text for one framework: create a tensor, set threads, run backward, synchronise.
 
-Everything is source text, put together into the stages of a case. A file beside this one
-subclasses `Framework` for what its framework does differently.
+The pieces are assembled into the stages of a case. Each other file of this folder subclasses
+`Framework` for what its framework does differently.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ class Framework:
     name: str
     #: The module to import, and to preload before a worker forks; empty for plain Python.
     module: str = ""
-    #: Code that imports two of our frameworks is written for the one of lower rank.
+    #: Code that imports two of our frameworks is attributed to the one of lower rank.
     rank: int = 100
     devices: tuple[str, ...] = ("cpu",)
-    #: Whether it differentiates, so that there are stages beside the forward one.
+    #: Whether it computes gradients, and so has stages other than forward.
     autograd: bool = False
-    #: How it runs what it is given, where a definition does not say.
+    #: Its runtime, where a definition does not set one.
     runtime: str = "eager"
-    #: The environment it needs, where it cannot live in the current one.
+    #: The environment it needs, where it cannot share the current one.
     environment: str = ""
-    #: The dtypes it has; empty for all.
+    #: The dtypes it supports; empty for all.
     dtypes: tuple[str, ...] = ()
 
     def imports(self) -> str:
@@ -38,7 +38,7 @@ class Framework:
         raise NotImplementedError
 
     def set_threads(self, threads: int) -> str:
-        """Sets the number of threads from within; empty where only `thread_env` can."""
+        """Sets the number of threads in the process; empty where only `thread_env` can."""
         return ""
 
     def preload(self, stage: str) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Framework:
         raise NotImplementedError
 
     def options(self, dtype: str, device: str) -> str:
-        """The keywords with which a call that makes a tensor of nothing is told where and what."""
+        """The keywords for dtype and device of a call that creates a tensor."""
         return f"dtype={dtype!r}"
 
     def rehearsal(self) -> str:
@@ -64,7 +64,7 @@ class Framework:
         return ""
 
     def sync(self, device: str) -> str:
-        """Ends when the work given to the device has ended; empty where calls wait anyway."""
+        """Waits for the device; empty where calls wait anyway."""
         return ""
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
@@ -73,8 +73,8 @@ class Framework:
         reason = self.refusal(stage, program, device)
         grad = not reason and stage not in ("forward", "call")
         common = lines(
-            # A set-up that imports the framework itself makes its name local to the whole set-up,
-            # so our own lines above it need the import too.
+            # A setup that imports the framework makes its name local to the whole setup, so our
+            # own lines above it need the import too.
             self.imports() if imports_again(program.setup, self.imports()) else "",
             self.set_threads(threads),
             self.seed(),
@@ -90,7 +90,7 @@ class Framework:
             setup=lines(common, setup),
             globals=lines(self.imports(), program.globals),
             before=before,
-            way="each" if before else "repeatable",
+            timing_mode="each" if before else "repeatable",
             sync=self.sync(device),
             preload=self.preload(stage),
             unsupported=reason,
@@ -99,7 +99,7 @@ class Framework:
         )
 
     def outputs(self, program: Program, grad: bool) -> tuple[tuple[str, str], ...]:
-        """What a stage computes, by name: its result, and behind it the gradients."""
+        """What a stage computes, by name: its result, then the gradients."""
         taken = [t.name for t in program.inputs if t.grad] if grad else []
         result = program.compared or program.output
         return (("y", result), *((f"gradient of {x}", f"{x}.grad") for x in taken))
@@ -114,9 +114,9 @@ class Framework:
         if stage in ("forward", "call"):
             return ""
         if not self.autograd:
-            return f"{self.name} computes no gradients"
+            return f"{self.name} does not compute gradients"
         if not (program.module or program.leaves or any(t.grad for t in program.inputs)):
-            return "nothing in this benchmark takes a gradient"
+            return "nothing in this benchmark requires a gradient"
         return ""
 
     def training(self, stage: str, program: Program) -> tuple[str, str, str]:
@@ -125,7 +125,7 @@ class Framework:
 
 
 def function(name: str, program: Program, *more: str) -> str:
-    """The forward statement as a function of its inputs, and of what else it needs."""
+    """The forward statement as a function of its inputs and further arguments."""
     arguments = ", ".join([*(tensor.name for tensor in program.inputs), *more])
     body = textwrap.indent(lines(program.forward, f"return {program.output}"), "    ")
     return f"def {name}({arguments}):\n{body}"

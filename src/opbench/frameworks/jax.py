@@ -1,7 +1,7 @@
 """JAX: the forward statement as one jitted function of its inputs, gradients by `jax.vjp`.
 
-JAX answers before it has computed. On the CPU a statement therefore waits for its result, as eager
-torch does by itself; on a GPU a block of calls ends with one wait, again as for torch.
+JAX returns before it has computed. On the CPU a statement therefore waits for its result, as eager
+torch does by itself; on a GPU a block of calls ends with one wait, as for torch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from opbench.define.program import Program, Source, Tensor, lines
 from opbench.frameworks import numpy
 from opbench.frameworks.framework import Framework, function
 
-#: What JAX computes in 32 bits unless it is told otherwise.
+#: Computed in 32 bits unless JAX is configured otherwise.
 WIDE = ("float64", "int64", "uint64")
 
 PLATFORM = """\
@@ -27,7 +27,7 @@ except Exception as error:
 
 GRADIENT = """\
 grad = jax.tree.map(
-    lambda part: jnp.asarray({made}, dtype=part.dtype),
+    lambda part: jnp.asarray({values}, dtype=part.dtype),
     jax.eval_shape(forward, {names}),
 )
 """
@@ -62,8 +62,8 @@ class Jax(Framework):
         return numpy.FRAMEWORK.seed()
 
     def thread_env(self, threads: int) -> dict[str, str]:
-        # XLA's pools are as large as NPROC says. It takes three quarters of a GPU's memory in
-        # advance unless told otherwise, which two children cannot both have.
+        # NPROC sets the size of XLA's pools. By default XLA reserves three quarters of a GPU's
+        # memory, which two children cannot both have.
         return {"NPROC": str(threads), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
     def preload(self, stage: str) -> tuple[str, ...]:
@@ -71,13 +71,13 @@ class Jax(Framework):
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
         plain = replace(tensor, dtype="float32") if tensor.dtype == "bfloat16" else tensor
-        made = numpy.FRAMEWORK.tensor(plain, "cpu", False)
-        return f'jnp.asarray({made}, dtype="{tensor.dtype}")'
+        array = numpy.FRAMEWORK.tensor(plain, "cpu", False)
+        return f'jnp.asarray({array}, dtype="{tensor.dtype}")'
 
     def refusal(self, stage: str, program: Program, device: str) -> str:
         reason = super().refusal(stage, program, device)
         if not reason and stage == "step":
-            return "jax brings no optimizers of its own"
+            return "jax has no optimizers of its own"
         return reason
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
@@ -103,7 +103,7 @@ class Jax(Framework):
                 program.globals,
             ),
             before=program.before,
-            way="each" if program.before else "repeatable",
+            timing_mode="each" if program.before else "repeatable",
             sync="" if device == "cpu" else wait,
             preload=self.preload(stage),
             unsupported=reason,
@@ -120,10 +120,10 @@ class Jax(Framework):
         if stage == "forward":
             setup = lines("@jax.jit\n" + function("call", program, *more), "y = None")
             return setup, f"y = call({names})", "y"
-        made = "np.ones(part.shape)" if program.scalar else "rng.standard_normal(part.shape)"
+        values = "np.ones(part.shape)" if program.scalar else "rng.standard_normal(part.shape)"
         setup = lines(
             function("forward", program, *more),
-            GRADIENT.format(made=made, names=names),
+            GRADIENT.format(values=values, names=names),
             (BACKWARD if stage == "backward" else FORWARD_BACKWARD).format(
                 names=names, taken=taken, given="".join(f"{name}, " for name in given)
             ),
@@ -140,7 +140,7 @@ class Jax(Framework):
 
 
 def draws(program: Program) -> bool:
-    """Whether it draws random numbers: JAX wants to be handed where they come from."""
+    """Whether it draws random numbers: JAX takes the key as an argument."""
     return bool(re.search(r"\bkey\b", program.forward))
 
 

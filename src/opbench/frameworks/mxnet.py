@@ -1,6 +1,6 @@
 """Apache MXNet 1.9.1: NDArray and Gluon, imperative, in an environment of its own.
 
-MXNet answers before it has computed: a statement ends when everything it asked for is there.
+MXNet returns before it has computed: a statement ends when all of its results are there.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from opbench.define.program import Program, Source, Tensor, lines
 from opbench.frameworks import numpy
 from opbench.frameworks.framework import Framework
 
-#: The newest that ONNX Runtime 1.18, the oldest we support, knows; and the file format of its time.
+#: The newest that ONNX Runtime 1.18 supports, the oldest we support; and its file format.
 OPSET, IR_VERSION = 21, 10
 
 TYPES = {
@@ -82,7 +82,7 @@ class Graph:
 
     @classmethod
     def read(cls, text: str, floating: str) -> Graph:
-        """Raises ValueError, with the line, for what is no such text."""
+        """Raises ValueError, with the line, for any other text."""
         graph = cls()
         for line in ast.parse(text).body:
             if not (isinstance(line, ast.Assign) and isinstance(line.value, ast.Call)):
@@ -92,10 +92,10 @@ class Graph:
 
     def _add(self, target: ast.expr, call: ast.Call, floating: str) -> None:
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
-        self.last = [ast.unparse(one) for one in targets]
+        self.last = [ast.unparse(name) for name in targets]
         domain, _, operator = ast.unparse(call.func).rpartition(".")
         self.domains.add(domain.replace("_", "."))
-        inputs = [self._input(one, floating) for one in call.args]
+        inputs = [self._input(arg, floating) for arg in call.args]
         words = [f'"{operator}"', repr(inputs), repr(self.last)]
         words += [f'domain="{domain.replace("_", ".")}"'] * bool(domain)
         words += [f"{key.arg}={_attribute(key)}" for key in call.keywords]
@@ -109,10 +109,10 @@ class Graph:
             return ""
         flat = [value] if not isinstance(value, (list, tuple)) else list(value)
         shape = [len(flat)] if isinstance(value, (list, tuple)) else []
-        if all(isinstance(one, bool) for one in flat) and flat:
+        if all(isinstance(item, bool) for item in flat) and flat:
             kind = "BOOL"
         else:
-            kind = "INT64" if all(isinstance(one, int) for one in flat) else TYPES[floating]
+            kind = "INT64" if all(isinstance(item, int) for item in flat) else TYPES[floating]
         name = f"constant{len(self.constants)}"
         self.constants.append(f'helper.make_tensor("{name}", TensorProto.{kind}, {shape}, {flat})')
         return name
@@ -146,7 +146,7 @@ class OnnxRuntime(Framework):
 
     def refusal(self, stage: str, program: Program, device: str) -> str:
         if stage not in ("forward", "call"):
-            return "onnxruntime runs inference: it computes no gradients"
+            return "onnxruntime runs inference only: it does not compute gradients"
         return super().refusal(stage, program, device)
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
@@ -179,7 +179,7 @@ class OnnxRuntime(Framework):
             ),
             globals=lines(self.imports(), program.globals),
             before=program.before,
-            way="each" if program.before else "repeatable",
+            timing_mode="each" if program.before else "repeatable",
             preload=self.preload(stage),
             unsupported=reason,
             inputs=tuple(t.name for t in program.inputs),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from opbench import __version__
 from opbench.imports import pyperf, pytest_benchmark
@@ -68,11 +69,12 @@ def import_file(store: Store, path: Path, name: str = "") -> tuple[RunRecord, Im
             raise StoreError(f"{path} was imported before, as run {run.id}")
     store.begin_run(record)
     store.add_environment(found.fingerprint, found.environment)
-    mark = found.fingerprint
-    placed = [
-        (case, replace(result, environment=ENVIRONMENT, fingerprint=mark, created=created))
-        for case, result in found.pairs
-    ]
-    store.add_results(record.id, placed)
+    place: dict[str, Any] = {
+        "environment": ENVIRONMENT,
+        "fingerprint": found.fingerprint,
+        "created": created,
+    }
+    pairs = [(case, replace(result, **place)) for case, result in found.pairs]
+    store.add_results(record.id, pairs)
     store.finish_run(record.id)
     return replace(record, status="finished", finished=time.time()), found

@@ -1,8 +1,8 @@
-"""Facts about the machine a run happens on, and what of them decides its numbers.
+"""Facts about the machine a run happens on, and which of them decide its numbers.
 
 `machine_facts` gathers everything, as plain JSON types, in well under a tenth of a second. What
 stays the same from one run to the next (`static_facts`) goes into the fingerprint that is part
-of a result's key; what changes by the minute (`volatile_facts`) is noted beside the run.
+of a result's key; what changes by the minute (`volatile_facts`) is stored with the run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opbench.worker.facts import interpreter_facts, thread_settings
+from opbench.worker.probe.facts import interpreter_facts, thread_settings
 
 from .cpu import CpuTimes, cpu_facts, cpu_times, mhz_now, steal_share
 from .gpu import gpu_facts
@@ -33,10 +33,10 @@ __all__ = [
     "volatile_facts",
 ]
 
-#: Of a processor's facts, those that stay what they are.
+#: The facts of a processor that do not change.
 STATIC = ("model", "revision", "architecture", "physical_cores", "logical_cores", "isa")
 
-#: Of an interpreter's facts, those that decide what code runs. Its path and build date do not.
+#: The facts of an interpreter that decide what code runs. Its path and build date do not.
 INTERPRETER_IDENTITY = (
     "implementation",
     "version",
@@ -46,7 +46,7 @@ INTERPRETER_IDENTITY = (
     "kernels",
 )
 
-#: The same of an environment that was built from requirements, or is a commit of a project.
+#: The same of an environment that was built from requirements or is a commit.
 ENVIRONMENT_IDENTITY = ("commit", "installed")
 
 
@@ -78,10 +78,10 @@ def load_facts(since: CpuTimes | None = None) -> dict[str, Any]:
 
 
 def static_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What the machine is: another value here means that numbers are not comparable as they are.
+    """What the machine is: where this differs, numbers are not directly comparable.
 
-    Processors for graphics appear only where there are some, so that a machine without them has
-    one identity whether or not NVML is installed.
+    GPUs appear only where there are some, so that a machine without them has one identity whether
+    or not NVML is installed.
     """
     cpu = facts.get("cpu") or {}
     static = {key: cpu.get(key) for key in STATIC}

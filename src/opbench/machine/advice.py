@@ -1,8 +1,8 @@
-"""What about this machine will spoil measurements, and what to do about it.
+"""What about this machine distorts measurements, and what to do about it.
 
 A pure function of the facts: each rule looks at a few of them and says what it found, why that
-matters and how to mend it. A fact that is missing is a rule that stays silent. To add a rule,
-write a generator and put it into `RULES`.
+matters and how to fix it. A rule whose facts are missing says nothing. To add a rule, write a
+generator and add it to `RULES`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Advice:
     why: str
     #: What to do, with a command where there is one.
     fix: str
-    #: The fact it is about, as `section.name`, so that a page can mark it.
+    #: The fact it is about, as `section.name`.
     about: str = ""
 
 
@@ -34,7 +34,7 @@ def advice(facts: Mapping[str, Any]) -> list[Advice]:
 
 
 class Look:
-    """Facts read with suspicion: they may come from an older store or another machine."""
+    """Facts read defensively: they may come from an older store or another machine."""
 
     def __init__(self, facts: Any) -> None:
         self.facts = facts if isinstance(facts, Mapping) else {}
@@ -45,7 +45,7 @@ class Look:
 
     def number(self, section: str, name: str) -> float | None:
         value = self.get(section, name)
-        # bool is an int to isinstance; 2**63 and beyond, or nan, are no fact about a machine
+        # bool is an int to isinstance; 2**63 and beyond, or nan, cannot be a fact of a machine
         return float(value) if type(value) in (int, float) and abs(value) < 2**63 else None
 
     def text(self, section: str, name: str) -> str:
@@ -105,7 +105,7 @@ def _cores(look: Look) -> Iterator[Advice]:
     if usable is not None and 0 < usable < 4:
         yield Advice(
             "warning" if usable < 2 else "note",
-            f"Only {usable:.0f} CPU{'s' if usable > 1 else ''} may be used.",
+            f"Only {usable:.0f} CPU{'s' if usable > 1 else ''} can be used.",
             "A case that uses all of them shares them with everything else that runs.",
             "Keep `--threads` below that number, and close other programs.",
             "cpu.usable_cpus",
@@ -154,8 +154,8 @@ def _hidden_clock(look: Look) -> Iterator[Advice]:
     if look.text("system", "hypervisor") and hidden:
         yield Advice(
             "note",
-            "A virtual machine that hides frequency and turbo.",
-            "The clock may change between two runs and nothing here can show it.",
+            "This virtual machine hides frequency and turbo.",
+            "The clock may change between two runs without being noticed.",
             "Compare within one run, where blocks are interleaved, rather than across days.",
             "system.hypervisor",
         )
@@ -178,8 +178,8 @@ def _memory(look: Look) -> Iterator[Advice]:
     if free is not None and free < 2 * GIB:  # a worker with torch and a few layers needs one
         yield Advice(
             "warning",
-            f"Only {free / GIB:.1f} GiB of memory may be used.",
-            "Cases run one after the other instead of interleaved, or end out of memory.",
+            f"Only {free / GIB:.1f} GiB of memory can be used.",
+            "Cases run one after the other instead of interleaved, or run out of memory.",
             "Close other programs, or raise the memory limit of the container.",
             "load.memory_available",
         )
@@ -202,7 +202,7 @@ def _aslr(look: Look) -> Iterator[Advice]:
         yield Advice(
             "warning",
             "Address space randomisation is off.",
-            "All workers share one layout: its luck is hidden in the numbers, not averaged out.",
+            "All workers share one memory layout: its bias stays in the numbers, not averaged out.",
             "`sudo sysctl kernel.randomize_va_space=2`, and start opbench without `setarch -R`.",
             "system.aslr",
         )
@@ -214,8 +214,8 @@ def _threads(look: Look) -> Iterator[Advice]:
         yield Advice(
             "warning",
             "Set in the environment: " + _assignments(settings) + ".",
-            "They reach libraries that `--threads` does not, and results taken with and without "
-            "them are kept apart.",
+            "They affect libraries that `--threads` does not, and results with and without them "
+            "are stored separately.",
             "`unset " + " ".join(settings) + "`",
             "python.threads",
         )
@@ -223,12 +223,12 @@ def _threads(look: Look) -> Iterator[Advice]:
 
 def _kernels(look: Look) -> Iterator[Advice]:
     settings = look.table("python", "kernels")
-    settings.pop("CUDA_VISIBLE_DEVICES", None)  # the usual way to choose a card
+    settings.pop("CUDA_VISIBLE_DEVICES", None)  # the usual way to choose a GPU
     if settings:
         yield Advice(
             "warning",
             "Set in the environment: " + _assignments(settings) + ".",
-            "It changes which kernels or which allocator run.",
+            "This changes which kernels or which allocator run.",
             "`unset " + " ".join(settings) + "`, unless that is what you want to measure.",
             "python.kernels",
         )
@@ -269,7 +269,7 @@ def _tools(look: Look) -> Iterator[Advice]:
     if not tools.get("g++") and not tools.get("clang"):
         yield Advice(
             "note",
-            "There is no C++ compiler.",
+            "No C++ compiler is installed.",
             "C++ snippets and `torch.compile` on CPU cannot run.",
             "`sudo apt-get install g++`",
             "tools.g++",
@@ -284,8 +284,8 @@ def _gpus(look: Look) -> Iterator[Advice]:
             yield Advice(
                 "warning",
                 f"{name} is in use ({processes or 0:.0f} processes, {busy or 0:.0f} % busy).",
-                "Its kernels queue behind those of others.",
-                "Find them with `nvidia-smi`, or choose another card: `CUDA_VISIBLE_DEVICES`.",
+                "Kernels queue behind those of other processes.",
+                "Find them with `nvidia-smi`, or choose another GPU: `CUDA_VISIBLE_DEVICES`.",
                 "gpus",
             )
         if card.get("gpu", "persistence") is False:

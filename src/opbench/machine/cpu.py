@@ -1,7 +1,7 @@
-"""The processor: what it is, how many of it may be used, and how fast it is running now.
+"""The processor: its model, how many CPUs can be used, and its current frequency.
 
-Files of /proc and /sys are read directly: they answer in milliseconds on every architecture,
-where py-cpuinfo takes seconds. py-cpuinfo and lscpu are asked only for a name nothing else gave.
+Files of /proc and /sys are read directly: that takes milliseconds on every architecture, where
+py-cpuinfo takes seconds. py-cpuinfo and lscpu are used only for a name that nothing else gives.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def mhz_now(root: Path = ROOT) -> float | None:
 
 
 def cpu_times(root: Path = ROOT) -> CpuTimes | None:
-    """A reading to hand to `steal_share`; None where there is no /proc/stat."""
+    """A reading for `steal_share`; None without /proc/stat."""
     line = (read(root, "proc/stat") or "").splitlines()[:1]
     numbers = [int(word) for word in line[0].split()[1:] if word.isdigit()] if line else []
     if len(numbers) < 8:
@@ -98,10 +98,10 @@ def cpu_times(root: Path = ROOT) -> CpuTimes | None:
 
 
 def steal_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
-    """The share of the time *wanted* that the hypervisor gave to others between two readings.
+    """The share of *demanded* CPU time that the hypervisor gave to others between two readings.
 
     Idle time is left out of the denominator: a mostly idle guest that loses half of what it
-    asks for would otherwise look undisturbed. None when too little ran to tell.
+    demands would otherwise look undisturbed. None when too little ran to say.
     """
     if after is None:
         return None
@@ -165,7 +165,7 @@ def _model(root: Path, blocks: list[dict[str, str]]) -> str:
     ]
     known = list(dict.fromkeys(" ".join(name.split()) for name in names if name))
     if known:
-        return " + ".join(known)  # big and little cores have a name each
+        return " + ".join(known)  # big and little cores have different names
     return _model_from_tools() if root == ROOT else "unknown"
 
 

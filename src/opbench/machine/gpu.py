@@ -1,7 +1,7 @@
-"""Graphics processors, through NVML alone.
+"""GPUs, through NVML alone.
 
-Asking torch would initialise CUDA in a process that later forks workers, and children of such a
-process cannot use the device; NVML reads the driver and leaves no trace.
+Using torch would initialise CUDA in a process that later forks workers, whose children could then
+not use the device; NVML reads the driver and leaves no trace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def gpu_facts() -> dict[str, Any]:
-    """`gpus`, a list of what each one is, and `gpu_note`, why the list is empty when it is."""
+    """`gpus`, the facts of each, and `gpu_note`, why the list is empty if it is."""
     try:
         import pynvml as nvml
     except ImportError:
@@ -22,33 +22,33 @@ def gpu_facts() -> dict[str, Any]:
         return {"gpus": [], "gpu_note": str(error)}
     try:
         count = nvml.nvmlDeviceGetCount()
-        driver = _ask(nvml.nvmlSystemGetDriverVersion)
-        gpus = [_one(nvml, index, driver) for index in range(count)]
+        driver = _call(nvml.nvmlSystemGetDriverVersion)
+        gpus = [_gpu(nvml, index, driver) for index in range(count)]
         return {"gpus": gpus, "gpu_note": "" if gpus else "the driver lists no device"}
     except Exception as error:  # the driver may go away between two calls
         return {"gpus": [], "gpu_note": str(error)}
     finally:
-        _ask(nvml.nvmlShutdown)
+        _call(nvml.nvmlShutdown)
 
 
-def _one(nvml: Any, index: int, driver: str | None) -> dict[str, Any]:
+def _gpu(nvml: Any, index: int, driver: str | None) -> dict[str, Any]:
     handle = nvml.nvmlDeviceGetHandleByIndex(index)
-    memory = _ask(nvml.nvmlDeviceGetMemoryInfo, handle)
-    persistence = _ask(nvml.nvmlDeviceGetPersistenceMode, handle)
-    milliwatts = _ask(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
-    processes = _ask(nvml.nvmlDeviceGetComputeRunningProcesses, handle)
-    utilization = _ask(nvml.nvmlDeviceGetUtilizationRates, handle)
+    memory = _call(nvml.nvmlDeviceGetMemoryInfo, handle)
+    persistence = _call(nvml.nvmlDeviceGetPersistenceMode, handle)
+    milliwatts = _call(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+    processes = _call(nvml.nvmlDeviceGetComputeRunningProcesses, handle)
+    utilization = _call(nvml.nvmlDeviceGetUtilizationRates, handle)
     return {
         "index": index,
-        "name": _ask(nvml.nvmlDeviceGetName, handle),
+        "name": _call(nvml.nvmlDeviceGetName, handle),
         "driver": driver,
         "memory": memory.total if memory else None,
         "memory_used": memory.used if memory else None,
-        "mhz_now": _ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
-        "mhz_max": _ask(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
-        "memory_mhz_now": _ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM),
-        "memory_mhz_max": _ask(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_MEM),
-        "temperature": _ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+        "mhz_now": _call(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
+        "mhz_max": _call(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
+        "memory_mhz_now": _call(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM),
+        "memory_mhz_max": _call(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_MEM),
+        "temperature": _call(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
         "power_limit_watts": None if milliwatts is None else milliwatts / 1000,
         "persistence": None if persistence is None else bool(persistence),
         "busy_percent": utilization.gpu if utilization else None,
@@ -56,10 +56,10 @@ def _one(nvml: Any, index: int, driver: str | None) -> dict[str, Any]:
     }
 
 
-def _ask(question: Callable[..., Any], *arguments: Any) -> Any:
-    """The answer, None when this card or driver does not give it: many are optional."""
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """The answer, None when this GPU or driver does not support it: many are optional."""
     try:
-        answer = question(*arguments)
+        answer = function(*arguments)
     except Exception:
         return None
     return answer.decode() if isinstance(answer, bytes) else answer

@@ -1,4 +1,4 @@
-"""The machine around the processor: memory, system, what it runs inside of, and what feeds it."""
+"""The machine around the processor: memory, system, virtualisation and power."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from .sysfs import ROOT, chosen, exists, read, read_int
 
-#: What firmware calls itself inside a virtual machine, and the name we give that.
+#: Text in the firmware's names inside a virtual machine, and our name for it.
 VENDORS = {
     "QEMU": "qemu",
     "KVM": "kvm",
@@ -52,7 +52,7 @@ def memory_now(root: Path = ROOT) -> dict[str, Any]:
 
 
 def memory_limit(root: Path, total: int | None) -> int | None:
-    """What control groups allow, None when that is no less than the machine has."""
+    """The limit of the control groups, None when it is not below what the machine has."""
     limits = []
     for line in (read(root, "proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
@@ -91,7 +91,7 @@ def address_randomisation(root: Path = ROOT) -> int | None:
 
 
 def machine_id(root: Path = ROOT) -> str:
-    """A stable name for this machine that gives away neither its id nor its host name."""
+    """A stable name for this machine that reveals neither its id nor its host name."""
     raw = (
         read(root, "etc/machine-id")
         or read(root, "var/lib/dbus/machine-id")
@@ -101,7 +101,7 @@ def machine_id(root: Path = ROOT) -> str:
 
 
 def hypervisor(root: Path = ROOT) -> str | None:
-    """What the machine runs inside of, `yes` when something but not what, None on bare metal."""
+    """The hypervisor, `yes` when it is unknown which, None on bare metal."""
     kind = read(root, "sys/hypervisor/type")
     if kind:
         return kind
@@ -110,8 +110,8 @@ def hypervisor(root: Path = ROOT) -> str | None:
     # Cloud providers write the same vendor on machines they rent whole.
     bare = "metal" in product
     if not bare:
-        for mark, name in VENDORS.items():
-            if mark in firmware:
+        for text, name in VENDORS.items():
+            if text in firmware:
                 return name
     if re.search(r"^flags\s*:.*\bhypervisor\b", read(root, "proc/cpuinfo") or "", re.MULTILINE):
         return "yes"
@@ -135,8 +135,8 @@ def container(root: Path = ROOT) -> str | None:
     if declared:
         return declared
     groups = read(root, "proc/1/cgroup") or ""
-    for mark, name in (("kubepods", "kubernetes"), ("docker", "docker"), ("lxc", "lxc")):
-        if mark in groups:
+    for text, name in (("kubepods", "kubernetes"), ("docker", "docker"), ("lxc", "lxc")):
+        if text in groups:
             return name
     if exists(root, ".dockerenv"):
         return "docker"

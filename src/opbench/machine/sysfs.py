@@ -1,7 +1,7 @@
-"""Reading the small text files in which Linux tells about itself.
+"""Reading the small text files of /proc and /sys.
 
-Every reader takes the root of the file system, so that a test can hand it a folder that looks
-like another machine; a file that is absent, unreadable or odd reads as None, never as an error.
+Every reader takes the root of the file system, so that a test can pass a folder that looks like
+another machine; a file that is absent, unreadable or malformed reads as None, never as an error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def exists(root: Path, path: str) -> bool:
 
 
 def chosen(text: str | None) -> str | None:
-    """`madvise` from `always [madvise] never`: how sysfs marks the one in force."""
+    """`madvise` from `always [madvise] never`: how sysfs marks the active one."""
     if text is None or "[" not in text:
         return text
     return text.split("[", 1)[1].split("]", 1)[0]

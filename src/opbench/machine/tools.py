@@ -1,6 +1,6 @@
-"""Programs that measurements may call for, and the commit of the project that is measured.
+"""Versions of programs that measurements need, and the commit of the project that is measured.
 
-All of them are started together and then waited for, so that the slowest one sets the cost.
+All programs are started together and then waited for, so that the slowest determines the time.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-QUESTIONS = {
+VERSION_COMMANDS = {
     "valgrind": ["valgrind", "--version"],
     "g++": ["g++", "-dumpfullversion", "-dumpversion"],
     "clang": ["clang", "--version"],
 }
 
-#: A network file system or a huge repository may be slow; a fact is not worth more waiting.
-PATIENCE_S = 2.0
+#: A network file system or a huge repository may be slow; a fact is not worth a longer wait.
+TIMEOUT_S = 2.0
 
 
 def tool_facts(project: Path | None = None) -> dict[str, Any]:
     """`tools`: the version of each, or None; `git`: the commit of the project, or None."""
-    asked = {name: _start(command, None) for name, command in QUESTIONS.items()}
+    started = {name: _start(command, None) for name, command in VERSION_COMMANDS.items()}
     where = project or Path.cwd()
     git = ["git", "--no-optional-locks"]
     commit = _start([*git, "rev-parse", "HEAD"], where)
     changes = _start([*git, "status", "--porcelain", "--untracked-files=no"], where)
-    tools = {name: _version(_answer(process)) for name, process in asked.items()}
+    tools = {name: _version(_answer(process)) for name, process in started.items()}
     head, changed = _answer(commit), _answer(changes)
     return {
         "tools": tools,
@@ -59,7 +59,7 @@ def _answer(process: subprocess.Popen[str] | None) -> str | None:
     if process is None:
         return None
     try:
-        output, _ = process.communicate(timeout=PATIENCE_S)
+        output, _ = process.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

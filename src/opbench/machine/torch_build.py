@@ -1,7 +1,7 @@
-"""How torch was built and how many threads it would take, asked of a short-lived interpreter.
+"""How torch was built and how many threads it would use, from a short-lived interpreter.
 
-torch answers only when it is imported, which takes seconds and must not happen in our own
-process: later workers would inherit the state of its thread pools.
+torch must be imported for that, which takes seconds and must not happen in our own process:
+workers would inherit the state of its thread pools.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ print(json.dumps({
 """
 
 
-def torch_build(executable: str, patience_s: float = 60.0) -> dict[str, Any]:
+def torch_build(executable: str, timeout_s: float = 60.0) -> dict[str, Any]:
     """Plain JSON types; `error` with the last line it printed when it could not be imported."""
     try:
-        asked = subprocess.run(
+        process = subprocess.run(
             [executable, "-c", SCRIPT],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=patience_s,
+            timeout=timeout_s,
         )
     except (OSError, subprocess.SubprocessError) as error:
         return {"error": str(error)}
-    lines = asked.stdout.strip().splitlines()
+    lines = process.stdout.strip().splitlines()
     try:
         answer = json.loads(lines[-1])
     except (IndexError, ValueError):
-        complaint = asked.stderr.strip().splitlines()
-        return {"error": complaint[-1] if complaint else f"exit code {asked.returncode}"}
+        errors = process.stderr.strip().splitlines()
+        return {"error": errors[-1] if errors else f"exit code {process.returncode}"}
     build = read_build(answer.pop("show"), answer.pop("parallel"))
     return {**answer, **build}
 

@@ -23,8 +23,8 @@ DOT, WHISKER, LEVEL, ABOVE, BELOW, GAP = "●", "│", "─", "↑", "↓", "×"
 
 
 @dataclass(frozen=True)
-class Spot:
-    """A point of the chart. Without a value: something stood in its way."""
+class ChartPoint:
+    """A point of the chart; without a value where the result has none."""
 
     value: float | None
     low: float | None = None
@@ -36,17 +36,17 @@ class Spot:
 
 
 def chart(
-    spots: Sequence[Spot], width: int, label: Callable[[float], str], ends: tuple[str, str]
+    points: Sequence[ChartPoint], width: int, label: Callable[[float], str], ends: tuple[str, str]
 ) -> list[str]:
     """Lines of at most `width` characters: rows with labels, marks, then `ends` of the time."""
-    values = [spot.value for spot in spots if spot.value is not None]
+    values = [point.value for point in points if point.value is not None]
     if not values:
         return []
-    low, high = _range(values, [spot.level for spot in spots if spot.level is not None])
+    low, high = _range(values, [point.level for point in points if point.level is not None])
     labels = {0: label(high), ROWS // 2: label((low + high) / 2), ROWS - 1: label(low)}
     margin = max(map(len, labels.values()))
     room = width - margin - 3
-    columns = _columns(spots, room)
+    columns = _columns(points, room)
     step = max(1, min(WIDEST, room // len(columns)))
     span = step * len(columns)
     grid = [[" "] * span for _ in range(ROWS)]
@@ -78,28 +78,28 @@ def _range(values: Sequence[float], levels: Sequence[float]) -> tuple[float, flo
     return low - air, high + air
 
 
-def _columns(spots: Sequence[Spot], room: int) -> list[list[Spot]]:
-    """The spots of each column, evenly many in each."""
-    count = min(len(spots), max(room, 1))
-    edges = [len(spots) * index // count for index in range(count + 1)]
-    return [list(spots[start:end]) for start, end in pairwise(edges)]
+def _columns(points: Sequence[ChartPoint], room: int) -> list[list[ChartPoint]]:
+    """The points of each column, evenly many in each."""
+    count = min(len(points), max(room, 1))
+    edges = [len(points) * index // count for index in range(count + 1)]
+    return [list(points[start:end]) for start, end in pairwise(edges)]
 
 
 def _draw(
-    grid: list[list[str]], at: int, step: int, column: Sequence[Spot], low: float, high: float
+    grid: list[list[str]], at: int, step: int, column: Sequence[ChartPoint], low: float, high: float
 ) -> None:
     def row(value: float) -> int:
         return round((high - value) / (high - low) * (ROWS - 1))
 
-    levels = [spot.level for spot in column if spot.level is not None]
+    levels = [point.level for point in column if point.level is not None]
     if levels:
         for cell in range(at, at + step):
             grid[row(levels[-1])][cell] = LEVEL
-    shown = [spot for spot in column if spot.value is not None]
+    shown = [point for point in column if point.value is not None]
     if not shown:
         grid[ROWS - 1][at] = GAP
         return
-    value = median_low([spot.value for spot in shown if spot.value is not None])
+    value = median_low([point.value for point in shown if point.value is not None])
     if value > high or value < low:
         grid[0 if value > high else ROWS - 1][at] = ABOVE if value > high else BELOW
         return
@@ -111,5 +111,5 @@ def _draw(
     grid[row(value)][at] = DOT
 
 
-def _mark(column: Sequence[Spot]) -> str:
-    return next((spot.mark for spot in column if spot.mark), " ")
+def _mark(column: Sequence[ChartPoint]) -> str:
+    return next((point.mark for point in column if point.mark), " ")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import Comparison, ComparisonRow
+from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdown, printed
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 #: What the verdicts are called where "slower" would be odd.
 WORDS = {
@@ -21,7 +20,9 @@ WORDS = {
 }
 #: A sign beside the colour: colour alone does not reach everybody.
 SIGNS = {"slower": "▲", "faster": "▼", "same": "=", "unknown": "?"}
-STYLES = {"slower": "bold red", "faster": "bold green", "same": "", "unknown": "dim"}
+
+#: Less than a hundredth of a percent is no change to speak of.
+SMALLEST_CHANGE = 1e-4
 
 #: Reasons of unknowns that are spelled out below the table.
 REASONS = 8
@@ -45,7 +46,9 @@ def change_text(row: ComparisonRow) -> str:
     if row.value is None:
         return ""
     change = row.value - 1
-    return "0 %" if change == 0 else f"{'+' if change > 0 else '−'}{format_percent(abs(change))}"
+    if abs(change) < SMALLEST_CHANGE:
+        return "0 %"
+    return f"{'+' if change > 0 else '−'}{format_percent(abs(change))}"
 
 
 def show(comparison: Comparison, console: Console | None = None) -> None:
@@ -58,38 +61,69 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     for metric in metrics:
         rows = [row for row in comparison.rows if row.metric == metric]
         title = f"case ({metric})" if len(metrics) > 1 else "case"
-        console.print(_table(comparison, rows, title))
+        console.print(grid(_table(comparison, rows, title)))
     for line in remarks(comparison):
         console.print(Text(line))
 
 
 def _table(comparison: Comparison, rows: Sequence[ComparisonRow], title: str) -> Table:
     """Where it gets narrow the names of cases and sides fold; numbers and verdicts never do."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    grid.add_column(Text(title), overflow="fold", min_width=12)
-    sides = [
-        [_value(row.base, row.unit) for row in rows],
-        [_value(row.new, row.unit) for row in rows],
+    sides = [[_value(getattr(row, side), row.unit) for row in rows] for side in ("base", "new")]
+    names = (comparison.base, comparison.new)
+    columns = [
+        Column(title, wrap="fold", min_width=12),
+        *(
+            Column(name, number=True, wrap="fold", min_width=max(map(len, values), default=0))
+            for name, values in zip(names, sides)
+        ),
+        Column("ratio [95 %]", number=True, wrap="never"),
+        Column("smallest\ndetectable", number=True, wrap="never"),
+        Column("verdict", wrap="never"),
     ]
-    for name, values in zip((comparison.base, comparison.new), sides):
-        widest = max(map(len, values), default=0)
-        grid.add_column(Text(name), justify="right", overflow="fold", min_width=widest)
-    grid.add_column("ratio [95 %]", justify="right", no_wrap=True)
-    grid.add_column("would\nshow", justify="right", no_wrap=True)
-    grid.add_column("verdict", no_wrap=True)
-    for row, *values in zip(rows, *sides):
-        grid.add_row(
-            Text(row.case_id + (" (edited)" if row.edited else "")),
-            *map(Text, values),
-            Text(ratio_text(row)),
-            Text(format_percent(row.detectable) if row.detectable else ""),
-            Text(f"{SIGNS[row.verdict]} {word(row)}", style=STYLES[row.verdict]),
-        )
-    return grid
+    lines: list[Row] = [
+        [
+            row.case_id + (" (edited)" if row.edited else ""),
+            *values,
+            ratio_text(row),
+            format_percent(row.detectable) if row.detectable else "",
+            verdict_cell(row),
+        ]
+        for row, *values in zip(rows, *sides)
+    ]
+    return Table(columns, lines, narrow=True)
+
+
+def verdict_cell(row: ComparisonRow) -> Cell:
+    style = row.verdict if row.verdict != "same" else ""
+    return Cell(f"{SIGNS[row.verdict]} {word(row)}", style)
+
+
+def changes_table(
+    comparison: Comparison, rows: Sequence[ComparisonRow], metrics: bool = True
+) -> Table:
+    """One row per case and metric, for Markdown and notebooks."""
+    columns = [
+        Column("case", code=True),
+        *([Column("metric")] if metrics else []),
+        *(Column(name, number=True) for name in (comparison.base, comparison.new)),
+        Column("change", number=True),
+        Column("95 %", number=True),
+        Column(""),
+    ]
+    lines: list[Row] = [
+        [
+            row.case_id,
+            *([row.metric] if metrics else []),
+            _value(row.base, row.unit),
+            _value(row.new, row.unit),
+            change_text(row),
+            ratio_text(row),
+            verdict_cell(row),
+        ]
+        for row in rows
+    ]
+    title = f"{comparison.base} → {comparison.new}"
+    return Table(columns, lines, title, remarks(comparison)[:-1], counts(comparison.rows))
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -134,61 +168,33 @@ def counts(rows: Sequence[ComparisonRow]) -> str:
 
 
 def as_text(comparison: Comparison, width: int = 120) -> str:
-    from rich.console import Console as RichConsole
-
-    stream = io.StringIO()
-    show(comparison, RichConsole(file=stream, width=width, highlight=False))
-    return stream.getvalue()
+    return printed(lambda console: show(comparison, console), width)
 
 
 def as_markdown(comparison: Comparison) -> str:
     """What changed on top; the rest folded away, as a pull-request comment wants it."""
     changed = [row for row in comparison.rows if row.verdict in ("slower", "faster")]
     rest = [row for row in comparison.rows if row.verdict not in ("slower", "faster")]
-    parts = [f"### {_md(comparison.base)} → {_md(comparison.new)}: {counts(comparison.rows)}", ""]
-    parts += _markdown_table(comparison, changed) if changed else ["Nothing changed for certain."]
+    sides = f"{escaped(comparison.base)} → {escaped(comparison.new)}"
+    parts = [f"### {sides}: {counts(comparison.rows)}", ""]
+    if changed:
+        parts += markdown(changes_table(comparison, changed), escaped)
+    else:
+        parts.append("Nothing changed for certain.")
     if rest:
-        inner = _markdown_table(comparison, rest)
+        others = f"{len(rest)} other" + ("s" if len(rest) > 1 else "")
+        inner = markdown(changes_table(comparison, rest), escaped)
         if len(rest) > FOLDED or changed:
-            parts += ["", f"<details><summary>{len(rest)} others</summary>", "", *inner]
+            parts += ["", f"<details><summary>{others}</summary>", "", *inner]
             parts += ["", "</details>"]
         else:
             parts += ["", *inner]
     parts.append("")
-    parts += [f"- {_md(line)}" for line in remarks(comparison)[:-1]]
+    parts += [f"- {escaped(line)}" for line in remarks(comparison)[:-1]]
     return "\n".join(parts).rstrip() + "\n"
-
-
-def _markdown_table(comparison: Comparison, rows: Sequence[ComparisonRow]) -> list[str]:
-    head = f"| case | metric | {_md(comparison.base)} | {_md(comparison.new)} | change | 95 % | |"
-    lines = [head, "| :-- | :-- | --: | --: | --: | --: | :-- |"]
-    for row in rows:
-        lines.append(
-            f"| {_code(row.case_id)} | {_md(row.metric)} "
-            f"| {_value(row.base, row.unit)} | {_value(row.new, row.unit)} | {change_text(row)} "
-            f"| {ratio_text(row)} | {SIGNS[row.verdict]} {word(row)} |"
-        )
-    return lines
 
 
 def _value(result: object, unit: str) -> str:
     """Counts without their unit: the metric says it."""
     estimate = getattr(result, "estimate", None)
     return format_value(estimate, "count" if unit in COUNTED else unit)
-
-
-def _code(text: str) -> str:
-    """A name as a code span; even there a bar would end the cell of a table."""
-    return f"`{_line(text).replace('`', '').replace('|', chr(92) + '|')}`"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _md(text: str) -> str:
-    """Names come from results: in Markdown they are text, never markup."""
-    text = _line(text)
-    for sign in "\\`*_{}[]<>|#":
-        text = text.replace(sign, "\\" + sign)
-    return text

@@ -15,13 +15,13 @@ What is not finite is null. `failed` lists the rows that break the gate, as [com
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.result import Result
+from opbench.store.quick_json import finite
 
 SCHEMA = "opbench-comparison/1"
 
@@ -37,7 +37,7 @@ def as_json(comparisons: Sequence[Comparison], fails: Callable[[ComparisonRow], 
             if fails(row)
         ],
     }
-    text = json.dumps(_finite(record), ensure_ascii=False, allow_nan=False, indent=1)
+    text = json.dumps(finite(record), ensure_ascii=False, allow_nan=False, indent=1)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -76,13 +76,3 @@ def _row(row: ComparisonRow) -> dict[str, Any]:
 
 def _estimate(result: Result | None) -> float | None:
     return result.estimate if result is not None and result.ok else None
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return value

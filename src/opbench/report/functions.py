@@ -6,27 +6,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.analyse.functions import FunctionChange
+from opbench.report.table import Cell, Column, Row, Table, grid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table as Grid
 
 #: Rows before the rest is summed up: what does not fit on a screen is not read.
 SHOWN = 25
 
 
-def breakdown(rows: Sequence[tuple[str, float]], shown: int = SHOWN) -> RenderableType:
+def breakdown(rows: Sequence[tuple[str, float]], shown: int = SHOWN) -> Grid:
     """Instructions per call of each function, with its share of the whole."""
-    from rich.text import Text
-
     total = sum(count for _, count in rows)
-    grid = table("instructions", "share", "function")
-    for name, count in rows[:shown]:
-        grid.add_row(f"{count:,.1f}", share(count, total), Text(name, overflow="ellipsis"))
+    lines = [(f"{count:,.1f}", share(count, total), name) for name, count in rows[:shown]]
     if len(rows) > shown:
         rest = sum(count for _, count in rows[shown:])
-        grid.add_row(f"{rest:,.1f}", share(rest, total), f"… {len(rows) - shown} more")
-    grid.add_row(f"{total:,.1f}", "", "in all, per call")
-    return grid
+        lines.append((f"{rest:,.1f}", share(rest, total), f"… {len(rows) - shown} more"))
+    lines.append((f"{total:,.1f}", "", "in all, per call"))
+    return table("instructions", "share", "function", rows=lines)
 
 
 def changes(rows: Sequence[FunctionChange], shown: int = SHOWN) -> RenderableType:
@@ -35,34 +33,31 @@ def changes(rows: Sequence[FunctionChange], shown: int = SHOWN) -> RenderableTyp
 
     if not rows:
         return Text("No function executes more or fewer instructions.")
-    grid = table("change", "before", "after", "function")
-    for row in rows[:shown]:
-        style = "red" if row.change > 0 else "green"
-        grid.add_row(
-            Text(f"{row.change:+,.1f}", style=style),
+    lines: list[Row] = [
+        (
+            Cell(f"{row.change:+,.1f}", "slower" if row.change > 0 else "faster"),
             f"{row.before:,.1f}",
             f"{row.after:,.1f}",
-            Text(row.function, overflow="ellipsis"),
+            row.function,
         )
+        for row in rows[:shown]
+    ]
     if len(rows) > shown:
         rest = sum(row.change for row in rows[shown:])
-        grid.add_row(f"{rest:+,.1f}", "", "", f"… {len(rows) - shown} more")
+        lines.append((f"{rest:+,.1f}", "", "", f"… {len(rows) - shown} more"))
     total = sum(row.change for row in rows)
-    grid.add_row(f"{total:+,.1f}", "", "", "in all, per call")
-    return grid
+    lines.append((f"{total:+,.1f}", "", "", "in all, per call"))
+    return table("change", "before", "after", "function", rows=lines)
 
 
-def table(*columns: str):  # type: ignore[no-untyped-def]
-    from rich import box
-    from rich.table import Table
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        name = column == "function"
-        # Names are cut where the screen is narrow, numbers never.
-        width = None if name else max(len(column), 7 if column == "share" else 12)
-        grid.add_column(column, justify="left" if name else "right", no_wrap=True, min_width=width)
-    return grid
+def table(*names: str, rows: Sequence[Row]) -> Grid:
+    """Names of functions are cut where the screen is narrow, numbers never."""
+    columns = [
+        Column(name, True, "never", max(len(name), 7 if name == "share" else 12))
+        for name in names
+        if name != "function"
+    ]
+    return grid(Table([*columns, Column("function", wrap="cut")], rows))
 
 
 def share(count: float, total: float) -> str:

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import io
 import textwrap
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
 
+from opbench.analyse.differences import Difference
 from opbench.analyse.history import Change, History, Series
-from opbench.analyse.points import Difference, HistoryPoint
-from opbench.report.chart import GAP, Spot, chart
+from opbench.report.chart import GAP, ChartPoint, chart
 from opbench.report.units import format_interval, format_percent, format_value
 from opbench.stats.changepoints import HOLD
+from opbench.store.history import HistoryRow
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 MORE, LESS, OTHER = "▲", "▼", "◆"
 STYLES = {MORE: "orange3", LESS: "dodger_blue1", OTHER: "dim"}
-#: More points than this are abbreviated: the first, the last, and those beside a change.
+#: More points than this are abbreviated: the first, the last, and those near a change.
 LISTED = 24
-FIRST, BESIDE, LAST = 2, 2, 8
+FIRST, NEAR, LAST = 2, 2, 8
 #: Digits of a commit, as `git log --oneline` shows.
 SHORT = 7
 
@@ -63,7 +65,7 @@ def _series(series: Series, history: History, width: int) -> list[str]:
     found = [*textwrap.wrap(title, width), ""]
     if series.measured > 1:
         label = partial(format_value, unit=history.unit)
-        plot = chart(_spots(series), width, label, _ends(series))
+        plot = chart(_chart_points(series), width, label, _ends(series))
         found += [*plot, *_legend(series, words(history)), ""]
     found += [*_table(series, history, width), ""]
     for change in series.changes:
@@ -71,63 +73,59 @@ def _series(series: Series, history: History, width: int) -> list[str]:
     return found + textwrap.wrap(_conclusion(series), width)
 
 
-def _spots(series: Series) -> list[Spot]:
-    starts = [0, *(change.index for change in series.changes), len(series.points)]
+def _chart_points(series: Series) -> list[ChartPoint]:
+    starts = [change.index for change in series.changes]
     levels = [change.level.before for change in series.changes[:1]]
     levels += [change.level.after for change in series.changes]
-    marks = {change.index: MORE if change.rises else LESS for change in series.changes}
-    spots = []
+    symbols = _symbols(series)
+    found = []
     for index, point in enumerate(series.points):
-        part = sum(index >= start for start in starts[1:-1])
-        mark = marks.get(index) or (OTHER if index in series.marks else "")
-        good = point.ok
-        spots.append(
-            Spot(
-                point.estimate if good else None,
-                point.low if good else None,
-                point.high if good else None,
-                levels[part] if levels else None,
-                mark,
-            )
-        )
-    return spots
+        level = levels[bisect_right(starts, index)] if levels else None
+        values = (point.estimate, point.low, point.high) if point.ok else (None, None, None)
+        found.append(ChartPoint(*values, level, symbols.get(index, "")))
+    return found
+
+
+def _symbols(series: Series) -> dict[int, str]:
+    """By index of a point: what stands below it in the chart, and before it in the table."""
+    changes = {change.index: MORE if change.rises else LESS for change in series.changes}
+    return dict.fromkeys(series.notes, OTHER) | changes
 
 
 def _legend(series: Series, words: tuple[str, str]) -> list[str]:
-    changed = {change.index for change in series.changes}
-    told = [
-        f"{MORE} {words[0]}" if any(change.rises for change in series.changes) else "",
-        f"{LESS} {words[1]}" if any(not change.rises for change in series.changes) else "",
-        f"{OTHER} another environment, opbench or case" if set(series.marks) - changed else "",
+    shown = set(_symbols(series).values())
+    entries = [
+        f"{MORE} {words[0]}" if MORE in shown else "",
+        f"{LESS} {words[1]}" if LESS in shown else "",
+        f"{OTHER} another environment, opbench or case" if OTHER in shown else "",
         f"{GAP} no value" if series.measured < len(series.points) else "",
     ]
-    return [f"  {'   '.join(filter(None, told))}"] if any(told) else []
+    return [f"  {'   '.join(filter(None, entries))}"] if any(entries) else []
 
 
 def _table(series: Series, history: History, width: int) -> list[str]:
     """Newest last."""
     rows: list[tuple[str, ...]] = []
-    marks = {change.index: MORE if change.rises else LESS for change in series.changes}
-    shown = listed(len(series.points), list(marks))
+    symbols = _symbols(series)
     # A name that all have tells nothing, and the room is scarce.
-    named = len({point.name for point in series.points}) > 1
+    named = len({point.run.name for point in series.points}) > 1
     before = -1
-    for index in shown:
+    for index in listed(len(series.points), [change.index for change in series.changes]):
         if index > before + 1:
             rows.append(("", f"… {index - before - 1} more", "", "", "", ""))
         before = index
         point = series.points[index]
-        note = ", ".join(told(difference) for difference in series.marks.get(index, ()))
+        note = ", ".join(map(difference_text, series.notes.get(index, ())))
         if point.ok:
             value = format_interval(point.estimate, point.low, point.high, history.unit)
         else:
             value, note = point.outcome, ", ".join(filter(None, (point.reason, note)))
-        mark = marks.get(index) or (OTHER if index in series.marks else "")
-        rows.append((mark, point.run_id, point.name if named else "", _commit(point), value, note))
+        name = point.run.name if named else ""
+        rows.append((symbols.get(index, ""), point.run.id, name, _commit(point), value, note))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     found = []
-    for mark, run, name, commit, value, note in rows:
-        cells = [f"{mark:<1}", f"{run:<{widths[1]}}"]
+    for symbol, run, name, commit, value, note in rows:
+        cells = [f"{symbol:<1}", f"{run:<{widths[1]}}"]
         cells += [f"{cell:<{size}}" for cell, size in ((name, widths[2]), (commit, widths[3]))]
         cells += [f"{value:>{widths[4]}}", note]
         text = "  ".join(cell for cell, size in zip(cells, [1, *widths[1:], 1]) if size).rstrip()
@@ -139,23 +137,23 @@ def listed(count: int, changes: Sequence[int]) -> list[int]:
     """Which of many points are shown, by index; all of a few."""
     if count <= LISTED:
         return list(range(count))
-    beside = {at + near for at in changes for near in range(-BESIDE, BESIDE)}
-    kept = {*range(FIRST), *beside, *range(count - LAST, count)}
+    near = {at + offset for at in changes for offset in range(-NEAR, NEAR)}
+    kept = {*range(FIRST), *near, *range(count - LAST, count)}
     return sorted(index for index in kept if 0 <= index < count)
 
 
 def sentence(change: Change, history: History) -> str:
     """`▲ slower by 5.1 % between run X (commit abc) and run Y (commit def): numpy 2.2 → 2.3`."""
-    mark = MORE if change.rises else LESS
+    symbol = MORE if change.rises else LESS
     places = " and ".join(
-        f"run {point.run_id}" + (f" (commit {_commit(point)})" if point.commit else "")
+        f"run {point.run.id}" + (f" (commit {_commit(point)})" if point.origin.commit else "")
         for point in (change.before, change.after)
     )
-    others = [told(d) for d in change.differences if d.kind != "commit"]
+    others = [difference_text(d) for d in change.differences if d.kind != "commit"]
     if not others and any(d.kind == "commit" for d in change.differences):
         others = ["only the commit changed"]
     cause = ", ".join(others) or "nothing that is stored changed; look at the machine"
-    return f"{mark} {_moved(change, history)} between {places}: {cause}"
+    return f"{symbol} {_moved(change, history)} between {places}: {cause}"
 
 
 def _moved(change: Change, history: History) -> str:
@@ -171,7 +169,7 @@ def words(history: History) -> tuple[str, str]:
     return ("slower", "faster") if history.unit == "s" else ("more", "less")
 
 
-def told(difference: Difference) -> str:
+def difference_text(difference: Difference) -> str:
     """`numpy 2.2.6 → 2.3.5`."""
     if difference.kind == "case":
         return "the measured code changed"
@@ -194,14 +192,16 @@ def _conclusion(series: Series) -> str:
     return ""
 
 
-def _commit(point: HistoryPoint) -> str:
-    return point.commit[:SHORT] + ("+" if point.dirty and point.commit else "")
+def _commit(point: HistoryRow) -> str:
+    origin = point.origin
+    return origin.commit[:SHORT] + ("+" if origin.dirty and origin.commit else "")
 
 
 def _ends(series: Series) -> tuple[str, str]:
     """Days, or the time of day where it was one day; in UTC, as the ids of runs are."""
     first, last = (
-        datetime.fromtimestamp(series.points[index].created, tz=timezone.utc) for index in (0, -1)
+        datetime.fromtimestamp(series.points[index].run.created, tz=timezone.utc)
+        for index in (0, -1)
     )
     shape = "%H:%M" if first.date() == last.date() else "%Y-%m-%d"
     return first.strftime(shape), last.strftime(shape)

@@ -16,11 +16,12 @@ value that is not finite is null.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict
 from typing import Any
 
 from opbench.analyse.history import Change, History, Series
+from opbench.store.history import HistoryRow
+from opbench.store.quick_json import finite
 
 SCHEMA = "opbench-history/1"
 
@@ -33,7 +34,7 @@ def as_json(history: History) -> str:
         "unit": history.unit,
         "series": [_series(series) for series in history.series],
     }
-    return json.dumps(_finite(record), ensure_ascii=False, allow_nan=False, indent=1)
+    return json.dumps(finite(record), ensure_ascii=False, allow_nan=False, indent=1)
 
 
 def _series(series: Series) -> dict[str, Any]:
@@ -41,12 +42,33 @@ def _series(series: Series) -> dict[str, Any]:
         "machine": series.machine,
         "hardware": series.hardware,
         "environment": series.environment,
-        "points": [asdict(point) for point in series.points],
+        "points": [point_record(row) for row in series.points],
         "changes": [_change(change) for change in series.changes],
         "marks": [
             {"index": index, "differences": [asdict(difference) for difference in differences]}
-            for index, differences in series.marks.items()
+            for index, differences in series.notes.items()
         ],
+    }
+
+
+def point_record(row: HistoryRow) -> dict[str, Any]:
+    origin, run = row.origin, row.run
+    return {
+        "run_id": run.id,
+        "created": run.created,
+        "name": run.name,
+        "commit": origin.commit,
+        "dirty": origin.dirty,
+        "environment": origin.environment,
+        "fingerprint": origin.fingerprint,
+        "machine": origin.machine,
+        "version": run.version,
+        "case_hash": row.case_hash,
+        "outcome": row.outcome,
+        "reason": row.reason,
+        "estimate": row.estimate,
+        "low": row.low,
+        "high": row.high,
     }
 
 
@@ -57,17 +79,7 @@ def _change(change: Change) -> dict[str, Any]:
         "after": change.level.after,
         "ratio": change.ratio,
         "confidence": change.level.confidence,
-        "from_run": change.before.run_id,
-        "to_run": change.after.run_id,
+        "from_run": change.before.run.id,
+        "to_run": change.after.run.id,
         "differences": [asdict(difference) for difference in change.differences],
     }
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return value

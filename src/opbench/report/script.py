@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from opbench import frameworks
 from opbench.case import Case
+from opbench.errors import UserError
 from opbench.report import script_cpp
 from opbench.worker.source import assigned
 
@@ -146,9 +147,9 @@ def pieces(case: Case) -> tuple[str, ...]:
         "BLOCK_NS, WARM_UP_S, MEASURE_S = 5_000_000, 0.3, 2.0\n"
         'UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))\n'
     )
-    before, after = _around(case.way, case.before, case.stmt, case.minus, case.sync)
+    before, after = _around(case.timing_mode, case.before, case.stmt, case.minus, case.sync)
     setup = indented(case.setup.strip("\n"), "    ") + "\n" if case.setup.strip() else ""
-    return header(case), start, before, setup, after, _end(case.way)
+    return header(case), start, before, setup, after, _end(case.timing_mode)
 
 
 @lru_cache(maxsize=4096)
@@ -196,7 +197,7 @@ def environment(case: Case) -> str:
     """Thread settings that a framework reads when it is imported."""
     try:
         variables = frameworks.get(case.framework).thread_env(case.threads)
-    except LookupError:
+    except UserError:
         variables = {}
     if not variables:
         return ""

@@ -7,7 +7,7 @@ standard library are all it needs.
 from __future__ import annotations
 
 from opbench.case import Case
-from opbench.worker import cpp_source
+from opbench.worker.cpp import source as cpp_source
 
 _MAIN = """
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opbench.analyse.within import factors
 from opbench.case import Case
+from opbench.define import suites
+from opbench.report.table import Cell, Column, Row, Table, grid, printed
 from opbench.report.units import format_interval, format_ratio
-from opbench.result import OUTCOMES, Result
+from opbench.result import Result
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from opbench.plan.groups import Baseline
     from opbench.running.recording import Finished
 
 PIPE_WIDTH = 160
@@ -23,11 +25,13 @@ PIPE_WIDTH = 160
 LISTED = 12
 
 
-def show(run: Finished, console: Console | None = None) -> None:
+def show(run: Finished, console: Console | None = None, targets: Sequence[str] = ()) -> None:
+    """The table of a run, or what a suite of its `targets` prints in its place."""
     from rich.console import Console as RichConsole
 
     console = console or RichConsole(highlight=False, width=width_for(sys.stdout))
-    for part in parts(run):
+    own = suites.first(lambda suite: suite.account(run, targets))
+    for part in parts(run) if own is None else own:
         console.print(part)
 
 
@@ -37,11 +41,7 @@ def width_for(stream: TextIO) -> int | None:
 
 
 def as_text(run: Finished, width: int = 120) -> str:
-    from rich.console import Console as RichConsole
-
-    stream = io.StringIO()
-    show(run, RichConsole(file=stream, width=width, highlight=False))
-    return stream.getvalue()
+    return printed(lambda console: show(run, console), width)
 
 
 def parts(run: Finished) -> list[RenderableType]:
@@ -49,65 +49,57 @@ def parts(run: Finished) -> list[RenderableType]:
 
     if not run.results:
         return [Text("No results.")]
-    found: list[RenderableType] = [table(run)]
+    found: list[RenderableType] = [grid(table(run.results, run.baseline))]
     found += problems(run.results)
-    found += reservations(run.results)
-    found += by_framework(run.results)
+    found += warnings(run.results)
+    found += suites.together(lambda suite: suite.tables(run))
     found.append(Text(""))
     found.append(Text(summary(run)))
     return found
 
 
-def table(run: Finished) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    cases = {case.hash: case for case, _ in run.results}
-    metrics = list(dict.fromkeys(result.metric for _, result in run.results))
-    places = places_of(run.results)
-    by_key = {(c.hash, place_of(r, places), r.metric): r for c, r in run.results}
-    against = {
+def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = None) -> Table:
+    """One row per case and place, one column per metric."""
+    cases = {case.hash: case for case, _ in results}
+    metrics = list(dict.fromkeys(result.metric for _, result in results))
+    places = places_of(results)
+    by_key = {(c.hash, place_of(r, places), r.metric): r for c, r in results}
+    ratios = {
         (result.case_hash, place_of(result, places), result.metric): ratio
-        for result, ratio in (factors(run.results, run.baseline) if run.baseline else ())
+        for result, ratio in (factors(results, baseline) if baseline else ())
     }
-    compared = [metric for metric in metrics if any(key[2] == metric for key in against)]
+    compared = [metric for metric in metrics if any(key[2] == metric for key in ratios)]
+    versus = f"vs {baseline.value}" if baseline else ""
     several = len({environment for environment, _ in places}) > 1
     replicated = any(node for _, node in places)
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    noted = any(result.warnings for _, result in results)
     # In a narrow terminal numbers may lose their ends, but never the case they belong to.
-    grid.add_column("case", overflow="fold", min_width=20)
-    if several:
-        grid.add_column("environment")
-    if replicated:
-        grid.add_column("node")
-    for metric in metrics:
-        grid.add_column(metric, justify="right", no_wrap=True)
-    for metric in compared:
-        assert run.baseline is not None
-        title = f"× {run.baseline.axis}={run.baseline.value}"
-        grid.add_column(f"{metric} {title}" if len(compared) > 1 else title, justify="right")
-    noted = any(result.warnings for _, result in run.results)
-    if noted:
-        grid.add_column("note", overflow="fold")
-    for mark, case in cases.items():
+    columns = [Column("case", wrap="fold", min_width=20, code=True)]
+    columns += [Column("environment")] if several else []
+    columns += [Column("node")] if replicated else []
+    columns += [Column(metric, number=True, wrap="never") for metric in metrics]
+    columns += [
+        Column(f"{metric} {versus}" if len(compared) > 1 else versus, number=True)
+        for metric in compared
+    ]
+    columns += [Column("note", wrap="fold")] if noted else []
+    rows: list[Row] = []
+    for case_hash, case in cases.items():
         for place in places:
-            found = {m: by_key.get((mark, place, m)) for m in metrics}
+            found = {m: by_key.get((case_hash, place, m)) for m in metrics}
             if not any(found.values()):
                 continue
-            row: list[RenderableType | str] = [Text(case.id)]
-            if several:
-                row.append(Text(place[0]))
-            if replicated:
-                row.append(Text(place[1]))
-            row += [cell(result) for result in found.values()]
+            row: list[Cell | str] = [case.id]
+            row += [place[0]] if several else []
+            row += [place[1]] if replicated else []
+            row += [value_cell(result) for result in found.values()]
             for metric in compared:
-                ratio = against.get((mark, place, metric))
-                row.append(Text(format_ratio(ratio.value, ratio.low, ratio.high) if ratio else ""))
+                ratio = ratios.get((case_hash, place, metric))
+                row.append(format_ratio(ratio.value, ratio.low, ratio.high) if ratio else "")
             if noted:
-                row.append(Text(", ".join(codes(found.values())), style="yellow"))
-            grid.add_row(*row)
-    return grid
+                row.append(Cell(", ".join(codes(found.values())), "warning"))
+            rows.append(row)
+    return Table(columns, rows)
 
 
 #: Environment, and the node where that matters.
@@ -133,20 +125,17 @@ def codes(results: Iterable[Result | None]) -> list[str]:
     return list(dict.fromkeys(w.code for result in results if result for w in result.warnings))
 
 
-def cell(result: Result | None) -> RenderableType:
-    from rich.text import Text
-
+def value_cell(result: Result | None) -> Cell:
     if result is None:
-        return Text("")
+        return Cell("")
     if result.ok:
-        return Text(format_interval(result.estimate, result.low, result.high, result.unit))
-    style = "dim" if result.outcome == "unsupported" else "red"
+        return Cell(format_interval(result.estimate, result.low, result.high, result.unit))
     name = f"crashed {result.reason}" if result.outcome == "crashed" else result.outcome
-    return Text(name, style=style)
+    return Cell(name, "muted" if result.outcome == "unsupported" else "failed")
 
 
 def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
-    """What did not come out, and why: each reason once, with the cases it stopped."""
+    """What failed, and why: each reason once, with the cases it stopped."""
     from rich.text import Text
 
     by_reason: dict[str, list[str]] = {}
@@ -162,7 +151,7 @@ def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
     return lines
 
 
-def reservations(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
+def warnings(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
     """Each kind of warning once, with what to do and how many cases it touches."""
     from rich.text import Text
 
@@ -178,29 +167,6 @@ def reservations(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]
         )
         for code, (text, ids) in by_code.items()
     ]
-
-
-def by_framework(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
-    """For operators: how many results of each outcome every framework has."""
-    from rich import box
-    from rich.table import Table
-
-    counted: dict[str, dict[str, int]] = {}
-    for case, result in results:
-        if case.suite == "ops":
-            of_framework = counted.setdefault(case.framework, {})
-            of_framework[result.outcome] = of_framework.get(result.outcome, 0) + 1
-    if not counted:
-        return []
-    seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
-    shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("framework")
-    for name in shown:
-        grid.add_column(name, justify="right")
-    for framework, each in counted.items():
-        grid.add_row(framework, *(str(each.get(name, 0)) for name in shown))
-    return [grid]
 
 
 def summary(run: Finished) -> str:

@@ -130,7 +130,7 @@ def _counted(
             # Killed: Valgrind would write one more dump at an orderly end. And gone before the next
             # is asked for: which of both the worker sees first would leave traces in its memory.
             with contextlib.suppress(WorkerError):  # what was counted is counted
-                worker.bury(session)
+                worker.reap(session)
     except SessionEnded as ended:
         return ended
     except WorkerError as error:

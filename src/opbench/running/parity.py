@@ -17,7 +17,7 @@ from opbench.running.agreement import Output, disagreement
 from opbench.workers.process import Worker, WorkerError
 from opbench.workers.session import SessionEnded
 
-#: How a child says that it can neither read nor fill a value (`worker/tensors.py`).
+#: How a child says that it can neither read nor fill a value (`worker/parity/tensors.py`).
 UNKNOWN = "Unknown: "
 
 

@@ -10,7 +10,7 @@ from opbench.case import Case
 from opbench.plan.policy import Policy
 from opbench.result import Sample
 from opbench.workers.process import Worker
-from opbench.workers.session import Session, SessionEnded
+from opbench.workers.session import SessionEnded, SessionHandle
 
 #: A block may take this many times longer than foreseen before the child counts as hung.
 SLOWEST_BLOCK = 50.0
@@ -19,7 +19,7 @@ SLOWEST_BLOCK = 50.0
 @dataclass
 class Lane:
     case: Case
-    session: Session
+    session: SessionHandle
     policy: Policy
     start: int
     n: int = 1
@@ -96,7 +96,7 @@ class Lane:
         try:
             self.block(metric, order, n)
         except SessionEnded as ended:
-            if not self.session.forgive():
+            if not self.session.recover():
                 raise
             self.refused[metric] = ended
 

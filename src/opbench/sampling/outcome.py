@@ -65,7 +65,7 @@ def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
     seen = [each for lane in lanes for each in lane.seen if each["metric"] == metric.name]
     return {
         **({"seen": seen} if seen else {}),
-        "way": sampled.case.way,
+        "way": sampled.case.timing_mode,
         "stopped": sampled.stopped,
         "starts": len({lane.start for lane in lanes}),
         "sessions": len(lanes),

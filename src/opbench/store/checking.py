@@ -1,4 +1,4 @@
-"""Is a store what it says? Every row is read once; what does not fit is named, and not mended."""
+"""Is a store what it says? Every row is read once; what does not fit is reported, not repaired."""
 
 from __future__ import annotations
 
@@ -72,19 +72,19 @@ def _runs(connection: Connection) -> Iterator[str]:
         if status not in RUN_STATUSES:
             yield f"run {run_id} has the unknown status {status!r}"
         if not _is_json(machine):
-            yield f"the machine of run {run_id} is no JSON"
+            yield f"the machine of run {run_id} is not JSON"
 
 
 def _cases(connection: Connection) -> Iterator[str]:
     query = select(cases.c.hash, cases.c.id, type_coerce(cases.c.source, Text))
-    for mark, case_id, source in connection.execution_options(yield_per=PAGE).execute(query):
+    for case_hash, case_id, source in connection.execution_options(yield_per=PAGE).execute(query):
         try:
             case = Case.from_dict(json.loads(source))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            yield f"case {mark} ({case_id}) cannot be read: {error}"
+            yield f"case {case_hash} ({case_id}) cannot be read: {error}"
             continue
         if case.id != case_id:
-            yield f"case {mark} is stored as {case_id}, and calls itself {case.id}"
+            yield f"case {case_hash} is stored as {case_id}, and calls itself {case.id}"
 
 
 def _results(connection: Connection) -> Iterator[str]:
@@ -108,10 +108,10 @@ def _results(connection: Connection) -> Iterator[str]:
         .order_by(results.c.id)
     )
     for row in connection.execution_options(yield_per=PAGE).execute(query):
-        yield from _one(row)
+        yield from _result(row)
 
 
-def _one(row: Any) -> Iterator[str]:
+def _result(row: Any) -> Iterator[str]:
     name = f"result {row.id} ({row.metric} of case {row.case_hash})"
     key = (row.case_hash, row.metric, row.environment, row.fingerprint, row.policy, row.node)
     if row.place != result_key(*key)[2]:
@@ -119,7 +119,7 @@ def _one(row: Any) -> Iterator[str]:
     if row.outcome not in OUTCOMES:
         yield f"{name} has the unknown outcome {row.outcome!r}"
     if not _is_json(row.detail) or not _is_json(row.warnings):
-        yield f"{name} has details that are no JSON"
+        yield f"{name} has details that are not JSON"
     if row.payload is None:
         if row.n_samples:
             yield f"{name} lacks its {row.n_samples} samples"

@@ -41,7 +41,7 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """One transaction, in which every question sees the same moment of the store."""
         with self._explained("read"), self.engine.connect() as connection:
-            if self.address.path is None:  # SQLite needs not be told
+            if self.address.path is None:  # SQLite always reads so
                 connection = connection.execution_options(
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
@@ -120,11 +120,11 @@ def _open_file(address: Address, path: Path, create: bool) -> Database:
         raise StoreError(f"{path} is read-only: no results could be written to it")
     database = Database(address, _file_engine(address, path, writable), readonly=not writable)
     if older is not None:
-        _bring_up_to_date(database)
+        _upgrade_file(database)
     return database
 
 
-def _bring_up_to_date(database: Database) -> None:
+def _upgrade_file(database: Database) -> None:
     """A file is one person's: it follows the opbench that opens it. (A server is a team's, and
     changes when somebody says so.)"""
     with database.writing() as connection:
@@ -132,7 +132,7 @@ def _bring_up_to_date(database: Database) -> None:
         found = found_version(connection, database.address.place) or 0
         if found < SCHEMA_VERSION:
             migrate(connection, found)
-            sqlite_file.mark(connection)
+            sqlite_file.write_header(connection)
     with closing(database.engine.raw_connection()) as raw:
         # The header is read from the file itself, so it must not wait in the log.
         raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -177,7 +177,7 @@ def _build_file(path: Path) -> None:
     try:
         with engine.begin() as connection:
             build(connection)
-            sqlite_file.mark(connection)
+            sqlite_file.write_header(connection)
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
     except SQLAlchemyError as error:

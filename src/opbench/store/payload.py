@@ -56,10 +56,10 @@ def columns(payload: bytes, wanted: Collection[str] = ()) -> dict[str, list[Any]
     text = zlib.decompress(payload)
     if wanted:
         # Flat lists of numbers: those that nobody asked for need not be read to be passed over.
-        parts = [one[0] for one in _COLUMN.finditer(text) if one[1].decode() in wanted]
+        parts = [found[0] for found in _COLUMN.finditer(text) if found[1].decode() in wanted]
         text = b"{" + b",".join(parts) + b"}"
-    found: dict[str, list[Any]] = quick_json.loads(text)
-    return found
+    loaded: dict[str, list[Any]] = quick_json.loads(text)
+    return loaded
 
 
 def _plain_number(value: Any) -> Any:

@@ -61,10 +61,10 @@ def read_packed_samples(
 def read_cases(connection: Connection, wanted: ColumnElement[bool]) -> dict[str, Case]:
     """By the hash they are stored under."""
     rows = connection.execute(select(cases.c.hash, cases.c.source).where(wanted)).all()
-    found = {mark: Case.from_dict(source) for mark, source in rows}
-    for mark, case in found.items():
+    found = {case_hash: Case.from_dict(source) for case_hash, source in rows}
+    for case_hash, case in found.items():
         # Known already, and working it out anew takes longer than reading the case.
-        vars(case)["hash"] = mark
+        vars(case)["hash"] = case_hash
     return found
 
 

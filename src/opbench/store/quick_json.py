@@ -6,6 +6,7 @@ They refuse halves of surrogate pairs and deep nesting, which Python's own accep
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -23,5 +24,15 @@ def dumps(value: Any) -> bytes:
     try:
         return to_json(value, inf_nan_mode="null")
     except PydanticSerializationError:
-        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
-        return json.dumps(finite, separators=(",", ":")).encode("ascii")
+        return json.dumps(finite(value), separators=(",", ":")).encode("ascii")
+
+
+def finite(value: Any) -> Any:
+    """The same value with None for each number that is not finite, which JSON cannot say."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return value

@@ -9,7 +9,7 @@ from opbench.store.tables import APPLICATION, SCHEMA_VERSION, meta, metadata, re
 
 
 class OlderSchema(StoreError):
-    """A store of ours from an earlier time; `migrate` can mend that."""
+    """A store of ours from an earlier time; `migrate` brings it up to date."""
 
     def __init__(self, message: str, found: int) -> None:
         super().__init__(message)

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DisconnectionError
 from opbench.store.address import Address
 from opbench.store.errors import StoreError
 
-#: A wrong address should be told in seconds.
+#: A wrong address should be reported within seconds.
 CONNECT_SECONDS = 10
 
 #: A connection that was used this recently is taken for alive. Asking costs a round trip per

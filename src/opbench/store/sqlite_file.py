@@ -85,7 +85,7 @@ def schema_of(path: Path) -> int:
     return SCHEMA_VERSION
 
 
-def mark(connection: Connection) -> None:
+def write_header(connection: Connection) -> None:
     """Write into the header what `inspect` looks for."""
     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.exec_driver_sql(f"PRAGMA user_version = {SCHEMA_VERSION}")

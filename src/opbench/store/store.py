@@ -14,10 +14,9 @@ from sqlalchemy.exc import IntegrityError
 from opbench.case import Case
 from opbench.result import Result
 from opbench.store import tables
-from opbench.store.all_histories import AllHistories, read_all
 from opbench.store.database import Database
 from opbench.store.errors import StoreError
-from opbench.store.history import StoredPoint, read_environments, read_metrics, read_points
+from opbench.store.history import StoredHistory, read_environments, read_history, read_metrics
 from opbench.store.insertion import (
     insert_cases,
     insert_new,
@@ -84,7 +83,7 @@ class Store:
             with self._database.writing() as connection:
                 connection.execute(insert(tables.runs), run_row(run))
         except StoreError as error:
-            if _broke(error, "unique"):
+            if _violates(error, "unique"):
                 raise StoreError(f"the store already has a run {run.id}") from None
             raise
 
@@ -112,14 +111,14 @@ class Store:
         order = (tables.runs.c.created.desc(), tables.runs.c.id.desc())
         with self._database.reading() as connection:
             rows = connection.execute(select(tables.runs).order_by(*order).limit(limit))
-            return [run_from_row(row) for row in rows.mappings()]
+            return [run_from_row(row) for row in rows.all()]
 
     def find_run(self, ref: str) -> RunRecord:
         """`last`, `last~1`, an id, a unique beginning of one, or a name (its latest run)."""
         with self._database.reading() as connection:
             run_id = find_run_id(connection, ref)
-            row = connection.execute(select(tables.runs).where(tables.runs.c.id == run_id))
-            return run_from_row(row.mappings().one())
+            rows = connection.execute(select(tables.runs).where(tables.runs.c.id == run_id))
+            return run_from_row(rows.one())
 
     def tally(self, run: str | RunRecord | None = None) -> dict[str, dict[str, int]]:
         """How many results of each outcome, by run id."""
@@ -174,13 +173,13 @@ class Store:
 
         def write() -> int:
             with self._database.writing(statements=1 if alone else 2) as connection:
-                insert_cases(connection, [new[mark] for mark in sorted(new)])
+                insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
                 return insert_results(connection, run_id, [r for _, r in batch], replace)
 
         try:
-            stored = _again_if_cut(write)
+            stored = _retry_if_disconnected(write)
         except StoreError as error:
-            if _broke(error, "foreign key"):
+            if _violates(error, "foreign key"):
                 raise StoreError(f"the store has no run {run_id}: begin it first") from error
             raise
         self._known_cases |= set(new)
@@ -196,17 +195,17 @@ class Store:
             return True
         batch = sorted(pairs, key=lambda pair: pair[1].key())
         new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
-        one, table = batch[0][1], tables.results.c
+        first, table = batch[0][1], tables.results.c
         run = select(tables.runs.c.id).where(tables.runs.c.id == run_id).with_for_update()
         there = (
             select(table.node)
             .distinct()
             .where(
                 table.run_id == run_id,
-                table.case_hash == one.case_hash,
-                table.metric == one.metric,
-                table.environment == one.environment,
-                table.policy == one.policy,
+                table.case_hash == first.case_hash,
+                table.metric == first.metric,
+                table.environment == first.environment,
+                table.policy == first.policy,
             )
         )
 
@@ -215,17 +214,17 @@ class Store:
                 if connection.scalar(run) is None:
                     raise StoreError(f"the store has no run {run_id}: begin it first")
                 nodes = set(connection.scalars(there))
-                if "" in nodes and one.node:
+                if "" in nodes and first.node:
                     # An earlier attempt was given up, on no node in particular: this replaces it.
                     remove_given_up(connection, run_id, [result for _, result in batch])
                     nodes.remove("")
-                if len(nodes) >= most or one.node in nodes:
+                if len(nodes) >= most or first.node in nodes:
                     return False
-                insert_cases(connection, [new[mark] for mark in sorted(new)])
+                insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
                 insert_results(connection, run_id, [result for _, result in batch])
                 return True
 
-        stored = _again_if_cut(write)
+        stored = _retry_if_disconnected(write)
         self._known_cases |= set(new)
         return stored
 
@@ -274,15 +273,20 @@ class Store:
             wanted = [tables.results.c.run_id == _run_id(run)]
             return dict(read_packed_samples(connection, wanted))
 
-    def history(self, case_id: str, metric: str) -> list[StoredPoint]:
-        """One metric of one case over all runs, oldest first; rows of a few hundred bytes."""
+    def history(
+        self,
+        *,
+        run: str | RunRecord | None = None,
+        case_id: str | None = None,
+        metric: str | None = None,
+        last: int | None = None,
+    ) -> StoredHistory:
+        """Every case of one run, or one case, over all runs (or the `last` that have results)."""
+        run_id = None if run is None else _run_id(run)
         with self._database.reading() as connection:
-            return read_points(connection, case_id, metric)
-
-    def histories(self, run: str | RunRecord, last: int | None = None) -> AllHistories:
-        """Every case of the run over all runs (or the `last`), in one reading."""
-        with self._database.reading() as connection:
-            return read_all(connection, _run_id(run), last)
+            return read_history(
+                connection, run_id=run_id, case_id=case_id, metric=metric, last=last
+            )
 
     # ----------------------------------------------------------------- cases
 
@@ -317,7 +321,7 @@ class Store:
             return [found[case_hash] for case_hash in hashes]
 
 
-def _again_if_cut(write: Callable[[], T]) -> T:
+def _retry_if_disconnected(write: Callable[[], T]) -> T:
     """A server that was restarted cuts all connections. Writing results twice does no harm."""
     try:
         return write()
@@ -331,7 +335,7 @@ def _run_id(run: str | RunRecord) -> str:
     return run.id if isinstance(run, RunRecord) else run
 
 
-def _broke(error: StoreError, constraint: str) -> bool:
+def _violates(error: StoreError, constraint: str) -> bool:
     """Whether the database refused a row for a constraint of this kind (both name it so)."""
     cause = error.__cause__
     return isinstance(cause, IntegrityError) and constraint in str(cause.orig).lower()

@@ -1,4 +1,4 @@
-"""The child half of a worker: one process, one session, one case.
+"""The child process of a worker: one process, one session, one case.
 
 A live session is *prepare → warm up → run a block of n → … → end*. Whatever the code under test
 does (print, exit, raise, crash, hang, eat memory) stays in this process.
@@ -13,19 +13,19 @@ import traceback
 from . import orphans, protocol
 from .session import Session, Unsupported
 
-#: Made beforehand: when memory has run out there may be none left to say so.
+#: Encoded in advance: when memory has run out there may be none left to encode it.
 OUT_OF_MEMORY = protocol.encode(
     {"ok": False, "error": {"outcome": "out_of_memory", "reason": "MemoryError"}}
 )
 
-#: How frameworks say, in errors of no particular kind, that they have no such thing: torch of a
-#: dtype without a kernel, MXNet of an operator without a gradient.
-CANNOT = ("not implemented for '", "is non-differentiable because")
+#: How frameworks say, in generic errors, that they lack something: torch a kernel for a dtype,
+#: MXNet the gradient of an operator.
+UNSUPPORTED_TEXTS = ("not implemented for '", "is non-differentiable because")
 
 
 def main(session_fd, output_fd, memory_limit):
-    os.setsid()  # a process group of its own: its own children are ended with it
-    orphans.adopt()  # and daemons they leave behind stay ours until our end
+    os.setsid()  # a process group of its own: its children are killed with it
+    orphans.become_subreaper()  # daemons they leave behind stay ours
     isolate(output_fd, memory_limit)
     channel = protocol.Channel(socket.socket(fileno=session_fd))
     serve(channel)
@@ -76,9 +76,9 @@ def serve(channel):
 
 
 def describe(error, session):
-    """An exception as data: which outcome it is, one line for people, the traceback."""
+    """An exception as data: its outcome, a one-line reason, the traceback."""
     if isinstance(error, MemoryError):
-        # The variables of the case are still held by its frames: let go of them first.
+        # Its frames still hold the variables of the case: free them first.
         traceback.clear_frames(error.__traceback__)
     text = text_of(error)
     first = headline(text)
@@ -102,7 +102,7 @@ def describe(error, session):
 
 
 def headline(text):
-    """The line that says what went wrong: MXNet's messages begin with a traceback of their own."""
+    """The line that says what went wrong: MXNet's messages begin with their own traceback."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
@@ -117,7 +117,7 @@ def text_of(error):
 
 
 def readable(text):
-    """Without the lone surrogates that names of files may carry: no store takes them."""
+    """Without lone surrogates, which file names may contain and no store accepts."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -129,10 +129,10 @@ def outcome_of(error, text):
         return "out_of_memory"
     if isinstance(error, (Unsupported, NotImplementedError)):
         return "unsupported"
-    # The second is ONNX Runtime's, for a kernel that it lacks.
+    # The second name is ONNX Runtime's, for a missing kernel.
     if type(error).__name__ in ("Unsupported", "NotImplemented"):
         return "unsupported"
-    if any(words in text for words in CANNOT):
+    if any(words in text for words in UNSUPPORTED_TEXTS):
         return "unsupported"
     if type(error).__name__ == "Mismatch":  # raised by a case that checked its own output
         return "mismatch"

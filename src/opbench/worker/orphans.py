@@ -1,8 +1,8 @@
-"""What the code under test leaves running: processes that left its process group, daemons.
+"""Processes that the code under test leaves running: daemons, and others outside its group.
 
-A process that adopts orphans becomes the parent of all its descendants that lose theirs. Session
-and worker both do, so what a session leaves behind falls to its worker at the moment it ends, and
-a child of the worker that is no session is what a dead session left behind.
+A subreaper becomes the parent of every descendant whose own parent dies. Session and worker are
+both subreapers, so the worker inherits what a session leaves behind: any child of the worker that
+is not a session is an orphan.
 """
 
 import ctypes
@@ -12,16 +12,16 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 
-#: A process that the kernel cannot end (it waits for a dead disk) must not keep us for ever.
-PATIENCE_SECONDS = 2.0
+#: A process that the kernel cannot kill (it waits for a dead disk) must not block us for ever.
+KILL_SECONDS = 2.0
 
 
-def adopt():
+def become_subreaper():
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def kill_group(pid):
-    """End a process and the group it leads."""
+    """Kill a process and the group it leads."""
     for kill, target in ((os.killpg, pid), (os.kill, pid)):
         try:
             kill(target, signal.SIGKILL)
@@ -29,18 +29,18 @@ def kill_group(pid):
             pass
 
 
-def kill_strangers(known):
-    """End the children of this process that are not among the known ones."""
-    for pid in offspring():
-        if pid not in known:
+def kill_orphans(sessions):
+    """Kill the children of this process that are not sessions."""
+    for pid in child_pids():
+        if pid not in sessions:
             kill_group(pid)
 
 
-def end_all():
-    """End every descendant of this process; what one leaves behind is found in the next round."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def kill_all():
+    """Kill every descendant of this process; the orphans of one round are found in the next."""
+    deadline = time.monotonic() + KILL_SECONDS
     while time.monotonic() < deadline:
-        kill_strangers(())
+        kill_orphans(())
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
                 time.sleep(0.005)
@@ -48,8 +48,8 @@ def end_all():
             return
 
 
-def offspring():
-    """The children of this process; none where the kernel does not tell."""
+def child_pids():
+    """The children of this process; empty where the kernel does not list them."""
     found = []
     try:
         for thread in os.listdir("/proc/self/task"):

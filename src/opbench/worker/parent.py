@@ -1,8 +1,8 @@
-"""The parent half of a worker: imports the framework, forks a child per session, buries it.
+"""The parent process of a worker: imports the framework, forks a child per session, reaps it.
 
 It runs no operator of the framework: after one, forked children of torch and JAX hang. It never
-waits for a child, so many sessions can live at once. When the runner goes away, everything that
-descends from this process is ended.
+blocks on a child, so many sessions can live at once. When the runner goes away, every descendant
+of this process is killed.
 """
 
 import ctypes
@@ -16,9 +16,10 @@ import socket
 import sys
 import traceback
 
-from . import child, facts, orphans, protocol
+from . import child, orphans, protocol
+from .probe import facts
 
-#: The last bytes a child printed are kept for the message about its end.
+#: How much of a child's output is kept, for the message about its end.
 OUTPUT_KEPT = 4096
 PR_SET_PDEATHSIG = 1
 
@@ -50,8 +51,8 @@ class Children:
             pipe = None
         self.outputs[pid] = (pipe, (kept + piece)[-OUTPUT_KEPT:])
 
-    def bury(self, pid):
-        """Forget a dead child; returns its session and the end of what it printed."""
+    def remove(self, pid):
+        """Forget a dead child; returns its session and the end of its output."""
         self.drain(pid)
         pipe, kept = self.outputs.pop(pid)
         if pipe is not None:
@@ -61,7 +62,7 @@ class Children:
     def kill_all(self):
         for pid in list(self.sessions):
             orphans.kill_group(pid)
-        orphans.end_all()
+        orphans.kill_all()
 
 
 def die_with_parent(signal_number):
@@ -70,7 +71,7 @@ def die_with_parent(signal_number):
 
 
 def oom_kills():
-    """How many processes the kernel has ended for memory since boot; None when it does not say."""
+    """How many processes the kernel's OOM killer has ended since boot; None if unknown."""
     try:
         with open("/proc/vmstat") as lines:
             for line in lines:
@@ -83,20 +84,21 @@ def oom_kills():
 
 def main(control_fd):
     runner = os.getppid()
-    # While the framework is being imported nothing has been forked yet: plain death is enough.
+    # During the import nothing has been forked yet, so there is nothing else to kill.
     die_with_parent(signal.SIGTERM)
     if os.getppid() != runner:
         return
-    control = socket.socket(fileno=control_fd)
+    control = socket.socket(fileno=int(control_fd))
     control.setblocking(True)
     options = json.loads(control.recv(1 << 20).decode())
     try:
         if "rehearse" in options:
-            from . import cache, callgrind, shadow
+            from . import cache
+            from .callgrind import readable_copies, requests
 
-            shadow.load(options["preload"], cache.folder())
+            readable_copies.load(options["preload"], cache.folder())
             preload(options["preload"])
-            callgrind.rehearse(options["rehearse"])
+            requests.rehearse(options["rehearse"])
         else:
             preload(options["preload"])
     except BaseException as error:
@@ -105,7 +107,7 @@ def main(control_fd):
         return
     if options.get("cpus"):
         os.sched_setaffinity(0, options["cpus"])
-    # Nothing that exists now is garbage: children need not walk it, nor copy its pages.
+    # What exists now stays: children neither scan it nor copy its pages.
     gc.collect()
     gc.freeze()
     control.send(
@@ -122,7 +124,7 @@ def main(control_fd):
 
 
 def preload(names):
-    """Import the modules. A submodule that this version lacks only costs its users time later."""
+    """Import the modules. A submodule that this version lacks is skipped: it only saves time."""
     for name in names:
         try:
             importlib.import_module(name)
@@ -139,10 +141,10 @@ def serve(control):
         os._exit(1)
 
     signal.signal(signal.SIGTERM, end)
-    orphans.adopt()
+    orphans.become_subreaper()
     try:
         listen(control, children)
-    except Exception:  # a runner that vanished in the middle of a message, or a bug of ours
+    except Exception:  # the runner vanished in the middle of a message, or a bug of ours
         traceback.print_exc()
     finally:
         children.kill_all()
@@ -164,7 +166,7 @@ def listen(control, children):
                 children.drain(pipes[pipe])
         if wake_read in ready:
             os.read(wake_read, 4096)
-            ooms = bury_the_dead(control, children, ooms)
+            ooms = reap(control, children, ooms)
         if control in ready:
             data, fds, _flags, _address = socket.recv_fds(control, 1 << 16, 1)
             if not data:
@@ -173,7 +175,8 @@ def listen(control, children):
             open_session(control, children, message, fds[0], wake_read, wake_write)
 
 
-def bury_the_dead(control, children, ooms):
+def reap(control, children, ooms):
+    """Report every child that has exited; returns the new count of OOM kills."""
     while True:
         try:
             pid, status, _usage = os.wait4(-1, os.WNOHANG)
@@ -182,14 +185,14 @@ def bury_the_dead(control, children, ooms):
         if pid == 0:
             return ooms
         if pid not in children.sessions:
-            orphans.kill_strangers(children.sessions)  # what a stranger leaves is strange too
+            orphans.kill_orphans(children.sessions)  # what an orphan leaves is an orphan too
             continue
         now = oom_kills()
         by_kernel = ooms is not None and now is not None and now > ooms
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        orphans.kill_group(pid)  # what the dead child may have started
-        session, output = children.bury(pid)
-        orphans.kill_strangers(children.sessions)
+        orphans.kill_group(pid)  # processes the child may have started
+        session, output = children.remove(pid)
+        orphans.kill_orphans(children.sessions)
         control.send(
             protocol.encode(
                 {
@@ -206,7 +209,7 @@ def bury_the_dead(control, children, ooms):
 
 def open_session(control, children, message, session_fd, *private_fds):
     read_end, write_end = os.pipe()
-    # A child copied from here must not flush our buffers a second time.
+    # The child must not flush our buffers a second time.
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()

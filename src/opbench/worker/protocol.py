@@ -1,30 +1,28 @@
 """Messages between the runner and a worker: versioned, validated JSON lines on a private socket.
 
-Two kinds of conversation exist. On the *control* socket the runner asks a worker to open sessions
-and hears how each of them ended. On a *session* socket it talks to one forked child. What the code
-under test prints goes elsewhere and never mixes with either.
+There are two kinds of sockets. On the *control* socket the runner asks a worker to open sessions
+and learns how each of them ended. On a *session* socket it talks to one forked child. What the
+code under test prints goes elsewhere and never mixes with either.
 """
 
 import json
-import math
 import select
 import socket
 import time
 
-#: Raised whenever a message changes its meaning; both sides say theirs in the first message.
-VERSION = 1
+#: Raised whenever a message changes its meaning; the worker's first message carries it.
+VERSION = 2
 
-#: Required fields and their types, for each operation asked for (`op`) and each event told.
+#: Required fields and their types, for each operation (`op`) and each event.
 OPERATIONS = {
     "open": {"session": int, "memory_limit": int},
     "prepare": {"case": dict, "seed": int},
     "warmup": {"seconds": (int, float), "block_seconds": (int, float)},
     "block": {"metric": str, "n": int},
     "measure": {"metric": str, "options": dict},
-    "exchange": {"case": dict, "folder": str, "given": list},
-    "facts": {},
+    "exchange": {"case": dict, "folder": str, "inputs": list},
 }
-#: What an answer to an operation must bring; `measure` brings what its metric says.
+#: Required fields of each answer; `measure` adds what its metric returns.
 ANSWERS = {
     "prepare": {"seconds": (int, float)},
     "warmup": {
@@ -45,7 +43,6 @@ ANSWERS = {
     },
     "measure": {"results": dict},
     "exchange": {"inputs": list, "outputs": list},
-    "facts": {"facts": dict},
 }
 EVENTS = {
     "ready": {"version": int, "pid": int, "facts": dict},
@@ -56,7 +53,7 @@ EVENTS = {
 
 
 class ProtocolError(Exception):
-    """The other side sent something that is not a message."""
+    """The other side sent something that is not a valid message."""
 
 
 class Closed(Exception):
@@ -73,13 +70,13 @@ def encode(message):
 
 
 def decode(line):
-    """The message in a line of bytes, or ProtocolError. Never returns anything but a dict."""
+    """The message in a line of bytes: always a dict, else ProtocolError."""
     try:
         message = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError("not a JSON line: %s" % error) from None
     if not isinstance(message, dict):
-        raise ProtocolError("a message is an object, not %s" % type(message).__name__)
+        raise ProtocolError("a message must be an object, not %s" % type(message).__name__)
     return message
 
 
@@ -96,7 +93,7 @@ def validate(message, vocabulary, key):
 
 
 def check_answer(message, operation):
-    """Check the answer to an operation: what was asked for, or an error that says why not."""
+    """Check the answer to an operation: the required fields, or an error."""
     fields = ANSWERS[operation] if message.get("ok") is True else {"error": dict}
     return check_fields(message, fields, "the answer to %r" % operation)
 
@@ -105,15 +102,9 @@ def check_fields(message, fields, what):
     for field, types in fields.items():
         value = message.get(field)
         # bool is an int in Python, but never a count here.
-        wrong_bool = isinstance(value, bool) and types is not bool
-        if not isinstance(value, types) or wrong_bool:
+        if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
             raise ProtocolError("%s needs a valid %r, got %r" % (what, field, value))
     return message
-
-
-def finite(number):
-    """A float JSON can carry, or None."""
-    return number if isinstance(number, (int, float)) and math.isfinite(number) else None
 
 
 class Channel:
@@ -130,7 +121,7 @@ class Channel:
             raise Closed(str(error)) from None
 
     def receive(self, timeout=None):
-        """The next message. Raises Closed at the end of the stream, Silent after `timeout` s."""
+        """The next message; Closed at the end of the stream, Silent after `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while b"\n" not in self._pending:
             if deadline is not None:

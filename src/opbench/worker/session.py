@@ -1,9 +1,8 @@
-"""The state of one prepared case in a child, and the answers it can give."""
+"""One prepared case in a child, and the operations of the protocol on it."""
 
 import gc
 import importlib
 import itertools
-import os
 import resource
 import sys
 import time
@@ -14,18 +13,18 @@ from .warmup import WarmUp
 
 
 class Unsupported(Exception):
-    """Raised by a metric, or a case's setup, for what this framework cannot do."""
+    """This framework cannot do it; raised by a metric or by the setup of a case."""
 
 
 class Session:
     def __init__(self):
-        # Everything below is set by `prepare`, which comes first in every session.
+        # Set by `prepare`, the first operation of every session.
         self.case: dict = {}
         self.module: Any = None
         self.loop: Any = None
         self._code = None
         self._empty = {}  # n -> nanoseconds of an empty block of that size
-        #: How often it was prepared: more than once is a run of a fixed design.
+        #: How often it was prepared: more than once in a fixed design.
         self.prepared = 0
         #: What the last block took, in nanoseconds.
         self.last_block = 0
@@ -36,7 +35,7 @@ class Session:
     # -- operations ------------------------------------------------------------------------
 
     def do_prepare(self, message):
-        """Run globals and setup. A second prepare runs the setup anew, with another seed."""
+        """Run globals and setup. Preparing again reruns the setup, with another seed."""
         began = time.perf_counter()
         self.prepared += 1
         if message["case"].get("language") == "cpp":
@@ -46,14 +45,14 @@ class Session:
             self._load(message["case"])
         else:
             self.loop.close()
-            gc.collect()  # wrapped layers hold themselves in cycles, and their gradients with them
+            gc.collect()  # wrapped layers keep themselves and their gradients alive in cycles
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)
         return {"seconds": time.perf_counter() - began}
 
     def do_warmup(self, message):
-        """Call until the time per call has settled; says what a call and a good block cost."""
+        """Call until the time per call has settled; returns that time and the block size."""
         plan = WarmUp(message["seconds"], message["block_seconds"])
         while not plan.done:
             plan.add(plan.n, self.timed("time", plan.n) / 1e9)
@@ -74,18 +73,13 @@ class Session:
         return self._metric(message["metric"]).measure(self, message["options"])
 
     def do_exchange(self, message):
-        """One call on given inputs, instead of `prepare`: what was given and computed, in files."""
-        from . import exchange
+        """Instead of `prepare`: one call on the given inputs; inputs and outputs as files."""
+        from .parity import exchange
 
         self._load(message["case"])
-        return exchange.run(self, message["folder"], message["given"])
+        return exchange.run(self, message["folder"], message["inputs"])
 
-    def do_facts(self, _message):
-        from . import facts
-
-        return {"facts": facts.interpreter_facts()}
-
-    # -- what metrics use ------------------------------------------------------------------
+    # -- for metrics ----------------------------------------------------------------------
 
     def timed(self, what, n):
         """Nanoseconds of the clock around a loop of `n`, garbage collection off."""
@@ -100,10 +94,10 @@ class Session:
         self.loop.send((what, n))
 
     def empty_ns(self, n, spent):
-        """What the loop itself costs for `n` rounds, beside a block that took `spent`.
+        """The cost of an empty loop of `n` rounds, to subtract from a block that took `spent`.
 
-        Where it is more than a hundredth of the block it is measured anew each time, so that both
-        see the same clock frequency and the same neighbours; elsewhere once is enough.
+        Above a hundredth of the block it is measured again for each block, so that both see the
+        same clock frequency and load; below that, once is enough.
         """
         if n not in self._empty:
             self._empty[n] = sorted(self.timed("empty", n) for _ in range(3))[1]
@@ -118,7 +112,7 @@ class Session:
         return eval(expression, names)
 
     def place_of(self, error):
-        """`setup line 3`-like position of an error within the sources of the case."""
+        """The line of the case's source at which an error was raised, as "at `line`"."""
         frames = error.__traceback__
         line = None
         name = "" if self.module is None else self.module.__file__
@@ -133,7 +127,7 @@ class Session:
         return "at `%s`" % linecache.getline(name, line).strip()[:120]
 
     def _load(self, case):
-        """The module of the case, its globals run; nothing of its set-up."""
+        """Build the module of the case and run its globals, not its setup."""
         self.case = case
         self._load_user_module()
         self.module, top, self._code = source.build(case)
@@ -145,12 +139,12 @@ class Session:
         return importlib.import_module(__package__ + ".metrics." + name)
 
     def _open_compiled(self, message):
-        from . import cpp
+        from .cpp.loop import Loop
 
         if self.loop is not None:
             self.loop.close()
         self.case = message["case"]
-        self.loop = cpp.Loop(self.case, message["library"], message["seed"])
+        self.loop = Loop(self.case, message["library"], message["seed"])
 
     def _load_user_module(self):
         user = self.case.get("module")
@@ -165,12 +159,12 @@ class Session:
 
 
 def peak_bytes():
-    """The most memory this child has held, shared pages of the parent included."""
+    """The peak memory of this child, pages shared with the parent included."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def device_bytes():
-    """(most memory taken from the GPU, all it has), or zeros where no GPU is in use."""
+    """[peak memory reserved on the GPU, total memory of the GPU]; zeros if no GPU is in use."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return [0, 0]
@@ -183,7 +177,3 @@ def involuntary_switches():
 
 def cpu_ns():
     return time.process_time_ns()
-
-
-def page_size():
-    return os.sysconf("SC_PAGE_SIZE")

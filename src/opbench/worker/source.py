@@ -2,9 +2,9 @@
 
 As in `timeit`, setup and statement share one function, so that the statement reads fast locals and
 the loop costs what `timeit`'s loop costs. As a generator the function keeps its state between
-blocks. The pieces are spliced as syntax trees, not pasted as text: a multi-line string in the
-user's code stays as it is, and every line number points into one readable listing of the case,
-which is what tracebacks and TorchScript see.
+blocks. Sections are spliced as syntax trees, not pasted as text: a multi-line string in the user's
+code is unchanged, and every line number points into one readable listing of the case, which is
+what tracebacks and TorchScript see.
 """
 
 import ast
@@ -12,11 +12,11 @@ import linecache
 import sys
 import types
 
-#: How the loops look for each way of measuring (see `opbench.case.WAYS`). A bare name in upper
-#: case is replaced by the statements of that section. `_ob_repeat(None, n)` is timeit's cheapest
-#: counter. The first, untimed call of a block brings caches and branch predictors back. Counting
-#: takes `idle` off the statement, so both are reached by the same way: names of questions are
-#: constants of this package, hence one object each.
+#: The session of a case. A bare name in upper case is replaced by the statements of that section;
+#: TIMED and EMPTY are the loops below, by timing mode (see `opbench.case.TIMING_MODES`).
+#: `_ob_repeat(None, n)` is timeit's cheapest counter. Instruction counts subtract `idle` from
+#: `stmt`, so both must take the same path to their loop: a test of identity costs the same either
+#: way, as the names of operations are interned constants.
 _TEMPLATE = """
 def _opbench_session(seed, _ob_clock, _ob_repeat):
     SETUP
@@ -96,24 +96,19 @@ def build(case):
     """(module, generator function, listing) for a case given as a dict; runs nothing of it."""
     filename = "<opbench %s>" % case.get("name", "case")
     listing, sections = _listing(case, filename)
-    body = sections["BEFORE"]
-    way = case.get("way", "repeatable")
-    replacements = dict(sections, PASS=[ast.Pass()])
-    if way == "each":
-        loop, empty = _LOOP_EACH, _LOOP_EACH
-        timed = {"PREPARE": body, "BODY": sections["STMT"]}
-    elif way == "prebuilt":
-        names = sorted(assigned(body))
+    timing_mode = case.get("way", "repeatable")
+    loop = empty = _LOOP
+    if timing_mode == "each":
+        loop = empty = _LOOP_EACH
+    elif timing_mode == "prebuilt":
+        names = sorted(assigned(sections["BEFORE"]))
         if not names:
-            raise SourceError("way 'prebuilt' needs a `before` that assigns a name")
+            raise SourceError("timing mode 'prebuilt' needs a `before` that assigns a name")
         text = "(%s,)" % ", ".join(names)
         loop = _LOOP_PREBUILT.replace("NAMES", text).replace("TARGETS", text)
-        empty = _LOOP
-        timed = {"PREPARE": body, "BODY": sections["STMT"]}
-    else:
-        loop, empty = _LOOP, _LOOP
-        timed = {"BODY": sections["STMT"]}
-    replacements["TIMED"] = _splice(ast.parse(loop).body, dict(sections, **timed))
+    replacements = dict(sections)
+    timed = dict(sections, PREPARE=sections["BEFORE"], BODY=sections["STMT"])
+    replacements["TIMED"] = _splice(ast.parse(loop).body, timed)
     nothing = {"PREPARE": [], "BODY": [ast.Pass()], "SYNC": []}
     replacements["EMPTY"] = _splice(ast.parse(empty).body, nothing)
 
@@ -129,7 +124,7 @@ def build(case):
     try:
         code = compile(tree, filename, "exec")
     except SyntaxError as error:
-        # Legal at module level, not inside a function: `from x import *`.
+        # Valid at module level, not inside a function: `from x import *`.
         raise SourceError("setup: %s (move it to the module-level part)" % error.msg) from None
     return module, compile(top, filename, "exec"), code
 
@@ -168,7 +163,7 @@ def _parse(source, title, offset, filename):
     try:
         tree = ast.parse(source)
         # Compiled alone as a module, so that `return`, `yield` and `break` are refused here
-        # instead of taking over the generator they will be spliced into.
+        # instead of changing the generator they will be spliced into.
         compile(source, filename, "exec")
     except SyntaxError as error:
         line = (error.text or "").strip()
@@ -179,7 +174,7 @@ def _parse(source, title, offset, filename):
     return tree.body
 
 
-#: What is assigned inside these is not a variable of the code around them.
+#: Assignments inside these do not bind names in the surrounding scope.
 _INNER_SCOPES = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
@@ -206,7 +201,7 @@ def assigned(statements):
 
 
 def _splice(statements, replacements):
-    """Copy `statements`, putting the given statements where a bare upper-case name stands."""
+    """Copy `statements`, with each bare name in `replacements` replaced by its statements."""
     result = []
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name):

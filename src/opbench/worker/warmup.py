@@ -1,6 +1,6 @@
 """When is a case warm? A pure rule over (calls, seconds) pairs, tested without a clock."""
 
-#: The time per call has settled when it no longer falls: the best of the last blocks is not
+#: The time per call has settled when it no longer falls: the best of the last blocks is less than
 #: this much better than the best of as many before them. The best, because noise only adds.
 RECENT_BLOCKS = 3
 FALL = 0.03
@@ -13,11 +13,11 @@ LARGEST_BLOCK = 1 << 24
 
 
 class WarmUp:
-    """Feed it blocks with `add`; it says how large the next one is and when to stop.
+    """Feed it blocks with `add`; `n` is the size of the next one, `done` says when to stop.
 
-    The block grows by doubling until it lasts about half of `block_seconds`, then repeats until it
-    has settled or `seconds` are spent. A call that alone takes long is called at least twice, so
-    that the first call, which loads and compiles, is never taken for the typical one.
+    The block size doubles until a block lasts about half of `block_seconds`; blocks then repeat
+    until the time has settled or `seconds` are spent. A slow call runs at least twice, so that the
+    first call, which loads and compiles, is never taken for a typical one.
     """
 
     def __init__(self, seconds, block_seconds):

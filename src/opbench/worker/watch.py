@@ -1,4 +1,4 @@
-"""What goes on beside a block while it is measured: the noise that a sample carries with it."""
+"""What is observed while a block runs: CPU time, wall time and context switches."""
 
 import time
 
@@ -17,8 +17,8 @@ class Watch:
         self.cpu_ns = cpu_ns() - self._cpu
         self.switches = involuntary_switches() - self._switches
 
-    def sample(self, seconds, n, seen=None):
-        """The answer to `block`: seconds per call, and what was seen beside them."""
+    def sample(self, seconds, n, gpu=None):
+        """The answer to `block`: seconds per call, and what was observed meanwhile."""
         answer = {
             "value": seconds,
             "n": n,
@@ -28,6 +28,6 @@ class Watch:
             "peak_bytes": peak_bytes(),
             "device_bytes": device_bytes(),
         }
-        if seen:
-            answer["seen"] = seen
+        if gpu:
+            answer["seen"] = gpu
         return answer

@@ -1,4 +1,4 @@
-"""The workers of a run: started when first needed, several starts of each kind, then reused."""
+"""The workers of a run: started when first needed, several of each kind, then reused."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from opbench.counting import valgrind
 from opbench.envs.environments import Environment
 from opbench.workers.process import Worker
 
-#: Idle workers hold a framework each; a run with many kinds closes the ones it has not used for
-#: longest. So many are kept in any case,
-MOST_ALIVE = 16
-#: and more where idle ones, of this size each, take no more than that share of the free memory: a
-#: worker that is ended for room and needed again for the next case costs an import every time.
+#: Idle workers hold a framework each; a run with many kinds closes the least recently used ones.
+#: This many are always kept,
+MIN_KEPT = 16
+#: and more where idle ones, of this size each, fit in that share of the free memory: a worker that
+#: is closed and needed again for the next case costs an import every time.
 IDLE_BYTES, IDLE_SHARE = 200e6, 0.25
 
 
@@ -29,7 +29,7 @@ class Kind:
     environment: Environment
     preload: tuple[str, ...]
     env: tuple[tuple[str, str], ...] = ()
-    #: Under Callgrind: what the worker runs once, so that its children find it translated.
+    #: Under Callgrind: code the worker runs once, so that its children find it translated.
     rehearse: str | None = None
 
 
@@ -38,8 +38,8 @@ class Pool:
         self, cases: Iterable[Case] = (), *, cpus: Sequence[int] = (), memory_free: int = 0
     ) -> None:
         self.cpus = tuple(cpus)
-        self.most_alive = max(MOST_ALIVE, int(memory_free * IDLE_SHARE / IDLE_BYTES))
-        #: All that the cases of one framework preload: one kind of worker then serves them all.
+        self.max_alive = max(MIN_KEPT, int(memory_free * IDLE_SHARE / IDLE_BYTES))
+        #: Everything the cases of a framework preload: one kind of worker then serves them all.
         self._preload: dict[str, dict[str, None]] = {}
         for case in cases:
             self.preload(case.framework, case.preload)
@@ -47,13 +47,13 @@ class Pool:
         self.libraries: dict[Environment, dict[str, str]] = {}
         self._workers: dict[tuple[Kind, int], Worker] = {}
         self._lock = threading.Lock()  # instructions are counted by several threads
-        #: Where Callgrind writes, until its dumps are read.
+        #: Callgrind's dumps, until they are read.
         self._dumps: tempfile.TemporaryDirectory[str] | None = None
-        #: How long worker starts took, for the account of where the time went.
+        #: How long worker starts took, for the breakdown of a run's time.
         self.start_seconds = 0.0
 
     def preload(self, framework: str, modules: Iterable[str]) -> None:
-        """Let the workers of a framework import these before they fork."""
+        """Have the workers of a framework import these before they fork."""
         self._preload.setdefault(framework, {}).update(dict.fromkeys(modules))
 
     def kind(self, case: Case, environment: Environment) -> Kind:
@@ -66,8 +66,8 @@ class Pool:
         plain = self.kind(case, environment)
         env = {**dict(plain.env), **valgrind.ENVIRONMENT}
         framework = frameworks.get(case.framework)
-        # What a rehearsed backward pass would import is imported before counting slows it down:
-        # 2 s instead of 22 for torch's.
+        # Import what a rehearsed backward pass needs before counting slows it down: 2 s instead of
+        # 22 for torch.
         preload = dict.fromkeys((*plain.preload, *framework.preload("forward_backward")))
         return replace(
             plain,
@@ -77,7 +77,7 @@ class Pool:
         )
 
     def workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
-        """Live workers for the given start numbers; new ones import side by side."""
+        """Live workers for the given start numbers; new ones import in parallel."""
         began = time.monotonic()
         with self._lock:
             chosen = self._chosen(kind, starts)
@@ -97,12 +97,12 @@ class Pool:
                 self._make_room(kind, starts)
                 worker = self._start(kind, start)
             self._workers.pop((kind, start), None)
-            self._workers[(kind, start)] = worker  # the most recently used stands last
+            self._workers[(kind, start)] = worker  # most recently used last
             chosen.append(worker)
         return chosen
 
     def discard(self, kind: Kind) -> None:
-        """End the workers of a kind that will not be needed again."""
+        """Close the workers of a kind that will not be needed again."""
         for key in [key for key in self._workers if key[0] == kind]:
             self._workers.pop(key).close()
 
@@ -129,14 +129,14 @@ class Pool:
         return all((kind, start) in self._workers for start in starts)
 
     def _make_room(self, kind: Kind, starts: Sequence[int]) -> None:
-        """End what was not used for longest, other kinds first; never a worker in use."""
+        """Close the least recently used, other kinds first; never a worker in use."""
         spare = [
             key
             for key, worker in self._workers.items()
             if worker.idle and not (key[0] == kind and key[1] in starts)
         ]
         spare.sort(key=lambda key: key[0] == kind)
-        while len(self._workers) >= self.most_alive and spare:
+        while len(self._workers) >= self.max_alive and spare:
             self._workers.pop(spare.pop(0)).close()
 
     def close(self) -> None:

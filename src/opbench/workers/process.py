@@ -1,4 +1,4 @@
-"""The runner's handle on one worker: start it, open sessions in it, hear how they end."""
+"""The runner's handle on one worker: start it, open sessions in it, learn how they ended."""
 
 from __future__ import annotations
 
@@ -12,29 +12,27 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from opbench.errors import UserError
 from opbench.worker import protocol
-from opbench.workers.session import Session, SessionEnded
-
-MAIN = Path(__file__).resolve().parent.parent / "worker" / "main.py"
+from opbench.worker.main import command
+from opbench.workers.session import SessionEnded, SessionHandle
 
 #: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
 START_TIMEOUT = 300.0
 
-#: A module, or a library that a module needs, that is not there.
+#: A missing module, or a missing library that a module needs.
 MISSING = re.compile(
     r"ModuleNotFoundError: No module named '(?P<module>[^']+)'"
     r"|(?:OSError|ImportError): (?P<library>\S+\.so[.\d]*): cannot open shared object file"
 )
 
-#: Unless the user says otherwise, by the new name or the old one: on Arm, oneDNN writes a
+#: Unless the user sets it, by its new name or the old one: on Arm, oneDNN writes a
 #: /tmp/perf-PID.map for every child.
-TIDY = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
+NO_PERF_MAPS = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
 
-#: A child whose channel has closed is at its end; one that is not by then only closed its files.
-DYING_SECONDS = 2.0
+#: A child whose channel has closed is exiting; one that lives longer only closed its files.
+EXIT_SECONDS = 2.0
 
 
 class WorkerError(UserError):
@@ -42,12 +40,12 @@ class WorkerError(UserError):
 
     @property
     def ended(self) -> SessionEnded:
-        """The outcome of the cases that it was to run."""
+        """The outcome of its cases."""
         return SessionEnded("failed", str(self))
 
 
 class NotInstalled(WorkerError):
-    """The environment lacks the framework: its cases are not broken, only not possible there."""
+    """The environment lacks the framework, so its cases are unsupported there."""
 
     @property
     def ended(self) -> SessionEnded:
@@ -75,17 +73,17 @@ class Worker:
         #: Number of this worker start within the run: the unit of replication.
         self.start = start
         self.facts: dict = {}
-        self._sessions: dict[int, Session] = {}
+        self._sessions: dict[int, SessionHandle] = {}
         self._next_session = 0
-        # Ended with its process; the file is there only to say why a start failed.
+        # Read only to say why a start failed.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = protocol.control_pair()
         self._control = ours
-        environment = {**TIDY, **os.environ, **(env or {})}
-        # Of one length, whatever is open here: words shift the stack, and a count may show it.
+        environment = {**NO_PERF_MAPS, **os.environ, **(env or {})}
+        # Of fixed length: the command line shifts the stack, which an instruction count may show.
         descriptor = f"{theirs.fileno():05}"
         self._process = subprocess.Popen(
-            [*prefix, python, str(MAIN), descriptor],
+            [*prefix, *command(python, "parent", descriptor)],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -97,7 +95,7 @@ class Worker:
         theirs.close()
         options: dict = {"preload": list(self.preload), "cpus": list(cpus)}
         if rehearse is not None:
-            options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind.py
+            options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind
         self._control.send(protocol.encode(options))
         self._ready = False
 
@@ -109,7 +107,7 @@ class Worker:
             return
         event = self._next_event(timeout)
         if event is None or event.get("event") != "ready":
-            reason = (event or {}).get("reason") or self._last_words()
+            reason = (event or {}).get("reason") or self._last_line()
             self.close()
             if missing := MISSING.match(reason):
                 what = missing["module"] or missing["library"]
@@ -120,7 +118,7 @@ class Worker:
             )
         if event["version"] != protocol.VERSION:
             self.close()
-            raise WorkerError(f"worker speaks protocol {event['version']}, not {protocol.VERSION}")
+            raise WorkerError(f"worker has protocol {event['version']}, not {protocol.VERSION}")
         self.facts = event["facts"]
         self._ready = True
 
@@ -130,7 +128,7 @@ class Worker:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody needs a child of it."""
+        """Whether all of its sessions are closed."""
         return all(session.closed for session in self._sessions.values())
 
     @property
@@ -138,11 +136,11 @@ class Worker:
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End the worker and all its children; safe to call twice."""
+        """End the worker and all its children; can be called twice."""
         for session in list(self._sessions.values()):
             session.kill()
         self._sessions.clear()
-        self._control.close()  # the worker ends when it hears this
+        self._control.close()  # the worker exits when this closes
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:
@@ -153,7 +151,7 @@ class Worker:
 
     # -- sessions --------------------------------------------------------------------------
 
-    def open(self, *, memory_limit: int = 0) -> Session:
+    def open(self, *, memory_limit: int = 0) -> SessionHandle:
         """Fork a child. It waits for `prepare`."""
         self.wait_ready()
         number = self._next_session
@@ -163,42 +161,44 @@ class Worker:
         try:
             socket.send_fds(self._control, [protocol.encode(message)], [theirs.fileno()])
         except OSError:
-            raise WorkerError(f"the worker ended: {self._last_words()}") from None
+            raise WorkerError(f"the worker ended: {self._last_line()}") from None
         finally:
             theirs.close()
         event = self._await("opened", number)
         channel = protocol.Channel(ours)
-        session = Session(channel, event["pid"], self.start, number, self._ended, self.libraries)
+        session = SessionHandle(
+            channel, event["pid"], self.start, number, self._ended, self.libraries
+        )
         self._sessions[number] = session
         return session
 
-    def bury(self, session: Session) -> None:
-        """End a session and wait until its child is gone and forgotten."""
+    def reap(self, session: SessionHandle) -> None:
+        """Kill a session and wait until its child is reaped."""
         session.kill()
         if self._sessions.pop(session.number, None) is not None:
             self._await("exited", session.number)
 
-    def _ended(self, session: Session) -> SessionEnded:
-        """How a session whose channel closed came to its end."""
+    def _ended(self, session: SessionHandle) -> SessionEnded:
+        """How a session whose channel closed has ended."""
         try:
-            event = self._await("exited", session.number, DYING_SECONDS)
+            event = self._await("exited", session.number, EXIT_SECONDS)
         except WorkerError:
             if not self.alive:
                 raise
             session.kill()
             event = self._await("exited", session.number)
             if os.WIFSIGNALED(event["status"]) and os.WTERMSIG(event["status"]) == signal.SIGKILL:
-                return SessionEnded("failed", "it closed the harness's channel and went on")
+                return SessionEnded("failed", "it closed the harness's channel and kept running")
         self._sessions.pop(session.number, None)
         return SessionEnded.from_status(event["status"], event["output"], oom=event["oom"])
 
     def _await(self, kind: str, number: int, timeout: float = 60.0) -> dict:
-        """The given event of the given session; ends of other sessions are noted on the way."""
+        """The given event of the given session; ends of other sessions are recorded meanwhile."""
         deadline = time.monotonic() + timeout
         while True:
             event = self._next_event(deadline - time.monotonic())
             if event is None:
-                raise WorkerError(f"the worker ended or hangs: {self._last_words()}")
+                raise WorkerError(f"the worker ended or hangs: {self._last_line()}")
             if event["event"] == kind and event["session"] == number:
                 return event
             if event["event"] == "exited":
@@ -219,9 +219,9 @@ class Worker:
             return None
         return protocol.validate(protocol.decode(data), protocol.EVENTS, "event")
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         status = self._process.poll()
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
-        said = lines[-1] if lines else "it said nothing"
-        return said if status is None else f"{said} (exit status {status})"
+        last = lines[-1] if lines else "it printed nothing"
+        return last if status is None else f"{last} (exit status {status})"

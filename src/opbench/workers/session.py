@@ -1,4 +1,4 @@
-"""The runner's handle on one child: ask it, time it out, stop and wake it, explain its end."""
+"""The runner's handle on one child: requests, timeouts, pausing, and how it ended."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 from opbench.case import Case
 from opbench.worker import protocol
-from opbench.worker.cpp_source import key_of
+from opbench.worker.cpp.source import key_of
 
 
 class SessionEnded(Exception):
-    """The code under test did not deliver: the outcome, why, and what it printed last."""
+    """The code under test did not finish: the outcome, the reason, and its last output."""
 
     def __init__(self, outcome: str, reason: str, *, output: str = "", traceback: str = "") -> None:
         super().__init__(f"{outcome}: {reason}")
@@ -22,14 +22,14 @@ class SessionEnded(Exception):
         self.reason = reason
         self.output = output
         self.traceback = traceback
-        #: Whether it was the set-up of the case that ended so, whatever was to be measured.
+        #: Whether the setup of the case ended it, whatever was to be measured.
         self.in_setup = False
 
     @classmethod
     def from_status(cls, status: int, output: str, *, oom: bool) -> SessionEnded:
-        """The outcome behind the wait status of a process nobody asked to end."""
+        """The outcome behind the wait status of a process that ended unasked."""
         if oom:
-            reason = "the kernel ended it because memory ran out"
+            reason = "the kernel killed it because memory ran out"
             return cls("out_of_memory", reason, output=output)
         if os.WIFSIGNALED(status):
             try:
@@ -41,8 +41,8 @@ class SessionEnded(Exception):
         return cls("failed", f"its process exited with status {code}", output=output)
 
 
-class Session:
-    """One live child. Every request either returns an answer or raises SessionEnded."""
+class SessionHandle:
+    """A handle on one live child. Every request returns an answer or raises SessionEnded."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Session:
         pid: int,
         start: int,
         number: int,
-        how_it_ended: Callable[[Session], SessionEnded],
+        how_it_ended: Callable[[SessionHandle], SessionEnded],
         libraries: Mapping[str, str] | None = None,
     ) -> None:
         self.channel = channel
@@ -62,9 +62,9 @@ class Session:
         #: Compiled statements by their key, for cases in C++.
         self._libraries = libraries or {}
         self._paused = False
-        #: Whether it ended with an answer, so that the child itself still lives.
+        #: Whether it ended by answering with an error, so that the child still lives.
         self._answered = False
-        #: Whether it was told to end; then its worker can do without it.
+        #: Whether it was closed; then its worker may be ended.
         self.closed = False
 
     def prepare(self, case: Case, seed: int, timeout: float) -> dict[str, Any]:
@@ -83,15 +83,15 @@ class Session:
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self.request({"op": "measure", "metric": metric, "options": options}, timeout)
 
-    def exchange(self, case: Case, folder: str, given: list, timeout: float) -> dict[str, Any]:
-        """In place of `prepare`: one call on the given inputs; see `worker/exchange.py`."""
-        message = {"op": "exchange", "case": case.to_dict(), "folder": folder, "given": given}
+    def exchange(self, case: Case, folder: str, inputs: list, timeout: float) -> dict[str, Any]:
+        """Instead of `prepare`: one call on the given inputs; see `worker/parity`."""
+        message = {"op": "exchange", "case": case.to_dict(), "folder": folder, "inputs": inputs}
         return self.request(message, timeout)
 
     def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
         if self.ended is not None:
             raise self.ended
-        self.wake()
+        self.resume()
         try:
             self.channel.send(message)
             answer = protocol.check_answer(self.channel.receive(timeout), message["op"])
@@ -105,21 +105,21 @@ class Session:
             raise self.ended from None
         except protocol.ProtocolError as error:
             self.kill()
-            self.ended = SessionEnded("failed", f"it wrote into the harness's channel: {error}")
+            self.ended = SessionEnded("failed", f"it wrote to the harness's channel: {error}")
             raise self.ended from None
         if not answer.get("ok"):
             self._answered = True
-            said = answer["error"]
+            refusal = answer["error"]
             self.ended = SessionEnded(
-                str(said.get("outcome", "failed")),
-                str(said.get("reason", "it did not say why")),
-                traceback=str(said.get("traceback", "")),
+                str(refusal.get("outcome", "failed")),
+                str(refusal.get("reason", "no reason given")),
+                traceback=str(refusal.get("traceback", "")),
             )
             raise self.ended
         return answer
 
-    def forgive(self) -> bool:
-        """Go on with a child that said no but is still there; False when it is gone."""
+    def recover(self) -> bool:
+        """Continue with a child that answered with an error; False when it is gone."""
         if self.ended is not None and not self._answered:
             return False
         self.ended, self._answered = None, False
@@ -131,14 +131,14 @@ class Session:
             self._paused = True
             self._signal(signal.SIGSTOP)
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         if self._paused:
             self._paused = False
             self._signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """End the child politely; it leaves without running the framework's exit handlers."""
-        self.wake()
+        """Let the child exit, without running the framework's exit handlers."""
+        self.resume()
         self.closed = True
         self.channel.close()
 

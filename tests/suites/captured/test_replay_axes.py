@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opbench.api.run import execute
+from opbench.api.run import run as measure
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.values import TensorSpec, TorchConstant
 from opbench.capture.writing import write
@@ -99,8 +99,7 @@ def test_calls_that_it_cannot_are_refused_with_a_reason(call):
 
 def measured(path, calls, axes):
     write(captured(*calls), path)
-    options = {"axes": axes, "num_runs": 1, "num_repeats": 2}
-    found = execute([str(path)], options, save=False)
+    found = measure(path, axes=axes, num_runs=1, num_repeats=2, save=False)
     return {(c.name, *c.axes.values()): r for c, r in found}
 
 

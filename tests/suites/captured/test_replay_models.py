@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from opbench.api.run import execute
+from opbench.api.run import run as measure
 from opbench.capture.reading import read
 from opbench.cli.lookup import among, defined
 from opbench.report.script import script
@@ -32,8 +32,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def replayed(files):
     """All of them in one run, each call timed once: whether it runs is the question."""
-    targets = [str(path) for path in files.values()]
-    return execute(targets, {"num_runs": 1, "num_repeats": 1}, save=False).results
+    return measure(*files.values(), num_runs=1, num_repeats=1, save=False).results
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -55,13 +54,12 @@ def test_the_step_runs_in_order_whole_and_phase_by_phase(files, replayed, model)
 
 
 def test_calls_that_write_are_reset_and_the_cold_ones_rotate(files):
-    targets = [str(files["cnn"])]
     fixed = {"axes": {"replay": ["hot", "cold"]}, "num_runs": 1, "num_repeats": 3}
-    found = execute(targets, {**fixed, "keep": ("relu_", "addmm")}, save=False)
+    found = measure(files["cnn"], **fixed, keep=("relu_", "addmm"), save=False)
     assert {case.axes["replay"] for case, _ in found} == {"hot", "cold"}
     for case, result in found:
         assert result.ok, (case.id, result.outcome_text)
-        assert case.way == ("repeatable" if "addmm" in case.name else "each")
+        assert case.timing_mode == ("repeatable" if "addmm" in case.name else "each")
 
 
 def test_a_written_argument_is_the_same_before_each_call(files):
@@ -99,8 +97,7 @@ def test_an_operator_that_torch_does_not_have_is_an_outcome(tmp_path):
     line = '{"call":"%s","args":[{"t":"float32[2]"}],"count":{"forward":1}}\n'
     head = '{"opbench":"capture","version":1,"device":"cpu"}\n'
     (tmp_path / "c.jsonl").write_text(head + line % "aten::no_such" + line % "torchvision::nms")
-    options = {"num_runs": 1, "num_repeats": 1}
-    found = execute([str(tmp_path / "c.jsonl")], options, save=False)
+    found = measure(tmp_path / "c.jsonl", num_runs=1, num_repeats=1, save=False)
     assert [result.outcome for _, result in found] == ["unsupported", "unsupported"]
     assert "torch has no operator aten::no_such.default" in found.results[0][1].reason
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.capture.calls import Capture, OperatorCall, Step
@@ -32,7 +32,6 @@ def test_an_integer_follows_a_power_or_a_line(value, probed, at_24):
 
 
 # A busy machine draws slowly, which says nothing about the function.
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(
     factor=st.integers(1, 50), power=st.sampled_from([0, 1, 2]),
     base=st.integers(2, 9), probe=st.integers(10, 19), size=st.integers(20, 99),

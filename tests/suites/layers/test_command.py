@@ -10,11 +10,11 @@ import sys
 import pytest
 from tests.suites.layers.small import CONFIG
 
-from opbench.cli.spaced import unfolded
 from opbench.errors import UserError
 from opbench.suites.layers.command import chosen
 from opbench.suites.layers.config import checked, published
 from opbench.suites.layers.names import CLASSIC
+from opbench.suites.layers.spaced_command import unfolded
 
 SEVERAL = {"--layers", "--batch-sizes"}
 

@@ -73,24 +73,24 @@ def test_the_step_is_the_default_stage_and_the_others_are_there():
     only = {"layer": ["linear@hooks"], "batch_size": [16]}
     assert [case.stage for case in expand(definitions, axes=only)] == ["forward_backward"]
     found = expand(definitions, axes=only, stages=["forward", "backward"])
-    assert [(case.stage, case.way) for case in found] == [
+    assert [(case.stage, case.timing_mode) for case in found] == [
         ("forward", "repeatable"),
         ("backward", "each"),
     ]
 
 
 def test_the_suite_brings_its_own_baseline_where_there_is_one():
-    from opbench.api.run import prepare
+    from opbench.api.request import build
 
-    request, options = prepare({"targets": ("layers",), "axes": {"layer": ["linear"]}})
+    request, options = build({"targets": ("layers",), "axes": {"layer": ["linear"]}})
     assert options.baseline == "mode=baseline"
     assert options.metrics == ("time", "memory")
     assert {len(group.cases) for group in request.groups} == {5}
-    request, options = prepare({"targets": ("layers",), "axes": {"layer": ["gsm_linear"]}})
+    request, options = build({"targets": ("layers",), "axes": {"layer": ["gsm_linear"]}})
     assert options.baseline is None
     asked = {"targets": ("layers",), "axes": {"layer": ["gsm_linear"]}}
     with pytest.raises(UserError, match="no case has mode=baseline"):
-        prepare({**asked, "baseline": "mode=baseline"})
+        build({**asked, "baseline": "mode=baseline"})
 
 
 def test_time_on_a_gpu_is_two_metrics():

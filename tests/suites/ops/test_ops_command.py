@@ -30,12 +30,15 @@ def test_a_category_is_listed_by_framework():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("ops", "softmx"), "no operator 'softmx'; did you mean softmax"),
-        (("ops", "--category", "rn"), "no category 'rn'; there is unary"),
+        (("ops", "softmx"), "unknown operator 'softmx'; nearest: softmax"),
+        (("ops", "--category", "rn"), "unknown category 'rn'; did you mean rnn"),
         (("run", "ops", "-a", "op=softmx"), "axis 'op' has no value 'softmx'; did you mean"),
         (("run", "ops", "-a", "framework=tensorflow"), "axis 'framework' has no value"),
         (("run", "ops", "-a", "size=huge"), "axis 'size' has no value 'huge'"),
-        (("report", "ops", "-f", "xml"), "unknown format 'xml'; there is terminal, md, csv, json"),
+        (
+            ("report", "ops", "-f", "xml"),
+            "unknown format 'xml'; choose from: terminal, md, csv, json",
+        ),
     ],
 )
 def test_mistakes_are_one_line_and_code_2(words, told):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from opbench.api.run import execute
+from opbench.api.run import run as measure
 from opbench.result import Result
 from opbench.stats.quantiles import quantiles
 from opbench.store import Store
@@ -136,17 +136,15 @@ def test_quantiles():
 def test_a_real_run_from_the_suite_to_every_file(tmp_path):
     """Two frameworks, one of which lacks an operator; a fused one with its parts."""
     store = str(tmp_path / "ops.db")
-    run = execute(
-        ["ops"],
-        {
-            "axes": {
-                "op": ["exp", "relu", "layernorm_residual"],
-                "framework": ["torch", "numpy"],
-                "size": ["small"],
-            },
-            "stages": ("forward",),
-            "max_time_per_case": 0.3,
+    run = measure(
+        "ops",
+        axes={
+            "op": ["exp", "relu", "layernorm_residual"],
+            "framework": ["torch", "numpy"],
+            "size": ["small"],
         },
+        stages=("forward",),
+        max_time_per_case=0.3,
         store=store,
     )
     outcomes = {(case.name, case.framework): result.outcome for case, result in run}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 
 import pytest
 from rich.console import Console
@@ -66,7 +65,7 @@ def test_the_roof_rises_and_then_is_flat(drawn):
         (pytest.approx(10.0), pytest.approx(100.0)),
         (1000.0, pytest.approx(100.0)),
     ]
-    spec = json.loads(roofline_chart.chart(points, peaks).to_json())
+    spec = roofline_chart.drawing(points, peaks).chart().to_dict()
     assert len(spec["layer"]) == 3
 
 

@@ -10,8 +10,8 @@ import pytest
 from opbench.case import Case
 from opbench.counting.statements import compiled
 from opbench.envs.environments import current
-from opbench.worker import cpp_build
-from opbench.worker.cpp_source import tier_of, unbalanced
+from opbench.worker.cpp import build as cpp_build
+from opbench.worker.cpp.source import tier_of, unbalanced
 from opbench.workers.session import SessionEnded
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -110,7 +110,7 @@ def test_without_a_compiler_there_is_one_line_of_advice(cache, monkeypatch):
 
 
 def cpp_build_key(case: Case) -> str:
-    from opbench.worker.cpp_source import key_of
+    from opbench.worker.cpp.source import key_of
 
     return key_of(case.to_dict())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from opbench.define.expand import expand
-from opbench.define.userfile import definitions_from
+from opbench.define.userfile import targets_from
 from opbench.snippets import (
     GroupedBenchmark,
     GroupedModules,
@@ -50,7 +50,7 @@ def golden(name: str, text: str) -> None:
 
 
 def test_the_documents_own_example_gives_eight_cases():
-    cases = expand(definitions_from(HERE / "documented.py"))
+    cases = expand(targets_from(HERE / "documented.py").definitions)
     assert len(cases) == 8
     golden("documented.txt", "".join(map(text_of, cases)))
 
@@ -66,7 +66,7 @@ def test_and_eight_for_each_number_of_threads():
 
 
 def test_definitions_of_the_original_run_after_their_import_line():
-    cases = expand(definitions_from(HERE / "original_style.py"))
+    cases = expand(targets_from(HERE / "original_style.py").definitions)
     golden("original_style.txt", "".join(map(text_of, cases)))
 
 
@@ -177,13 +177,13 @@ def test_side_by_side_columns():
         ),
         (
             lambda: GroupedStmts("y = x * q", setup=XW, signature="f(x, q) -> y"),
-            "setup does not make q; it makes w, x",
+            "setup does not define q; it defines w, x",
         ),
         (
             lambda: GroupedStmts(
                 "a = x\ny = a * w", setup=XW, signature="f(x) -> y", torchscript=True
             ),
-            "line 2 of the statement uses w, which is no argument of it: `y = a * w`",
+            "line 2 of the statement uses w, which is not one of its arguments: `y = a * w`",
         ),
         (
             lambda: GroupedStmts(cpp_stmt="auto z = x;", setup=XW, signature="f(x) -> y"),
@@ -192,7 +192,7 @@ def test_side_by_side_columns():
         (lambda: GroupedModules("model = 1"), "a model needs a signature"),
         (lambda: GroupedModules("net = 1", signature="f() -> y"), "does not define `model`"),
         (lambda: GroupedStmts("1", num_threads=(1, 1)), "each number of threads once"),
-        (lambda: GroupedStmts("1", num_threads=0), "not a whole number from 1 up"),
+        (lambda: GroupedStmts("1", num_threads=0), "not a positive integer"),
         (lambda: TimerArgs("1", language="fortran"), "neither python nor c++"),
         (lambda: TimerArgs("1", global_setup="#include <x>"), "belongs to C++"),
         (lambda: parse_stmts("Python | C++\n--- | ---\na | b"), "the header must be"),
@@ -217,7 +217,7 @@ def test_a_mistake_in_a_users_file_names_the_line(tmp_path):
         "from opbench.snippets import GroupedStmts\n\nb = GroupedStmts('y = x', signature='f')\n"
     )
     with pytest.raises(Exception, match=r"bench.py line 3: a signature is written 'f\(x, w\)"):
-        definitions_from(path)
+        targets_from(path)
 
 
 def test_timer_args_take_torchs_language_and_give_timers_arguments():
@@ -245,7 +245,7 @@ def test_plain_functions_are_called_as_the_signature_says(tmp_path):
         "def double(x):\n    return x * 2\n"
         "b = GroupedStmts(double, setup=GroupedSetup('x = 21'), signature='f(x) -> y')\n"
     )
-    (case,) = expand(definitions_from(path))
+    (case,) = expand(targets_from(path).definitions)
     assert case.stmt == "y = double(x)"
     assert "from mine import double" in case.setup
     assert case.module is not None

@@ -174,7 +174,7 @@ def test_models_of_installed_packages_and_json(opbench_here, tmp_path):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("modls.py:Mini", "there is no file modls.py beside it"),
+        ("modls.py:Mini", "no file modls.py in its folder"),
         ("models.py:Mni", "models has no model called Mni; did you mean Mini?"),
         ("models.py", "expected FILE.py:NAME or package.module:NAME"),
         ("models.py:torch", "model must be an nn.Module class"),

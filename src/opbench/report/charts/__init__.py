@@ -1,11 +1,5 @@
-"""The charts of the page as files: Vega-Altair objects, written as PNG and SVG without a browser.
+"""The charts, each once: a Vega-Lite specification that the page, files and notebooks share.
 
-One chart per file of this folder, each a function of results that gives an Altair chart, or None
-where there is nothing to draw. `every` names those of a page; `save` writes them.
+One kind of chart per file of this folder: its specification, and a function of results that gives
+what fills it, or None where there is nothing to draw. `every` lists those of a run.
 """
-
-from __future__ import annotations
-
-from opbench.report.charts.every import every, save
-
-__all__ = ["every", "save"]

@@ -1,59 +1,77 @@
-"""Every chart of a page, by the name of its file, and writing them."""
+"""Every chart of a run: those of the page, and the same as files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from opbench.analyse.compare import ComparisonRow
+from opbench.define import suites
+from opbench.report.charts import samples
+from opbench.report.charts.chart import Chart, Drawing, save_all, side_by_side
 from opbench.report.charts.factors import factors
 from opbench.report.charts.frameworks import frameworks, pairs
+from opbench.report.charts.history import SPEC as HISTORY
 from opbench.report.charts.history import history
-from opbench.report.charts.ratios import ratios
-from opbench.report.charts.scaling import scaling
+from opbench.report.charts.ratios import ORDERS, ratios
+from opbench.report.charts.scaling import axes_of, scaling
+from opbench.result import Result
 from opbench.store.records import StoredResult
-from opbench.suites.layers import charts as layers_charts
-from opbench.suites.peaks import roofline_chart
 
 if TYPE_CHECKING:
     from opbench.report.page.contents import Contents
 
-#: Benchmarks and histories drawn one by one: more files than that, nobody looks through.
+#: Benchmarks and histories drawn into files: more files than that, nobody looks through.
 BENCHMARKS = 100
 HISTORIES = 20
 
+#: Specifications of charts whose points the page has in another form.
+OTHERS = {"history": HISTORY, "samples": samples.SPEC}
 
-def every(contents: Contents) -> dict[str, Any]:
-    """Altair charts by name; only those that have something to show."""
-    found: dict[str, Any] = {}
+
+def drawings(contents: Contents) -> Iterator[Drawing]:
+    """What the page offers, tab by tab. Histories come apart: the page has them in columns."""
     for comparison in contents.comparisons:
-        for metric in dict.fromkeys(row.metric for row in comparison.rows):
-            name = f"ratios_{metric}_{comparison.base}_{comparison.new}"
-            found[name] = ratios(comparison, metric)
-    found |= _factors(contents)
-    found |= _scaling(contents.results)
-    for metric in dict.fromkeys(stored.result.metric for stored in contents.results):
-        for one, other in pairs(contents.results, metric):
-            name = f"frameworks_{metric}_{one}_{other}"
-            found[name] = frameworks(contents.results, (one, other), metric)
-    if contents.roofline:
-        found["roofline"] = roofline_chart.chart(contents.roofline, contents.peaks)
+        for metric in _metrics(comparison.rows):
+            yield from filter(None, (ratios(comparison, metric, order) for order in ORDERS))
+    yield from _factors(contents)
+    yield from _scaling(contents.results)
+    for metric in _metrics(stored.result for stored in contents.results):
+        for names, shared in pairs(contents.results, metric).items():
+            yield frameworks(names, shared, metric)
+    yield from suites.together(lambda suite: suite.drawings(contents))
+
+
+def every(contents: Contents) -> dict[str, Chart]:
+    """Charts by name; only those that have something to show."""
+    found: dict[str, Chart] = {}
+    panels: dict[str, list[Drawing]] = {}
+    for drawing in drawings(contents):
+        choice = drawing.choice
+        if drawing.kind == "ratios" and choice["Order"] == next(iter(ORDERS)):
+            found[f"ratios_{choice['Metric']}_{choice['Comparison']}"] = drawing.chart()
+        elif drawing.kind == "factors":
+            panels.setdefault(choice["Metric"], []).append(drawing)
+        elif drawing.kind == "scaling" and len(found) < BENCHMARKS:
+            found.setdefault(f"scaling_{choice['Metric']}_{choice['Benchmark']}", drawing.chart())
+        elif drawing.kind == "frameworks":
+            found[f"frameworks_{choice['Metric']}_{choice['Frameworks']}"] = drawing.chart()
+        elif drawing.kind not in ("ratios", "scaling"):
+            found["_".join([drawing.kind, *choice.values()])] = drawing.chart()
+    for metric, members in panels.items():
+        charts = [drawing.chart(width=460) for drawing in members]
+        title = f"{metric}: factors {members[0].words['{legend}']}"
+        found[f"factors_{metric}"] = side_by_side(charts, title)
+    found |= suites.merged(lambda suite: suite.charts(contents))
     found |= _histories(contents)
-    return {file_name(name): chart for name, chart in found.items() if chart is not None}
+    return {file_name(name): chart for name, chart in found.items()}
 
 
 def save(contents: Contents, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write every chart in every format; the folder is made when it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, chart in every(contents).items():
-        for kind in formats:
-            path = folder / f"{name}.{kind}"
-            # Twice the pixels: charts are shown on dense screens and in print.
-            chart.save(str(path), **({"scale_factor": 2.0} if kind == "png" else {}))
-            written.append(path)
-    return written
+    return save_all(every(contents), folder, formats)
 
 
 def file_name(name: str) -> str:
@@ -61,50 +79,47 @@ def file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._=-]+", "_", name).strip("_.")[:120] or "chart"
 
 
-def _factors(contents: Contents) -> dict[str, Any]:
+def _factors(contents: Contents) -> Iterator[Drawing]:
     axis = str(contents.run.request.get("baseline") or "").partition("=")[0]
     along = [c for c in contents.comparisons if axis and c.base.startswith(f"{axis}=")]
-    found: dict[str, Any] = {}
-    for metric in dict.fromkeys(row.metric for c in along for row in c.rows):
-        found[f"factors_{metric}"] = factors(along, metric)
-    if any(stored.case.suite == "layers" for stored in contents.results):
-        from opbench.suites.layers.factors import rows
-
-        drawn = layers_charts.charts(rows(contents.results))
-        found |= {f"layers_{name}": chart for name, chart in drawn.items()}
-    return found
+    for metric in _metrics(row for c in along for row in c.rows):
+        yield from factors(along, metric)
 
 
-def _scaling(results: Sequence[StoredResult]) -> dict[str, Any]:
-    by_name: dict[tuple[str, str, str], list[StoredResult]] = {}
+def _scaling(results: Sequence[StoredResult]) -> Iterator[Drawing]:
+    by_name: dict[tuple[str, str], dict[str, list[StoredResult]]] = {}
     for stored in results:
-        key = (stored.result.metric, stored.case.suite, stored.case.name)
-        by_name.setdefault(key, []).append(stored)
-    found: dict[str, Any] = {}
-    for (metric, suite, name), members in by_name.items():
-        if len(found) >= BENCHMARKS:
-            break
-        chart = scaling(members, metric=metric)
-        if chart is not None:
-            found[f"axis_{metric}_{suite}_{name}"] = chart
-    return found
+        of_name = by_name.setdefault((stored.case.suite, stored.case.name), {})
+        of_name.setdefault(stored.result.metric, []).append(stored)
+    for metrics in by_name.values():
+        for metric in _metrics(members[0].result for members in metrics.values()):
+            for axis in axes_of(metrics[metric]):
+                drawing = scaling(metrics[metric], axis, metric)
+                if drawing is not None:
+                    yield drawing
 
 
-def _histories(contents: Contents) -> dict[str, Any]:
+def _metrics(measured: Iterable[Result | ComparisonRow]) -> list[str]:
+    """Times first, then in order of appearance."""
+    units = {each.metric: each.unit for each in measured}
+    return sorted(units, key=lambda metric: units[metric] != "s")
+
+
+def _histories(contents: Contents) -> dict[str, Chart]:
     """Those with changes first, then the longest."""
     if contents.history is None:
         return {}
-    units = {stored.result.metric: stored.result.unit for stored in contents.results}
-    tracks = sorted(
-        (track for track in contents.history.tracks if len(track.points) > 2),
-        key=lambda track: (-len(track.steps), -len(track.points)),
+    long = sorted(
+        (series for series in contents.history if len(series.points) > 2),
+        key=lambda series: (-len(series.changes), -len(series.points)),
     )
-    machines = len({track.kind[0] for track in tracks})
+    machines = len({series.machine for series in long})
     found = {}
-    for track in tracks[:HISTORIES]:
-        machine, _, environment = track.kind
-        name = f"history_{track.metric}_{track.case_id}_{environment}"
+    for series in long[:HISTORIES]:
+        name = f"history_{series.metric}_{series.case_id}_{series.environment}"
         if machines > 1:  # a case has one history on each
-            name += f"_{machine}"
-        found[name] = history(track, contents.history.runs, units.get(track.metric, ""))
+            name += f"_{series.machine}"
+        drawing = history(series)
+        if drawing is not None:
+            found[name] = drawing.chart()
     return found

@@ -1,83 +1,95 @@
-"""How many times the baseline: benchmarks along one axis, the other values of the key as marks."""
+"""How many times the baseline: benchmarks along one axis, the other values of the key as points."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
 
-from opbench.analyse.compare import Comparison
-from opbench.report.charts.style import PALETTE, inline, log
+from opbench.analyse.compare import Comparison, ComparisonRow
+from opbench.report.charts.chart import (
+    DOT,
+    EQUAL,
+    LOG,
+    Drawing,
+    category,
+    columns_of,
+    counted,
+    layer,
+    named,
+    quantity,
+    tips,
+)
 
-if TYPE_CHECKING:
-    import altair
+_PLACE = {
+    "x": category("benchmark", axis={"labelAngle": -40}),
+    "xOffset": category("variant"),
+    **named("variant", "{variants}", "{legend}"),
+}
+_SPAN = {channel: each for channel, each in _PLACE.items() if channel != "shape"}
+SPEC = {
+    "title": "{title}",
+    "height": 260,
+    "layer": [
+        layer(EQUAL, "one", y=quantity("one", "{y}", scale=LOG)),
+        layer({"type": "rule"}, **_SPAN, y=quantity("low", "{y}", scale=LOG), y2={"field": "high"}),
+        layer(
+            {**DOT, "size": 45},
+            **_PLACE,
+            y=quantity("factor", "{y}", scale=LOG),
+            tooltip=tips("case", "variant", "factor", "interval"),
+        ),
+    ],
+}
 
-PANEL = {"width": 460, "height": 220}
 
-
-def factors(
-    comparisons: Sequence[Comparison], metric: str | None = None
-) -> altair.FacetChart | None:
-    """Of comparisons with one base (`mode=baseline` → `mode=hooks`, → `mode=ghost`)."""
-    import altair
-
-    metric = metric or next((row.metric for each in comparisons for row in each.rows), None)
-    data: list[dict[str, Any]] = []
+def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]:
+    """Of comparisons with one base (`mode=baseline` → `mode=hooks`, → `mode=ghost`): a chart for
+    each stage and each set of the other axes."""
+    found: dict[tuple[str, str], list[tuple[str, str, ComparisonRow]]] = {}
     for comparison in comparisons:
+        variant = comparison.new.partition("=")[2] or comparison.new
         for row in comparison.rows:
-            if row.metric != metric or not row.value or not row.low or not row.high:
-                continue
-            name, at = _split(row.case_id)
-            data.append(
-                {
-                    "benchmark": name,
-                    "at": at,
-                    "variant": comparison.new.partition("=")[2] or comparison.new,
-                    "factor": row.value,
-                    "low": row.low,
-                    "high": row.high,
-                }
-            )
-    if not data:
-        return None
-    base_name = comparisons[0].base
-    variants = list(dict.fromkeys(str(point["variant"]) for point in data))
-    places = sorted({str(point["at"]) for point in data}, key=_counted)
-    base = altair.Chart().encode(
-        x=altair.X("benchmark:N", title=None, axis=altair.Axis(labelAngle=-40)),
-        xOffset=altair.XOffset("variant:N"),
-        color=altair.Color(
-            "variant:N",
-            scale=altair.Scale(domain=variants, range=PALETTE),
-            title=f"× {base_name}",
-        ),
-    )
-    spans = base.mark_rule().encode(y=altair.Y("low:Q", scale=log(), title=""), y2="high:Q")
-    points = base.mark_point(filled=True, size=45, opacity=1).encode(
-        y=altair.Y("factor:Q", scale=log(), title=f"{metric}, × {base_name}"),
-        shape=altair.Shape(
-            "variant:N", scale=altair.Scale(domain=variants), title=f"× {base_name}"
-        ),
-        tooltip=["benchmark:N", "at:N", "variant:N", "factor:Q", "low:Q", "high:Q"],
-    )
-    unit = altair.Chart().mark_rule(strokeDash=[4, 3], color="gray").encode(y=altair.datum(1))
-    return (
-        altair.layer(unit, spans, points, data=inline(data))
-        .properties(**PANEL)
-        .facet(facet=altair.Facet("at:N", title=None, sort=places), columns=2)
-        .properties(title=f"{metric}: factors over {base_name}")
-    )
+            if row.metric == metric and row.new and row.value and row.low and row.high:
+                name, axes, stage = _split(row.case_id)
+                found.setdefault((stage, axes), []).append((name, variant, row))
+
+    def order(key: tuple[str, str]) -> tuple[bool, list[tuple[int, str]]]:
+        return key[0] != "forward_backward", counted(" ".join(key))
+
+    for stage, axes in sorted(found, key=order):
+        points = [
+            {
+                "case": row.case_id,
+                "benchmark": name,
+                "variant": variant,
+                "factor": float(f"{row.value:.5g}"),
+                "low": row.low,
+                "high": row.high,
+                "interval": f"[{row.low:.4g}, {row.high:.4g}]",
+            }
+            for name, variant, row in found[stage, axes]
+        ]
+        base = comparisons[0].base
+        at = ", ".join(part for part in (axes, stage) if part)
+        yield Drawing(
+            "factors",
+            SPEC,
+            {
+                "{title}": at,
+                "{y}": f"{metric}, × {base}",
+                "{legend}": f"vs {base}",
+                "{variants}": list(dict.fromkeys(variant for _, variant, _ in found[stage, axes])),
+            },
+            {"points": columns_of(points), "one": {"one": [1.0]}},
+            {"Metric": metric, "Stage": stage.replace("_", " + "), "At": axes or "–"},
+            [row.new for _, _, row in found[stage, axes] if row.new],
+            note=f"Interleaved with the baseline; the line at × 1 is {base}.",
+        )
 
 
-def _counted(text: str) -> list[tuple[int, str]]:
-    """For sorting in the order people count in: 64 before 256."""
-    return [(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", text)]
-
-
-def _split(title: str) -> tuple[str, str]:
-    """`layers/linear[batch_size=16]/forward_backward` → its name, and where it was measured."""
+def _split(title: str) -> tuple[str, str, str]:
+    """`layers/linear[batch_size=16]/forward_backward` → its name, its axes, its stage."""
     head, _, rest = title.partition("[")
     axes, _, stage = rest.partition("]/") if rest else ("", "", "")
     if not rest:
         head, _, stage = title.rpartition("/")
-    return head.rpartition("/")[2], ", ".join(part for part in (axes, stage) if part)
+    return head.rpartition("/")[2], axes, stage

@@ -1,26 +1,51 @@
-"""Framework against framework: the same benchmark on both, as a point on either side of "equal"."""
+"""Two frameworks: the same benchmark on both, as a point on either side of "equal"."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opbench.report.charts.style import inline, log, palette, scaled
+from opbench.report.charts.chart import (
+    DOT,
+    EQUAL,
+    LOG,
+    Drawing,
+    columns_of,
+    layer,
+    named,
+    quantity,
+    scaled,
+    tips,
+)
 from opbench.store.records import StoredResult
-
-if TYPE_CHECKING:
-    import altair
 
 Pair = tuple[StoredResult, StoredResult]
 
 #: Axes that say which framework, where it is an axis.
 WHICH = ("framework", "runtime")
+#: More points would make the page slow; an even choice of them shows the same picture.
+MOST = 3_000
+
+_X = quantity("x", "{x}", scale=LOG)
+_Y = quantity("y", "{y}", scale=LOG)
+SPEC = {
+    "title": "{title}",
+    "height": 420,
+    "layer": [
+        layer({**EQUAL, "type": "line"}, "equal", x=_X, y=_Y),
+        layer(
+            {**DOT, "size": 40, "opacity": 0.7},
+            x=_X, y=_Y, **named("less", "{names}", "takes less"),
+            tooltip=tips("case", "x", "y", "ratio"),
+        ),
+    ],
+}  # fmt: skip
 
 
 def pairs(results: Sequence[StoredResult], metric: str) -> dict[tuple[str, str], list[Pair]]:
-    """Benchmarks that two frameworks share, by the names of the two."""
+    """Benchmarks that two frameworks share, by the names of the two; the most shared first."""
     same: dict[Any, dict[str, StoredResult]] = {}
     for stored in results:
         case, result = stored.case, stored.result
@@ -33,54 +58,46 @@ def pairs(results: Sequence[StoredResult], metric: str) -> dict[tuple[str, str],
     order = list(dict.fromkeys(stored.case.framework for stored in results))
     found: dict[tuple[str, str], list[Pair]] = {}
     for members in same.values():
-        for one, other in combinations(sorted(members, key=order.index), 2):
-            found.setdefault((one, other), []).append((members[one], members[other]))
-    return found
+        for across, up in combinations(sorted(members, key=order.index), 2):
+            found.setdefault((across, up), []).append((members[across], members[up]))
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 
-def frameworks(
-    results: Sequence[StoredResult], names: tuple[str, str] | None = None, metric: str = "time"
-) -> altair.LayerChart | None:
-    """Of two frameworks; without names, of the two that share the most."""
-    import altair
-
-    found = pairs(results, metric)
-    if not found:
-        return None
-    names = names or max(found, key=lambda key: len(found[key]))
-    shared = found.get(names) or [(b, a) for a, b in found.get((names[1], names[0]), [])]
-    if not shared:
-        return None
+def frameworks(names: tuple[str, str], shared: Sequence[Pair], metric: str) -> Drawing:
     across, up = names
     values = sorted(float(stored.result.estimate or 0.0) for pair in shared for stored in pair)
-    unit = shared[0][0].result.unit
-    factor, symbol = scaled(unit, values[len(values) // 2])
-    data: list[dict[str, Any]] = [
+    factor, symbol = scaled(shared[0][0].result.unit, values[len(values) // 2])
+    ratios = [float(b.result.estimate or 0) / float(a.result.estimate or 1) for a, b in shared]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    step = max(1.0, len(shared) / MOST)
+    chosen = [int(index * step) for index in range(min(len(shared), MOST))]
+    points = [
         {
-            "x": (one.result.estimate or 0.0) / factor,
-            "y": (other.result.estimate or 0.0) / factor,
-            "case": other.case.id,
-            "less": up if (other.result.estimate or 0) < (one.result.estimate or 0) else across,
+            "case": shared[at][1].case.id,
+            "x": float(f"{(shared[at][0].result.estimate or 0.0) / factor:.5g}"),
+            "y": float(f"{(shared[at][1].result.estimate or 0.0) / factor:.5g}"),
+            "ratio": float(f"{ratios[at]:.4g}"),
+            "less": up if ratios[at] < 1 else across,
         }
-        for one, other in shared
+        for at in chosen
     ]
     ends = [values[0] / factor, values[-1] / factor]
-    mean = math.exp(sum(math.log(each["y"] / each["x"]) for each in data) / len(data))
-    points = (
-        altair.Chart(inline(data))
-        .mark_point(filled=True, size=40, opacity=0.7)
-        .encode(
-            x=altair.X("x:Q", scale=log(), title=f"{across}, {metric} in {symbol}"),
-            y=altair.Y("y:Q", scale=log(), title=f"{up}, {metric} in {symbol}"),
-            color=altair.Color("less:N", scale=palette(), title="takes less"),
-            shape=altair.Shape("less:N", title="takes less"),
-            tooltip=["case:N", "x:Q", "y:Q"],
-        )
+    note = (
+        f"{len(shared):,} benchmarks on both. Geometric mean: {up} takes × {mean:.3g} of {across}."
     )
-    equal = (
-        altair.Chart(inline([{"x": end, "y": end} for end in ends]))
-        .mark_line(strokeDash=[4, 3], color="gray")
-        .encode(x="x:Q", y="y:Q")
+    if len(chosen) < len(shared):
+        note += f" {len(chosen):,} of them drawn."
+    return Drawing(
+        "frameworks",
+        SPEC,
+        {
+            "{title}": f"{len(shared):,} benchmarks on both; {up} takes × {mean:.3g} of {across}",
+            "{x}": f"{across}, {metric} in {symbol}",
+            "{y}": f"{up}, {metric} in {symbol}",
+            "{names}": [up, across],
+        },
+        {"points": columns_of(points), "equal": {"x": ends, "y": ends}},
+        {"Frameworks": f"{across}, {up}", "Metric": metric},
+        [shared[at][1].result for at in chosen],
+        note=note,
     )
-    title = f"{len(data)} benchmarks on both; {up} takes × {mean:.3g} of {across} on average"
-    return altair.layer(equal, points).properties(width=460, height=460, title=title)

@@ -2,84 +2,153 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from datetime import datetime, timezone
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opbench.analyse.histories import Track, is_ok
-from opbench.report.charts.style import VERDICTS, WIDTH, inline, scaled
-from opbench.store.records import RunRecord
+from opbench.analyse.history import Series
+from opbench.report.charts.chart import (
+    DOT,
+    NEAR,
+    Drawing,
+    columns_of,
+    layer,
+    quantity,
+    scaled,
+    tips,
+)
 
-if TYPE_CHECKING:
-    import altair
+#: Values farther than this many interquartile ranges from the quartiles are drawn as arrows at the
+#: edge: one bad night must not flatten a year.
+FENCE = 3
+#: Dates below the chart: more would overlap.
+DAYS = 6
+
+_X = quantity(
+    "run", "run, oldest first", scale={"nice": False, "padding": 12},
+    axis={"values": "{ticks}", "labelExpr": "{days}", "grid": False},
+)  # fmt: skip
+_REACH = f"({FENCE} * (datum.q3 - datum.q1) || 0.03 * abs(datum.middle))"
+_OUTLIERS = [
+    {
+        "joinaggregate": [
+            {"op": "q1", "field": "value", "as": "q1"},
+            {"op": "q3", "field": "value", "as": "q3"},
+            {"op": "median", "field": "value", "as": "middle"},
+        ]
+    },
+    {
+        "calculate": f"clamp(datum.value, datum.q1 - {_REACH}, datum.q3 + {_REACH})",
+        "as": "at",
+    },
+    {
+        "calculate": "datum.value > datum.at ? '↑' : datum.value < datum.at ? '↓' : ''",
+        "as": "beyond",
+    },
+]
+_TIP = tips("value", "interval", "run id", "when", "commit")
+_INSIDE = [*_OUTLIERS, {"filter": "!datum.beyond"}]
+_CHANGE = {
+    "field": "kind", "type": "nominal", "title": None,
+    "scale": {"domain": ["slower", "faster"], "range": ["var(--slower)", "var(--faster)"]},
+}  # fmt: skip
+SPEC = {
+    "title": "{title}",
+    "height": 280,
+    "layer": [
+        layer({"type": "rule", "color": "var(--faint)", "strokeWidth": 2}, "levels",
+              x=_X, x2={"field": "to"}, y=quantity("level", "{y}", scale=NEAR)),
+        layer({"type": "rule", "color": "var(--faint)", "strokeDash": [2, 3]}, "events",
+              x=_X, tooltip=tips("changed here")),
+        {**layer({"type": "rule", "color": "var(--blue)", "opacity": 0.5},
+                 x=_X, y=quantity("low", "{y}", scale=NEAR), y2={"field": "high"}),
+         "transform": _INSIDE},
+        {**layer({**DOT, "color": "var(--blue)", "size": 40},
+                 x=_X, y=quantity("value", "{y}", scale=NEAR), tooltip=_TIP),
+         "transform": _INSIDE},
+        {**layer({"type": "text", "color": "var(--bad)", "fontWeight": "bold"},
+                 x=_X, y=quantity("at", "{y}", scale=NEAR), text={"field": "beyond"},
+                 tooltip=_TIP),
+         "transform": [*_OUTLIERS, {"filter": "datum.beyond"}]},
+        layer({"type": "text", "text": "×", "color": "var(--bad)", "fontWeight": "bold"}, "bad",
+              x=_X, y={"value": "height"}, tooltip=tips("reason")),
+        {**layer({"type": "rule"}, "changes", x=_X, color=_CHANGE, tooltip=tips("text", "cause")),
+         "name": "change"},
+        layer({"type": "text", "align": "left", "dx": 4, "baseline": "top", "fontWeight": "bold"},
+              "changes", x=_X, y={"value": 2}, color=_CHANGE, text={"field": "text"}),
+    ],
+}  # fmt: skip
 
 
-def history(track: Track, runs: Sequence[RunRecord], unit: str) -> altair.LayerChart | None:
-    import altair
-
-    good = [(index, row) for index, row in enumerate(track.points) if is_ok(row)]
+def history(series: Series) -> Drawing | None:
+    """None where there are not two values."""
+    good = [(index, row) for index, row in enumerate(series.points) if row.ok]
     if len(good) < 2:
         return None
-    middle = median(float(row.estimate or 0.0) for _, row in good)
-    factor, symbol = scaled(unit, middle)
+    factor, symbol = scaled(series.unit, median(float(row.estimate or 0.0) for _, row in good))
     points: list[dict[str, Any]] = []
     for index, row in good:
-        run = runs[row.run]
-        day = datetime.fromtimestamp(run.created, tz=timezone.utc)
-        point = {
-            "run": index,
-            "value": (row.estimate or 0.0) / factor,
-            "when": day.strftime("%Y-%m-%d %H:%M"),
-            "id": run.id,
-            "commit": run.commit[:10],
-        }
-        if row.low is not None and row.high is not None:
-            point |= {"low": row.low / factor, "high": row.high / factor}
-        points.append(point)
-    edges = [0, *(step.index for step in track.steps), len(track.points)]
-    levels = []
-    for start, end in pairwise(edges):
-        own = [float(row.estimate or 0.0) for index, row in good if start <= index < end]
-        if own:
-            levels.append({"from": start - 0.5, "to": end - 0.5, "level": median(own) / factor})
-    axis = altair.Y("value:Q", scale=altair.Scale(zero=False), title=f"{track.metric}, {symbol}")
-    x = altair.X("run:Q", title="run, oldest first", scale=altair.Scale(nice=False, padding=12))
-    base = altair.Chart(inline(points)).encode(x=x)
-    layers: list[Any] = [
-        altair.Chart(inline(levels))
-        .mark_rule(color="#8b9098", strokeWidth=2)
-        .encode(x="from:Q", x2="to:Q", y=altair.Y("level:Q", scale=altair.Scale(zero=False))),
-        base.mark_rule(color="#0072b2", opacity=0.5).encode(
-            y=altair.Y("low:Q", scale=altair.Scale(zero=False), title=""), y2="high:Q"
-        ),
-        base.mark_point(filled=True, color="#0072b2", size=40, opacity=1).encode(
-            y=axis, tooltip=["when:N", "id:N", "commit:N", "value:Q"]
-        ),
-    ]
-    if track.steps:
-        layers.append(_changes(track))
-    machine = ", ".join(part for part in (track.kind[1], track.kind[2]) if part)
-    title = altair.TitleParams(f"{track.case_id}", subtitle=machine)
-    return altair.layer(*layers).properties(width=WIDTH, height=280, title=title)
-
-
-def _changes(track: Track) -> Any:
-    import altair
-
-    data = [
+        value = (row.estimate or 0.0) / factor
+        known = row.low is not None and row.high is not None
+        low, high = ((end or 0.0) / factor if known else value for end in (row.low, row.high))
+        points.append(
+            {
+                "run": index,
+                "value": value,
+                "low": low,
+                "high": high,
+                "interval": f"[{low:.4g}, {high:.4g}]",
+                "run id": row.run.id,
+                "when": _day(row.run.created, "%Y-%m-%d %H:%M"),
+                "commit": row.origin.commit[:10],
+            }
+        )
+    changes = [
         {
-            "at": step.index - 0.5,
-            "kind": "slower" if step.level.after > step.level.before else "faster",
-            "text": f"× {step.level.ratio:.3g}" if step.level.ratio else "",
+            "run": change.index - 0.5,
+            "kind": "slower" if change.rises else "faster",
+            "text": f"× {change.ratio:.3g}" if change.ratio else "",
+            "cause": "",
         }
-        for step in track.steps
+        for change in series.changes
     ]
-    names = ["slower", "faster"]
-    colours = altair.Scale(domain=names, range=[VERDICTS[name] for name in names])
-    base = altair.Chart(inline(data)).encode(
-        x="at:Q", color=altair.Color("kind:N", scale=colours, title="change")
+    days = [_day(row.run.created) for row in series.points]
+    levels = [
+        {"run": start, "to": end, "level": level / factor}
+        for start, end, level in levels_of(series)
+    ]
+    machine = ", ".join(part for part in (series.hardware, series.environment) if part)
+    return Drawing(
+        "history",
+        SPEC,
+        {
+            "{title}": {"text": series.case_id, "subtitle": machine},
+            "{y}": f"{series.metric}, {symbol}",
+            "{ticks}": list(range(0, len(days), max(1, -(-len(days) // DAYS)))),
+            "{days}": f"{json.dumps(days)}[datum.value]",
+        },
+        {
+            "points": columns_of(points),
+            "levels": columns_of(levels),
+            "changes": columns_of(changes),
+            "events": {"run": [index - 0.5 for index in series.notes]},
+            "bad": {"run": [index for index, row in enumerate(series.points) if not row.ok]},
+        },
     )
-    words = base.mark_text(align="left", dx=4, baseline="top", fontWeight="bold")
-    return altair.layer(base.mark_rule(), words.encode(text="text:N", y=altair.value(2)))
+
+
+def levels_of(series: Series) -> list[tuple[float, float, float]]:
+    """From, to, and the median of each stretch between two changes."""
+    edges = [0, *(change.index for change in series.changes), len(series.points)]
+    found = []
+    for start, end in pairwise(edges):
+        own = [float(row.estimate or 0.0) for row in series.points[start:end] if row.ok]
+        if own:
+            found.append((start - 0.5, end - 0.5, median(own)))
+    return found
+
+
+def _day(created: float, shape: str = "%Y-%m-%d") -> str:
+    return datetime.fromtimestamp(created, tz=timezone.utc).strftime(shape)

@@ -1,66 +1,107 @@
-"""Two sides against each other: every case a ratio with its interval, largest changes on top."""
+"""Two sides compared: every case a ratio with its interval, the largest changes on top."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-from opbench.analyse.compare import Comparison
-from opbench.report.charts.style import WIDTH, inline, log, verdict_scales
+from opbench.analyse.compare import Comparison, ComparisonRow
+from opbench.report.charts.chart import (
+    DOT,
+    EQUAL,
+    LOG,
+    SHAPES,
+    VERDICTS,
+    Drawing,
+    category,
+    columns_of,
+    layer,
+    quantity,
+    tips,
+)
 
-if TYPE_CHECKING:
-    import altair
-
-#: More would no longer be read, and a page cannot hold them.
+#: More would no longer be read, and a screen cannot hold them.
 SHOWN = 40
+ORDERS = {
+    "largest change": lambda row: -abs(math.log(row.value)),
+    "slowest first": lambda row: -row.value,
+    "fastest first": lambda row: row.value,
+}
+
+_CASE = category("case", axis={"labelLimit": "{labels}"})
+_COLOUR = {
+    "field": "verdict", "type": "nominal", "title": None,
+    "scale": {"domain": list(VERDICTS), "range": [f"var(--{name})" for name in VERDICTS]},
+}  # fmt: skip
+_SHAPE = {**_COLOUR, "scale": {"domain": list(VERDICTS), "range": SHAPES}}
+_SCALE = {**LOG, "nice": False, "padding": 12}
+SPEC = {
+    "title": "{title}",
+    "height": {"step": 22},
+    "layer": [
+        layer(EQUAL, "one", x=quantity("one", "{x}")),
+        layer(
+            {"type": "rule", "strokeWidth": 2, "opacity": 0.65},
+            y=_CASE, color=_COLOUR, x=quantity("low", "{x}", scale=_SCALE), x2={"field": "high"},
+        ),
+        layer(
+            {**DOT, "size": 70},
+            y=_CASE, color=_COLOUR, shape=_SHAPE, x=quantity("ratio", "{x}"),
+            tooltip=tips("case", "ratio", "interval", "verdict", "reason"),
+        ),
+    ],
+}  # fmt: skip
 
 
 def ratios(
-    comparison: Comparison, metric: str | None = None, shown: int = SHOWN
-) -> altair.LayerChart | None:
-    import altair
-
-    rows = [row for row in comparison.rows if row.value and row.low and row.high]
+    comparison: Comparison, metric: str | None = None, order: str = "largest change"
+) -> Drawing | None:
+    """Of one metric; without a name, of the first."""
+    rows = [row for row in comparison.rows if _drawable(row)]
     metric = metric or next((row.metric for row in rows), None)
-    rows = [row for row in rows if row.metric == metric and math.isfinite(row.high or 0.0)]
+    rows = sorted((row for row in rows if row.metric == metric), key=ORDERS[order])
     if not rows:
         return None
-    rows = sorted(rows, key=lambda row: -abs(math.log(row.value or 1.0)))[:shown]
-    data = [
+    shown = rows[:SHOWN]
+    points = [
         {
             "case": row.case_id,
-            "ratio": row.value,
+            "ratio": float(f"{row.value:.5g}"),
             "low": row.low,
             "high": row.high,
+            "interval": f"[{row.low:.4g}, {row.high:.4g}]",
             "verdict": row.verdict,
-            "one": 1.0,
+            "reason": row.reason,
         }
-        for row in rows
+        for row in shown
     ]
-    colours, shapes = verdict_scales()
-    y = altair.Y(
-        "case:N",
-        sort=[str(each["case"]) for each in data],
-        title=None,
-        axis=altair.Axis(labelLimit=420),
+    mean = next((mean for mean in comparison.means if mean.metric == metric), None)
+    note = ""
+    if mean is not None and mean.cases > 1:
+        note = (
+            f"Geometric mean × {mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}] "
+            f"over {mean.cases:,} cases. "
+        )
+    if len(rows) > len(shown):
+        note += f"{len(shown)} of {len(rows):,} cases shown."
+    return Drawing(
+        "ratios",
+        SPEC,
+        {
+            "{title}": f"{comparison.base} → {comparison.new}",
+            "{x}": f"{metric}: {comparison.new} ÷ {comparison.base}",
+            "{labels}": 420,
+        },
+        {"points": columns_of(points), "one": {"one": [1.0]}},
+        {
+            "Comparison": f"{comparison.base} → {comparison.new}",
+            "Metric": str(metric),
+            "Order": order,
+        },
+        [row.new for row in shown if row.new is not None],
+        note=note,
     )
-    title = f"{metric}: {comparison.new} ÷ {comparison.base}"
-    base = altair.Chart(inline(data)).encode(
-        y=y, color=altair.Color("verdict:N", scale=colours, title="verdict")
-    )
-    spans = base.mark_rule(strokeWidth=2, opacity=0.65).encode(
-        x=altair.X("low:Q", scale=log(nice=False, padding=12), title=title), x2="high:Q"
-    )
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x=altair.X("ratio:Q", title=title),
-        shape=altair.Shape("verdict:N", scale=shapes, title="verdict"),
-        tooltip=["case:N", "ratio:Q", "low:Q", "high:Q", "verdict:N"],
-    )
-    unit = (
-        altair.Chart(inline([{"one": 1.0}]))
-        .mark_rule(strokeDash=[4, 3], color="gray")
-        .encode(x="one:Q")
-    )
-    return altair.layer(unit, spans, points).properties(
-        width=WIDTH, height=altair.Step(20), title=f"{comparison.base} → {comparison.new}"
-    )
+
+
+def _drawable(row: ComparisonRow) -> bool:
+    ends = (row.value, row.low, row.high)
+    return row.new is not None and all(end and end > 0 and math.isfinite(end) for end in ends)

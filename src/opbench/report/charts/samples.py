@@ -2,47 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from opbench.report.charts.style import WIDTH, inline, scaled
+from opbench.report.charts.chart import NEAR, Drawing, layer, quantity, scaled
 from opbench.result import Result
 
-if TYPE_CHECKING:
-    import altair
+#: Samples farther than this many interquartile ranges from the quartiles are drawn at the edge: a
+#: few far outliers would press the rest into a line.
+FENCE = 6
+
+_BLOCK = {
+    "field": "block", "type": "nominal", "title": None,
+    "scale": {"domain": ["undisturbed", "disturbed"], "range": ["var(--blue)", "var(--orange)"]},
+}  # fmt: skip
+SPEC = {
+    "title": "{title}",
+    "height": {"step": 18},
+    "layer": [
+        layer({"type": "rect", "color": "var(--blue)", "opacity": 0.15}, "band",
+              x=quantity("low", "{x}"), x2={"field": "high"}),
+        {
+            **layer({"type": "tick", "thickness": 1.5, "opacity": 0.6},
+                    x=quantity("at", "{x}", scale=NEAR), color=_BLOCK,
+                    y={"field": "start", "type": "ordinal", "title": "worker start"}),
+            "name": "sample",
+            "transform": [
+                {"joinaggregate": [{"op": "q1", "field": "value", "as": "q1"},
+                                   {"op": "q3", "field": "value", "as": "q3"}]},
+                {"calculate": f"clamp(datum.value, datum.q1 - {FENCE} * (datum.q3 - datum.q1),"
+                              f" datum.q3 + {FENCE} * (datum.q3 - datum.q1))", "as": "at"},
+            ],
+        },
+    ],
+}  # fmt: skip
 
 
-def samples(result: Result, title: str = "") -> altair.LayerChart | None:
+def samples(result: Result, title: str = "") -> Drawing | None:
     """None where the result was loaded without its samples, or has none."""
-    import altair
-
     if not result.samples:
         return None
-    middle = result.estimate or result.samples[0].value
-    factor, symbol = scaled(result.unit, middle)
-    data = [
+    factor, symbol = scaled(result.unit, result.estimate or result.samples[0].value)
+    known = result.low is not None and result.high is not None
+    return Drawing(
+        "samples",
+        SPEC,
+        {"{title}": title, "{x}": f"{result.metric} per call, {symbol}"},
         {
-            "start": sample.start + 1,
-            "value": sample.value / factor,
-            "block": "disturbed" if sample.contended else "undisturbed",
-        }
-        for sample in result.samples
-    ]
-    x = altair.X(
-        "value:Q", scale=altair.Scale(zero=False), title=f"{result.metric} per call, {symbol}"
+            "points": {
+                "start": [sample.start + 1 for sample in result.samples],
+                "value": [sample.value / factor for sample in result.samples],
+                "block": ["disturbed" if s.contended else "undisturbed" for s in result.samples],
+            },
+            "band": {
+                "low": [(result.low or 0.0) / factor] if known else [],
+                "high": [(result.high or 0.0) / factor] if known else [],
+            },
+        },
     )
-    colours = altair.Scale(domain=["undisturbed", "disturbed"], range=["#0072b2", "#d55e00"])
-    dots = (
-        altair.Chart(inline(data))
-        .mark_tick(thickness=1.5, opacity=0.6)
-        .encode(
-            x=x,
-            y=altair.Y("start:O", title="worker start"),
-            color=altair.Color("block:N", scale=colours, title=None),
-        )
-    )
-    layers: list[altair.Chart] = [dots]
-    if result.low is not None and result.high is not None:
-        span = [{"low": result.low / factor, "high": result.high / factor}]
-        band = altair.Chart(inline(span)).mark_rect(color="#0072b2", opacity=0.15)
-        layers.insert(0, band.encode(x=altair.X("low:Q"), x2="high:Q"))
-    return altair.layer(*layers).properties(width=WIDTH, height=altair.Step(18), title=title)

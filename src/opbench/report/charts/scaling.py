@@ -1,16 +1,44 @@
-"""A metric against an axis of numbers, both logarithmic: a straight line is a power of the size."""
+"""A metric over an axis of numbers, both logarithmic: a straight line is a power of the size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from opbench.case import Case, label_text
-from opbench.report.charts.style import WIDTH, inline, log, palette, scaled
+from opbench.case import label_text
+from opbench.report.charts.chart import (
+    DOT,
+    LOG,
+    Drawing,
+    columns_of,
+    counted,
+    layer,
+    named,
+    quantity,
+    scaled,
+    tips,
+)
 from opbench.store.records import StoredResult
 
-if TYPE_CHECKING:
-    import altair
+#: More lines than colours and dashes can tell apart.
+LINES = 24
+#: Parts of a case, besides its labels, that tell one line from another.
+PARTS = ("stage", "framework", "runtime", "device")
+
+_X = quantity("x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12})
+_LINE = named("line", "{lines}")
+_COLOUR = _LINE["color"]
+SPEC = {
+    "title": "{title}",
+    "height": 320,
+    "layer": [
+        layer({"type": "rule"}, x=_X, color=_COLOUR, y=quantity("low", "{y}", scale=LOG),
+              y2={"field": "high"}),
+        layer({"type": "line"}, x=_X, color=_COLOUR, y=quantity("value", "{y}", scale=LOG)),
+        layer({**DOT, "size": 50}, x=_X, **_LINE,
+              y=quantity("value", "{y}", scale=LOG), tooltip=tips("case", "value")),
+    ],
+}  # fmt: skip
 
 
 def axes_of(results: Iterable[StoredResult]) -> list[str]:
@@ -26,68 +54,72 @@ def axes_of(results: Iterable[StoredResult]) -> list[str]:
 
 def scaling(
     results: Sequence[StoredResult], axis: str | None = None, metric: str | None = None
-) -> altair.LayerChart | None:
+) -> Drawing | None:
     """Of the results of one benchmark; a line for every combination of everything else."""
-    import altair
-
     good = [s for s in results if s.result.ok and (s.result.estimate or 0) > 0]
     metric = metric or next((s.result.metric for s in good), None)
     good = [s for s in good if s.result.metric == metric]
     axis = axis or next(iter(axes_of(good)), None)
     if axis is None or not good:
         return None
-    unit = good[0].result.unit
-    sizes = sorted(float(stored.result.estimate or 0.0) for stored in good)
-    factor, symbol = scaled(unit, sizes[len(sizes) // 2])
-    varying = _varying(good, axis)
-    data: list[dict[str, Any]] = []
-    for stored in good:
-        size = stored.case.axes.get(axis)
-        if not isinstance(size, (int, float)) or isinstance(size, bool) or size <= 0:
-            continue
-        result = stored.result
-        point = {
-            axis: size,
-            "value": (result.estimate or 0.0) / factor,
-            "line": _line(stored, axis, varying),
-            "case": stored.case.id,
-        }
-        if result.low and result.high and result.low > 0:
-            point |= {"low": result.low / factor, "high": result.high / factor}
-        data.append(point)
-    if len({point[axis] for point in data}) < 2:
+    values = sorted(float(stored.result.estimate or 0.0) for stored in good)
+    factor, symbol = scaled(good[0].result.unit, values[len(values) // 2])
+    varying = [key for key in PARTS if len({getattr(s.case, key) for s in good}) > 1]
+    environments = len({s.result.environment for s in good}) > 1
+    found = [
+        (_line(stored, axis, varying, environments), size, stored)
+        for stored in good
+        if isinstance(size := stored.case.axes.get(axis), (int, float))
+        and not isinstance(size, bool)
+    ]
+    lines = sorted({line for line, _, _ in found}, key=counted)
+    shown = found if len(lines) <= LINES else [p for p in found if p[0] in lines[:LINES]]
+    points = [_point(line, size, stored, factor) for line, size, stored in shown]
+    sizes = {point["x"] for point in points}
+    if len(sizes) < 2:
         return None
     name = f"{good[0].case.suite}/{good[0].case.name}"
-    x = altair.X(f"{_field(axis)}:Q", scale=log(), title=axis)
-    title = f"{metric}, {symbol}"
-    base = altair.Chart(inline(data)).encode(
-        x=x, color=altair.Color("line:N", scale=palette(), title=None)
+    log = min(sizes) > 0
+    note = "Both scales are logarithmic." if log else "The scale of the values is logarithmic."
+    if len(lines) > LINES:
+        note += f" {LINES} of {len(lines):,} lines shown."
+    return Drawing(
+        "scaling",
+        SPEC,
+        {
+            "{title}": f"{name}: scaling with {axis}",
+            "{axis}": axis,
+            "{y}": f"{metric}, {symbol}",
+            "{scale}": "log" if log else "linear",
+            "{lines}": lines[:LINES],
+        },
+        {"points": columns_of(points)},
+        {"Benchmark": name, "Axis": axis, "Metric": str(metric)},
+        [stored.result for _, _, stored in shown],
+        ("case", "value", "low", "high", "x"),
+        factor,
+        note,
     )
-    lines = base.mark_line(point=True).encode(
-        y=altair.Y("value:Q", scale=log(), title=title), tooltip=["case:N", "value:Q"]
-    )
-    spans = base.mark_rule().encode(y=altair.Y("low:Q", scale=log(), title=title), y2="high:Q")
-    return altair.layer(spans, lines).properties(
-        width=WIDTH, height=320, title=f"{name} against {axis}"
-    )
 
 
-def _field(name: str) -> str:
-    """Dots, brackets and colons have a meaning in Vega's field names."""
-    return "".join("\\" + sign if sign in ".[]:\\" else sign for sign in name)
+def _point(line: str, size: float, stored: StoredResult, factor: float) -> dict[str, Any]:
+    result = stored.result
+    value = (result.estimate or 0.0) / factor
+    known = result.low is not None and result.high is not None and result.low > 0
+    return {
+        "case": stored.case.id,
+        "line": line,
+        "x": size,
+        "value": value,
+        "low": (result.low or 0.0) / factor if known else value,
+        "high": (result.high or 0.0) / factor if known else value,
+    }
 
 
-def _varying(results: Sequence[StoredResult], axis: str) -> list[str]:
-    keys = ("stage", "framework", "runtime", "device", "environment")
-    return [key for key in keys if len({_value(stored, key) for stored in results}) > 1]
-
-
-def _value(stored: StoredResult, key: str) -> str:
-    owner: Case | Any = stored.result if key == "environment" else stored.case
-    return str(getattr(owner, key))
-
-
-def _line(stored: StoredResult, axis: str, varying: Sequence[str]) -> str:
-    labels = [f"{name}={label_text(v)}" for name, v in stored.case.labels if name != axis]
-    more = [_value(stored, key) for key in varying if key not in stored.case.axes]
-    return ", ".join([*labels, *more]) or stored.case.name
+def _line(stored: StoredResult, axis: str, varying: Sequence[str], environments: bool) -> str:
+    case = stored.case
+    labels = [f"{name}={label_text(v)}" for name, v in case.labels if name != axis]
+    more = [str(getattr(case, key)) for key in varying if key not in case.axes]
+    if environments:
+        more.append(stored.result.environment)
+    return ", ".join([*labels, *more]) or case.name

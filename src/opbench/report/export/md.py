@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
+from opbench.report.table import Column, Table, code, markdown, one_line
 from opbench.report.units import format_interval
 from opbench.store.records import RunRecord, StoredResult
 
@@ -23,12 +24,12 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
     for position, (run_id, members) in enumerate(grouped.items()):
         stream.write("\n" if position else "")
         stream.write(_title(by_id.get(run_id, RunRecord(run_id))) + "\n\n")
-        _write_table(members, stream)
+        stream.writelines(f"{line}\n" for line in markdown(_table(members)))
         _write_notes(members, stream)
 
 
 def _title(run: RunRecord) -> str:
-    name = f" “{cell(run.name)}”" if run.name else ""
+    name = f" “{one_line(run.name)}”" if run.name else ""
     facts = [
         f"opbench {run.version}" if run.version else "",
         run.commit and f"commit {run.commit[:12]}",
@@ -37,29 +38,27 @@ def _title(run: RunRecord) -> str:
     return f"### Run {run.id}{name}" + (f"\n\n{known}" if known else "")
 
 
-def _write_table(members: Sequence[StoredResult], stream: TextIO) -> None:
+def _table(members: Sequence[StoredResult]) -> Table:
     several_metrics = len({stored.result.metric for stored in members}) > 1
     several_places = len({stored.result.environment for stored in members}) > 1
-    header = [
-        "case",
-        *(["environment"] if several_places else []),
-        *(["metric", "value"] if several_metrics else [members[0].result.metric]),
-        "samples",
+    columns = [
+        Column("case", code=True),
+        *([Column("environment")] if several_places else []),
+        *([Column("metric")] if several_metrics else []),
+        Column("value" if several_metrics else members[0].result.metric, number=True),
+        Column("samples", number=True),
     ]
-    lines = [
+    rows = [
         [
-            f"`{cell(stored.case.id)}`",
-            *([cell(stored.result.environment)] if several_places else []),
-            *([cell(stored.result.metric)] if several_metrics else []),
+            stored.case.id,
+            *([stored.result.environment] if several_places else []),
+            *([stored.result.metric] if several_metrics else []),
             _value(stored),
             f"{stored.n_samples or len(stored.result.samples):,}",
         ]
         for stored in members
     ]
-    # Words to the left, numbers to the right.
-    rule = [":--" if name in ("case", "environment", "metric") else "--:" for name in header]
-    for line in (header, rule, *lines):
-        stream.write(f"| {' | '.join(line)} |\n")
+    return Table(columns, rows)
 
 
 def _value(stored: StoredResult) -> str:
@@ -74,14 +73,9 @@ def _write_notes(members: Sequence[StoredResult], stream: TextIO) -> None:
     notes = []
     for stored in members:
         result = stored.result
-        where = f"`{cell(stored.case.id)}` ({cell(result.metric)})"
+        where = f"{code(stored.case.id)} ({one_line(result.metric)})"
         if not result.ok:
-            notes.append(f"- {where}: {cell(result.outcome_text)}")
-        notes += [f"- {where} (!): {cell(warning.text)}" for warning in result.warnings]
+            notes.append(f"- {where}: {one_line(result.outcome_text)}")
+        notes += [f"- {where} (!): {one_line(warning.text)}" for warning in result.warnings]
     if notes:
         stream.write("\n" + "\n".join(notes) + "\n")
-
-
-def cell(text: str) -> str:
-    """One line that cannot break the table it stands in."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("`", "'")

@@ -9,16 +9,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from opbench.analyse.compare import Comparison
-from opbench.analyse.histories import MANY, Histories, Step, Track, is_ok
+from opbench.analyse.history import MANY, Change, Series
 from opbench.analyse.side_by_side import side_by_side
-from opbench.report.history import told
+from opbench.report.charts.history import levels_of
+from opbench.report.history import difference_text
 from opbench.report.page.packing import Words, number, packed
 from opbench.report.page.table import Place, place_of
 from opbench.stats.verdict import VERDICTS
-from opbench.suites.peaks.limits import Peaks
-from opbench.suites.peaks.limits import Place as Limits
-from opbench.suites.peaks.roofline import Point
-from opbench.suites.peaks.roofline_table import place_name
+from opbench.store.history import Origin
 
 #: Tracks whose points are unpacked together.
 TRACKS = 50
@@ -69,68 +67,41 @@ def comparison(
     }
 
 
-def roofline(
-    points: Sequence[Point], peaks: Mapping[Limits, Peaks], places: Mapping[Place, int]
-) -> dict[str, Any] | None:
-    """Points as [row, operations per byte, operations per second, share of the limit]."""
-    if not points:
-        return None
-    roofs = []
-    for where, dtype in dict.fromkeys((p.place, p.case.dtype or "float32") for p in points):
-        limit = peaks.get(where)
-        if limit is not None and limit.bandwidth and limit.flops.get(dtype):
-            roofs.append(
-                {
-                    "label": f"{dtype}, {place_name(where)}",
-                    "flops": number(limit.flops[dtype]),
-                    "bandwidth": number(limit.bandwidth),
-                }
-            )
-    note = (
-        "The roofs are what this machine was measured to reach: the fastest matrix product and "
-        "the fastest copy."
-        if roofs
-        else "The limits of this machine are not known here: `opbench peaks` measures them."
-    )
-    told = [
-        [places[place_of(p.result)], number(p.intensity), number(p.flops), number(p.share, 3)]
-        for p in points
-        if place_of(p.result) in places
-    ]
-    return {"points": told, "roofs": roofs, "note": note}
-
-
 def history(
-    found: Histories, rows: Mapping[str, Mapping[str, int]], metrics: Sequence[str]
+    found: Sequence[Series], rows: Mapping[str, Mapping[str, int]], metrics: Sequence[str]
 ) -> tuple[dict[str, Any], Points]:
-    """What the page needs at once, and the points of the tracks.
+    """What the page needs at once, and the points of the series.
 
-    `rows` are the rows of each case id, by environment. A track is listed as [row, metric, kind,
+    `rows` are the rows of each case id, by environment. A series is listed as [row, metric, kind,
     points]; one of an environment that this run has not goes to the first row of its case.
     """
-    used = sorted({row.run for track in found.tracks for row in track.points})
-    place = {number_: index for index, number_ in enumerate(used)}
-    runs = [found.runs[number_] for number_ in used]
-    known = [track for track in found.tracks if track.case_id in rows and track.metric in metrics]
+    origins = {row.origin for series in found for row in series.points}
+    runs = {origin.index: origin.run for origin in sorted(origins, key=lambda each: each.index)}
+    position = {index: at for at, index in enumerate(runs)}
+    known = [series for series in found if series.case_id in rows and series.metric in metrics]
     kinds: dict[tuple[str, str, str], int] = {}
-    listed = [
-        [
-            rows[track.case_id].get(track.kind[2], next(iter(rows[track.case_id].values()))),
-            metrics.index(track.metric),
-            kinds.setdefault(track.kind, len(kinds)),
-            len(track.points),
-        ]
-        for track in known
-    ]
+    listed = []
+    for series in known:
+        of_case = rows[series.case_id]
+        kind = (series.machine, series.hardware, series.environment)
+        listed.append(
+            [
+                of_case.get(series.environment, next(iter(of_case.values()))),
+                metrics.index(series.metric),
+                kinds.setdefault(kind, len(kinds)),
+                len(series.points),
+            ]
+        )
     changes: list[list[Any]] = [
-        [index, step.index, number(step.level.ratio), number(step.level.after), _beside(step)]
-        for index, track in enumerate(known)
-        for step in track.steps
+        [index, change.index, number(change.ratio), number(change.level.after), _cause(change)]
+        for index, series in enumerate(known)
+        for change in series.changes
     ]
     changes.sort(key=lambda change: -abs(math.log(change[2])) if change[2] else 0.0)
     head = {
         "runs": [
-            [run.id, round(run.created), run.name, run.commit[:12], run.version] for run in runs
+            [run.id, round(run.created), run.name, run.commit[:12], run.version]
+            for run in runs.values()
         ],
         "kinds": [list(kind) for kind in kinds],
         "tracks": listed,
@@ -138,35 +109,35 @@ def history(
         "changes_found": len(changes),
         "piece": TRACKS,
     }
-    return head, Points(known, place)
+    return head, Points(known, {origin: position[origin.index] for origin in origins})
 
 
 @dataclass(frozen=True)
 class Points:
-    """Those of all tracks, in pieces of `TRACKS`."""
+    """Those of all series, in pieces of `TRACKS`."""
 
-    tracks: Sequence[Track] = ()
-    #: Numbers of runs on the page, by their numbers in the store.
-    place: Mapping[int, int] = field(default_factory=dict)
+    series: Sequence[Series] = ()
+    #: Numbers of their runs on the page.
+    runs: Mapping[Origin, int] = field(default_factory=dict)
 
     def pieces(self) -> AbstractContextManager[Iterator[str]]:
-        starts = range(0, len(self.tracks), TRACKS)
-        many = sum(len(track.points) for track in self.tracks) > MANY
+        starts = range(0, len(self.series), TRACKS)
+        many = sum(len(series.points) for series in self.series) > MANY
         return side_by_side(self.piece, starts, worth_it=many)
 
     def piece(self, start: int) -> str:
-        chosen = self.tracks[start : start + TRACKS]
-        return packed({"tracks": [_points(track, self.place) for track in chosen]})
+        chosen = self.series[start : start + TRACKS]
+        return packed({"tracks": [_points(series, self.runs) for series in chosen]})
 
 
-def _points(track: Track, place: Mapping[int, int]) -> dict[str, Any]:
+def _points(series: Series, runs: Mapping[Origin, int]) -> dict[str, Any]:
     """Estimates with four digits, half-widths in per mille: a million points must fit in a page."""
     estimates: list[float | int | None] = []
     halves: list[int] = []
     bad = {}
-    for index, row in enumerate(track.points):
+    for index, row in enumerate(series.points):
         wide = 0
-        if not is_ok(row):
+        if not row.ok:
             bad[index] = f"{row.outcome}: {row.reason}" if row.reason else row.outcome
             estimates.append(None)
         else:
@@ -175,24 +146,28 @@ def _points(track: Track, place: Mapping[int, int]) -> dict[str, Any]:
                 share = (row.high - row.low) / 2 / abs(row.estimate)
                 wide = round(1000 * share) if share < 100 else 0
         halves.append(wide)
+    levels = [(change.index, change.level) for change in series.changes]
     return {
-        "runs": [place[row.run] for row in track.points],
+        "runs": [runs[row.origin] for row in series.points],
         "e": estimates,
         "half": halves,
         "bad": bad,
+        "levels": [[start, end, number(level)] for start, end, level in levels_of(series)],
         "steps": [
-            [s.index, number(s.level.before), number(s.level.after), number(s.level.confidence)]
-            for s in track.steps
+            [index, number(level.before), number(level.after), number(level.confidence)]
+            for index, level in levels
         ],
-        "beside": [_beside(step) for step in track.steps],
-        "marks": [[index, ", ".join(map(told, known))] for index, known in track.marks.items()],
+        "beside": [_cause(change) for change in series.changes],
+        "marks": [
+            [index, ", ".join(map(difference_text, known))] for index, known in series.notes.items()
+        ],
     }
 
 
-def _beside(step: Step) -> str:
+def _cause(change: Change) -> str:
     """What else changed there, in the words of `opbench history`."""
-    others = [told(each) for each in step.differences if each.kind != "commit"]
-    if not others and step.differences:
-        each = step.differences[0]
+    others = [difference_text(each) for each in change.differences if each.kind != "commit"]
+    if not others and change.differences:
+        each = change.differences[0]
         return f"only the commit changed: {each.before[:7]} → {each.after[:7]}"
     return ", ".join(others) or "nothing that is stored changed; look at the machine"

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.analyse.compare import Comparison, compare
-from opbench.analyse.histories import Histories, histories
+from opbench.analyse.history import Series, histories
 from opbench.analyse.sides import find_side, machine_of
 from opbench.analyse.within import comparisons_within
+from opbench.define import suites
 from opbench.report.page.uncollected import nothing_collected
 from opbench.store import Store
 from opbench.store.records import RunRecord, StoredResult
-from opbench.suites.peaks.limits import Peaks, Place, peaks_of, results_of
-from opbench.suites.peaks.roofline import Point, roofline
 
 #: A page of more results than this compares with an earlier run only when it is asked to: a
 #: comparison reads all samples of both, and takes about as long as everything else.
@@ -31,13 +30,12 @@ class Contents:
     #: Facts by fingerprint.
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     comparisons: Sequence[Comparison] = ()
-    history: Histories | None = None
+    history: Sequence[Series] | None = None
     #: Packed, by case hash, environment and metric: a hundred thousand results have millions of
     #: samples, and an object for each takes longer than all the rest of the page.
     samples: Mapping[tuple[str, str, str], bytes] = field(default_factory=dict)
-    #: Of cases that say what a call amounts to, and the limits of the machines they ran on.
-    roofline: Sequence[Point] = ()
-    peaks: dict[Place, Peaks] = field(default_factory=dict)
+    #: What each suite gathered for its charts, by its name; those that have something.
+    of_suites: Mapping[str, Any] = field(default_factory=dict)
 
 
 def gather(
@@ -61,7 +59,6 @@ def _gathered(
     apart = many and not against
     results = store.results(run=record, metric=metric, samples=not apart)
     facts = store.environments({stored.result.fingerprint for stored in results})
-    points, peaks = _roofline(store, results, facts)
     return Contents(
         run=record,
         results=results,
@@ -69,20 +66,15 @@ def _gathered(
         samples=store.packed_samples(record) if apart else {},
         comparisons=_comparisons(store, record, results, against),
         history=histories(store, record.id) if history else None,
-        roofline=points,
-        peaks=peaks,
+        of_suites=_of_suites(store, results, facts),
     )
 
 
-def _roofline(
+def _of_suites(
     store: Store, results: Sequence[StoredResult], facts: dict[str, dict[str, Any]]
-) -> tuple[list[Point], dict[Place, Peaks]]:
-    if not any(stored.case.work is not None for stored in results):
-        return [], {}
-    measured = results_of(store)
-    more = store.environments({stored.result.fingerprint for stored in measured})
-    peaks = peaks_of(measured, more)
-    return [p for p in roofline(results, peaks, facts) if p.intensity and p.flops], peaks
+) -> dict[str, Any]:
+    gathered = {name: suite.gather(store, results, facts) for name, suite in suites.every().items()}
+    return {name: found for name, found in gathered.items() if found is not None}
 
 
 def _comparisons(

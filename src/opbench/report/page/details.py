@@ -38,11 +38,11 @@ FUNCTIONS = 15
 COUNTED = 3_000
 
 #: How a result came about, of what its detail says.
-TOLD = (
+SHOWN_DETAILS = (
     "way", "stopped", "starts", "sessions", "design", "settled", "seconds", "within", "between",
     "layout", "second_pass", "source", "calls",
 )  # fmt: skip
-#: Lists with one entry per child, told by their median.
+#: Lists with one entry per child, shown as their median.
 TYPICAL = ("calls_per_block", "first_call")
 #: Details of metrics that are counted, passed on as they are.
 WHOLE = ("components", "stages", "lines", "max_memory", "reserved", "left_after")
@@ -71,8 +71,8 @@ class Details:
 
     def piece(self, start: int) -> str:
         lines = Words()
-        told = [self._row(row, lines) for row in self.rows[start : start + PIECE]]
-        return packed({"lines": lines.texts, "rows": told})
+        shown = [self._row(row, lines) for row in self.rows[start : start + PIECE]]
+        return packed({"lines": lines.texts, "rows": shown})
 
     @cached_property
     def most(self) -> int:
@@ -91,7 +91,6 @@ class Details:
             metrics[name] = _result(result, self.most, self.counted, taken)
         return {
             "hash": row.case.hash,
-            "statement": row.case.stmt,
             "script": [lines.index(piece) for piece in script_of(row.case)],
             "metrics": metrics,
         }
@@ -112,18 +111,20 @@ def _result(
     result: Result, most: int, counted: bool, taken: dict[str, list[Any]]
 ) -> dict[str, Any]:
     detail = result.detail
-    told: dict[str, Any] = {
-        key: plain(detail[key], 3) for key in TOLD if detail.get(key) not in (None, "", False)
+    shown: dict[str, Any] = {
+        key: plain(detail[key], 3)
+        for key in SHOWN_DETAILS
+        if detail.get(key) not in (None, "", False)
     }
     for key in TYPICAL:
         values = sorted(value for value in detail.get(key) or () if value is not None)
         if values:
-            told[key] = number(values[len(values) // 2], 3)
-    told |= {key: plain(detail[key]) for key in WHOLE if detail.get(key)}
-    told |= {key: str(detail[key])[-LONGEST:] for key in LAST_WORDS if detail.get(key)}
+            shown[key] = number(values[len(values) // 2], 3)
+    shown |= {key: plain(detail[key]) for key in WHOLE if detail.get(key)}
+    shown |= {key: str(detail[key])[-LONGEST:] for key in LAST_WORDS if detail.get(key)}
     if counted and detail.get("functions"):
-        told["functions"] = _functions(result)
-    found: dict[str, Any] = {"told": told, "mark": result.fingerprint}
+        shown["functions"] = _functions(result)
+    found: dict[str, Any] = {"detail": shown, "fingerprint": result.fingerprint}
     if result.policy:
         found["policy"] = result.policy
     if result.warnings:

@@ -12,21 +12,22 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opbench import __version__
-from opbench.report.page import answers
+from opbench.report.charts.every import drawings as every_drawing
+from opbench.report.page import answers, drawings
 from opbench.report.page.contents import Contents
 from opbench.report.page.details import PIECE, Details, samples_each
 from opbench.report.page.packing import packed, plain
 from opbench.report.page.summary import moment, summary
 from opbench.report.page.table import Place, Row, rows_of, table
 from opbench.report.page.uncollected import nothing_collected
+from opbench.report.page.vega import bundle
 
 SCHEMA = "opbench-page/1"
 
 #: In this order: each may use what those before it define.
 SCRIPTS = (
-    "data", "format", "dom", "scales", "plot", "rows", "table", "case", "case_charts",
-    "chart_ratios", "chart_factors", "chart_scaling", "chart_frameworks", "chart_roofline",
-    "chart_history", "charts", "main",
+    "data", "format", "dom", "rows", "table", "vega", "case", "case_charts", "chart_history",
+    "charts", "main",
 )  # fmt: skip
 
 
@@ -51,6 +52,7 @@ def _write(
     by_id: dict[str, dict[str, int]] = {}
     for index, row in enumerate(listed):
         by_id.setdefault(row.case.id, {}).setdefault(row.environment, index)
+    charts = list(every_drawing(contents))
     points = answers.Points()
     if contents.history is not None:
         data["history"], points = answers.history(contents.history, by_id, metrics)
@@ -63,13 +65,19 @@ def _write(
         ],
         "environments": plain(contents.environments),
         "machine": plain(contents.run.machine),
-        "roofline": answers.roofline(contents.roofline, contents.peaks, places),
+        "charts": drawings.head(charts),
         "baseline": str(contents.run.request.get("baseline") or ""),
     }
     script = script_text()
+    # A page without a chart needs no renderer.
+    vega = bundle() if charts or contents.history or len(contents.results) else ""
     template = _environment().get_template("page.html.j2")
     with points.pieces() as tracks:
-        parts = {"details": details, "tracks": tracks}
+        parts = {
+            "details": details,
+            "tracks": tracks,
+            "drawings": drawings.pieces(charts, places, metrics),
+        }
         pieces_html = (
             (kind, index, text) for kind, found in parts.items() for index, text in enumerate(found)
         )
@@ -83,6 +91,8 @@ def _write(
             style=_text("style.css"),
             script=script,
             script_hash=_hash(script),
+            vega=packed(vega) if vega else "",
+            vega_hash=_hash(vega),
             table=packed(data),
             pieces=pieces_html,
         ):

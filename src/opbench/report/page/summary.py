@@ -11,11 +11,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from opbench.analyse.compare import Comparison
-from opbench.analyse.history import hardware_of
-from opbench.analyse.points import packages_of, part
 from opbench.report.comparison import SIGNS, change_text, word
 from opbench.report.page.table import Place, Row, place_of
 from opbench.report.units import format_percent
+from opbench.store.facts import hardware_of, packages_of, section
 from opbench.store.records import RunRecord
 
 #: Changes, reasons and kinds of warnings listed at the top; the table has them all.
@@ -92,9 +91,9 @@ def moment(seconds: float | None) -> str:
 def _facts(run: RunRecord, environments: Mapping[str, dict[str, Any]]) -> list[tuple[str, str]]:
     packages: dict[str, str] = {}
     for facts in environments.values():
-        interpreter = part(facts, "interpreter")
+        interpreter = section(facts, "interpreter")
         packages |= packages_of(interpreter) if len(environments) == 1 else {}
-    dirty = " + changes" if part(run.machine, "git").get("dirty") else ""
+    dirty = " + changes" if section(run.machine, "git").get("dirty") else ""
     shown = ("torch", "jax", "onnxruntime", "mxnet", "numpy", "opacus")
     told = [
         ("run", run.id if run.name else ""),

@@ -76,7 +76,7 @@ class CapturedDefinition(Definition):
                 "torch.manual_seed(seed)",
                 parts["setup"],
             )
-        parts.setdefault("way", "each" if parts.get("before") else "repeatable")
+        parts.setdefault("timing_mode", "each" if parts.get("before") else "repeatable")
         if context.device.startswith("cuda"):
             parts.setdefault("sync", "torch.cuda.synchronize()")
         parts.setdefault("framework", "torch")

@@ -77,7 +77,7 @@ def in_onnx(call: OperatorCall, parts: Mapping[str, Any], context: Context) -> d
         "setup": source.setup,
         "globals": source.globals,
         "before": "",
-        "way": source.way,
+        "timing_mode": source.timing_mode,
         "sync": source.sync,
         "framework": context.framework.name,
         "preload": source.preload,

@@ -1,66 +1,55 @@
-"""What the commands say of captures: the table of a file, the account of its replay."""
+"""What the commands print of captures: the table of a file, the account of its replay."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from opbench.capture.calls import Capture
+    from rich.console import RenderableType
+
     from opbench.running.recording import Finished
 
 
-def is_capture(target: str) -> bool:
-    """Whether a target is the file of a capture of operators."""
-    path = Path(target)
-    if path.suffix != ".jsonl" or not path.is_file():
-        return False
-    from opbench.capture.reading import level_of
+def describe(path: Path) -> list[RenderableType]:
+    from opbench.capture.reading import level_of, read_api
 
-    return level_of(path) != "api"
+    if level_of(path) == "api":
+        from rich.text import Text
 
+        from opbench.suites.captured.api_report import summary, table
 
-def captures(targets: Iterable[str]) -> list[Capture]:
-    from opbench.capture.reading import read
-
-    return [read(target) for target in targets if is_capture(target)]
-
-
-def show_capture(path: str, everything: bool = False) -> None:
+        calls = read_api(path)
+        return [table(calls), Text(summary(calls))]
     from opbench.capture.reading import read
     from opbench.suites.captured.report import capture_parts
 
-    print_parts(capture_parts(read(path), everything))
+    return list(capture_parts(read(path)))
 
 
-def show_replay(targets: Sequence[str], finished: Finished) -> bool:
-    """The account of a run of captures, in the place of its long table; False where it was not
-    one of captures only."""
-    found = captures(targets)
-    if not found or len(found) != len(targets):
-        return False
+def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None:
+    """The account of a run of captures, in the place of its long table; None where something else
+    was run too."""
+    from opbench.capture.reading import level_of
+
+    if not all(Path(target).is_file() and level_of(target) == "operators" for target in targets):
+        return None
     from rich.text import Text
 
+    from opbench.capture.reading import read
     from opbench.report.terminal import problems, summary
     from opbench.suites.captured.account import replay_of
     from opbench.suites.captured.report import replay_parts
 
-    for capture in found:
-        print_parts(replay_parts(replay_of(capture, finished.results)))
-    hard = [pair for pair in finished.results if pair[1].outcome not in ("ok", "unsupported")]
-    print_parts([*problems(hard), Text(""), Text(summary(finished))])
-    print_parts([Text(f"Each call by itself: opbench show CALL --in {targets[0]} [--script]")])
-    return True
-
-
-def print_parts(parts: Iterable[object]) -> None:
-    import sys
-
-    from rich.console import Console
-
-    from opbench.report.terminal import width_for
-
-    console = Console(highlight=False, width=width_for(sys.stdout))
-    for part in parts:
-        console.print(part)
+    parts: list[RenderableType] = []
+    for target in targets:
+        parts += replay_parts(replay_of(read(target), run.results))
+    failed = [pair for pair in run.results if pair[1].outcome not in ("ok", "unsupported")]
+    return [
+        *parts,
+        *problems(failed),
+        Text(""),
+        Text(summary(run)),
+        Text(f"Each call by itself: opbench show CALL --in {targets[0]} [--script]"),
+    ]

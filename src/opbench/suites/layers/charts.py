@@ -1,68 +1,91 @@
-"""Charts of the layer report with Vega-Altair: the two summaries of the published study, and one
-chart per layer. A chart is an altair object; `save` writes it as PNG or SVG."""
+"""Charts of the layer report: the two summaries of the published study, and one chart per layer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from opbench.report.charts.chart import (
+    DOT,
+    EQUAL,
+    LOG,
+    Chart,
+    Drawing,
+    category,
+    columns_of,
+    layer,
+    quantity,
+    save_all,
+    side_by_side,
+)
 from opbench.suites.layers.factors import LAYERS, MAX_MEMORY, MODES, LayerRow, metrics_of
 from opbench.suites.layers.report import TITLES
 
-if TYPE_CHECKING:
-    import altair
-
-VARIANTS = [*(mode for mode in MODES), "dp", *(f"dp {mode}" for mode in MODES[1:])]
+VARIANTS = [*MODES, "dp", *(f"dp {mode}" for mode in MODES[1:])]
 #: Wide enough for the modes of one layer side by side, small enough for six of them on a page.
 PANEL = {"width": 420, "height": 160}
 
+_PLACE = {
+    "x": category("layer", sort=list(LAYERS), axis={"labelAngle": -40}),
+    "xOffset": category("variant", sort="{variants}"),
+    "color": category("variant", "vs torch.nn", sort="{variants}"),
+}
+SUMMARY = {
+    "title": "{title}",
+    **PANEL,
+    "layer": [
+        layer(EQUAL, "one", y=quantity("one", "factor", scale=LOG)),
+        layer({"type": "rule"}, **_PLACE, y=quantity("low", "factor", scale=LOG),
+              y2={"field": "high"}),
+        layer({**DOT, "size": 36}, **_PLACE, y=quantity("factor", "factor", scale=LOG)),
+    ],
+}  # fmt: skip
 
-def summary(rows: Sequence[LayerRow], metric: str) -> altair.FacetChart | None:
+_X = quantity("batch size", "batch size", scale={"type": "log", "base": 2})
+_COLOUR = category("variant", sort=VARIANTS)
+LAYER = {
+    "title": "{title}",
+    **PANEL,
+    "layer": [
+        layer({"type": "rule"}, x=_X, color=_COLOUR, y=quantity("low", "{y}", scale=LOG),
+              y2={"field": "high"}),
+        layer({"type": "line", "point": True}, x=_X, color=_COLOUR,
+              y=quantity("value", "{y}", scale=LOG)),
+    ],
+}  # fmt: skip
+
+
+def summary(rows: Sequence[LayerRow], metric: str) -> Chart | None:
     """Factor by layer, one group per batch size, on a logarithmic scale; 1 is torch.nn itself."""
-    import altair
-
-    data = [
-        {
-            "layer": row.family,
-            "variant": row.variant,
-            "batch size": row.batch_size,
-            "factor": row.factor_nn.value,
-            "low": row.factor_nn.low,
-            "high": row.factor_nn.high,
-            "one": 1.0,
-        }
-        for row in rows
-        if row.metric == metric and row.factor_nn is not None
-    ]
-    if not data:
+    known = [row for row in rows if row.metric == metric and row.factor_nn is not None]
+    if not known:
         return None
-    used = {point["variant"] for point in data}
-    shown = [variant for variant in VARIANTS if variant in used]
-    base = altair.Chart().encode(
-        x=altair.X("layer:N", sort=list(LAYERS), title=None, axis=altair.Axis(labelAngle=-40)),
-        xOffset=altair.XOffset("variant:N", sort=shown),
-        color=altair.Color("variant:N", sort=shown, title="over torch.nn"),
-    )
-    scale = altair.Scale(type="log")
-    points = base.mark_point(filled=True, size=36).encode(
-        y=altair.Y("factor:Q", scale=scale, title="factor")
-    )
-    spans = base.mark_rule().encode(y=altair.Y("low:Q", scale=scale, title=""), y2="high:Q")
-    unit = altair.Chart().mark_rule(strokeDash=[3, 3], color="gray").encode(y="one:Q")
-    return (
-        altair.layer(unit, spans, points, data=_inline(data))
-        .properties(**PANEL)
-        .facet(facet=altair.Facet("batch size:O", title="batch size"), columns=2)
-        .properties(title=f"{TITLES.get(metric, metric)}: factor over torch.nn")
-    )
+    used = {row.variant for row in known}
+    panels = []
+    for size in sorted({row.batch_size for row in known}):
+        data = [
+            {
+                "layer": row.family,
+                "variant": row.variant,
+                "factor": row.factor_nn.value,
+                "low": row.factor_nn.low,
+                "high": row.factor_nn.high,
+            }
+            for row in known
+            if row.batch_size == size and row.factor_nn is not None
+        ]
+        words = {
+            "{title}": f"batch size {size}",
+            "{variants}": [variant for variant in VARIANTS if variant in used],
+        }
+        points = {"points": columns_of(data), "one": {"one": [1.0]}}
+        panels.append(Drawing("layers", SUMMARY, words, points).chart(**PANEL))
+    return side_by_side(panels, f"{TITLES.get(metric, metric)}: factor over torch.nn")
 
 
-def layer_chart(rows: Sequence[LayerRow], layer: str) -> altair.HConcatChart | None:
-    """One layer and its DP version: each metric against the batch size, one line per mode."""
-    import altair
-
-    own = [row for row in rows if row.family == layer and row.estimate is not None]
+def layer_chart(rows: Sequence[LayerRow], family: str) -> Chart | None:
+    """One layer and its DP version: each metric over the batch size, one line per mode."""
+    own = [row for row in rows if row.family == family and row.estimate is not None]
     panels = []
     for metric in metrics_of(own):
         bytes_ = metric == MAX_MEMORY
@@ -72,35 +95,27 @@ def layer_chart(rows: Sequence[LayerRow], layer: str) -> altair.HConcatChart | N
                 "batch size": row.batch_size,
                 "variant": row.variant,
                 "value": (row.estimate or 0) * scale,
-                "low": (row.low or 0) * scale,
-                "high": (row.high or 0) * scale,
+                "low": (row.low or row.estimate or 0) * scale,
+                "high": (row.high or row.estimate or 0) * scale,
             }
             for row in own
             if row.metric == metric
         ]
-        base = altair.Chart(_inline(data)).encode(
-            x=altair.X("batch size:Q", scale=altair.Scale(type="log", base=2)),
-            color=altair.Color("variant:N", sort=VARIANTS, title=None),
-        )
-        axis = altair.Y(
-            "value:Q", scale=altair.Scale(type="log"), title="MB" if bytes_ else "ms per step"
-        )
-        lines = base.mark_line(point=True).encode(y=axis)
-        spans = base.mark_rule().encode(y="low:Q", y2="high:Q")
-        panels.append((spans + lines).properties(title=TITLES.get(metric, metric), **PANEL))
-    if not panels:
-        return None
-    return altair.hconcat(*panels).properties(title=layer)
+        words = {
+            "{title}": TITLES.get(metric, metric),
+            "{y}": "MB" if bytes_ else "ms per step",
+        }
+        points = {"points": columns_of(data)}
+        panels.append(Drawing("layers", LAYER, words, points).chart(**PANEL))
+    return side_by_side(panels, family) if panels else None
 
 
-def charts(rows: Sequence[LayerRow]) -> dict[str, Any]:
+def charts(rows: Sequence[LayerRow]) -> dict[str, Chart]:
     """Every chart of the report by the name of its file; of the whole step where there is one."""
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
-    found: dict[str, Any] = {}
-    for metric in metrics_of(steps):
-        found[f"factor_{metric}"] = summary(steps, metric)
-    for layer in dict.fromkeys(row.family for row in steps):
-        found[f"layer_{layer}"] = layer_chart(steps, layer)
+    found = {f"factor_{metric}": summary(steps, metric) for metric in metrics_of(steps)}
+    for family in dict.fromkeys(row.family for row in steps):
+        found[f"layer_{family}"] = layer_chart(steps, family)
     return {name: chart for name, chart in found.items() if chart is not None}
 
 
@@ -108,18 +123,4 @@ def save(
     rows: Sequence[LayerRow], folder: Path, formats: Sequence[str] = ("png", "svg")
 ) -> list[Path]:
     """Write every chart in every format; the folder is made when it is missing."""
-    written = []
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, chart in charts(rows).items():
-        for kind in formats:
-            path = folder / f"{name}.{kind}"
-            # Twice the pixels: charts are shown on dense screens and in print.
-            chart.save(str(path), **({"scale_factor": 2.0} if kind == "png" else {}))
-            written.append(path)
-    return written
-
-
-def _inline(data: list[dict[str, Any]]) -> Any:
-    import altair
-
-    return altair.InlineData(values=data)
+    return save_all(charts(rows), folder, formats)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from opbench.cli.options import takes
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,33 +22,36 @@ if TYPE_CHECKING:
 RUN_NAME = "layers"
 
 
+@takes(
+    "suite",
+    num_runs={"help": "Number of benchmarking runs.", "default": 100},
+    num_repeats={"help": "How many forward/backward passes per run.", "default": 20},
+    seed={
+        "flags": ("--random-seed",),
+        "help": "Random seed for the first run of each layer; each further run adds 1.",
+    },
+    metrics={"otherwise": "time, memory"},
+    timeout={"otherwise": "900s", "metavar": "900s"},
+    name={"help": "A name for this run; --cont completes its latest.", "default": RUN_NAME},
+    cont={"help": "Only run missing experiments."},
+    save={"help": "Write neither store nor pickles."},
+)
 def layers(
+    options: dict[str, Any],
     layers: list[str] = typer.Option(
         [], "--layers", metavar="NAME...", help="linear, gsm_linear, … [default: all 24]"
     ),
     batch_sizes: list[int] = typer.Option(
         [], "--batch-sizes", metavar="N...", min=1, help="[default: 16 32 64 128 256 512]"
     ),
-    num_runs: int = typer.Option(100, "--num-runs", min=1, help="Number of benchmarking runs."),
-    num_repeats: int = typer.Option(
-        20, "--num-repeats", min=1, help="How many forward/backward passes per run."
-    ),
     forward_only: bool = typer.Option(False, "--forward-only", help="Only run forward passes."),
-    random_seed: int = typer.Option(
-        None,
-        "--random-seed",
-        min=0,
-        help="Random seed for the first run of each layer; each further run adds 1.",
-    ),
     config_file: Path = typer.Option(
         None, "-c", "--config-file", help="Layer sizes. [default: those of arXiv:2109.12298]"
     ),
-    cont: bool = typer.Option(False, "--cont", help="Only run missing experiments."),
     root: Path = typer.Option(
         Path("results/raw"), "--root", help="Where each result is also written as a pickle."
     ),
     suffix: str = typer.Option("", "--suffix", help="Appended to the name of each pickle."),
-    no_save: bool = typer.Option(False, "--no-save", help="Write neither store nor pickles."),
     verbose: bool = typer.Option(False, "-v", "--verbose", help="Print each run's result."),
     modes: list[str] = typer.Option(
         [],
@@ -56,54 +60,36 @@ def layers(
         metavar="MODE...",
         help="Each layer in each of these: baseline, hooks, functorch, ew, ghost.",
     ),
-    clock: str = typer.Option(
-        None, metavar="opbench|python|cuda|torch", help="How time is taken. [default: opbench]"
-    ),
-    device: str = typer.Option(None, metavar="cpu|cuda", help="Where tensors live."),
-    threads: int = typer.Option(None, min=1, help="Threads per case. [default: 1]"),
-    store: str = typer.Option(
-        None, metavar="URL", help="Where results go. [default: .opbench/results.db]"
-    ),
-    name: str = typer.Option(RUN_NAME, help="A name for this run; --cont completes its latest."),
 ) -> int:
     """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
-    if cont and no_save:
+    cont, save = options.pop("cont", False), options.get("save", True)
+    if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
     config, target = _config(config_file)
     pairs = chosen(layers, modes, config, str(config_file or ""))
-    options: dict[str, Any] = {
-        "axes": {
-            "layer": [f"{layer}@{mode}" for layer, mode in pairs],
-            **({"batch_size": list(dict.fromkeys(batch_sizes))} if batch_sizes else {}),
-        },
-        "num_runs": num_runs,
-        "num_repeats": num_repeats,
-        "stages": ("forward",) if forward_only else (),
-        "seed": random_seed,
-        "clock": clock,
-        "device": device,
-        "threads": threads,
-        "name": name,
-    }
+    axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}
+    if batch_sizes:
+        axes["batch_size"] = list(dict.fromkeys(batch_sizes))
 
     from rich.console import Console
 
-    from opbench.api.run import execute
+    from opbench.api.run import run as measure
     from opbench.cli.progress import progress
     from opbench.report.terminal import show
 
     console = Console(stderr=True)
     with progress(console) as listener:
-        finished = execute(
-            [target],
-            options,
-            store=store,
-            save=not no_save,
-            cont=cont and _begun(store, name),
+        finished = measure(
+            target,
+            axes=axes,
+            stages=("forward",) if forward_only else (),
+            cont=cont and _begun(options.get("store"), options["name"]),
             listener=listener,
+            **options,
         )
-    pickles = Pickles(config, root, suffix, num_runs, num_repeats, random_seed, bool(modes))
-    written = 0 if no_save else pickles.write(finished, only_missing=cont)
+    runs, repeats, seed = options["num_runs"], options["num_repeats"], options.get("seed")
+    pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes))
+    written = pickles.write(finished, only_missing=cont) if save else 0
     if verbose:
         _print_runs(finished)
     show(finished)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.report import titled_tables
-from opbench.report.titled_tables import Table
+from opbench.report.table import Table, plain_table
+from opbench.report.table import to_markdown as print_markdown
+from opbench.report.table import to_terminal as print_terminal
 from opbench.report.units import MISSING, format_interval, format_percent
 from opbench.suites.layers.factors import (
     BASELINE,
@@ -75,14 +77,15 @@ def beside(rows: Sequence[LayerRow], against: Published, title: str) -> Table:
     """Our factor and theirs for the same layer, mode and batch size, where both exist."""
     metric = MAX_MEMORY if rows and rows[0].metric == MAX_MEMORY else TIME
     if rows and metric == TIME and rows[0].metric not in WAITED:
-        return Table(title, [], [])
+        return plain_table(title, [], [])
     theirs = {
         row.place: against.factor(metric, row.layer, row.mode, row.batch_size) for row in rows
     }
     both = [row for row in rows if row.factor_nn is not None and theirs[row.place] is not None]
-    table = _by_batch(both, title, lambda row: f"{_short(row.factor_nn)} | {theirs[row.place]:.3g}")
-    table.notes.append(f"published: {against.origin}")
-    return table
+    return replace(
+        _by_batch(both, title, lambda row: f"{_short(row.factor_nn)} | {theirs[row.place]:.3g}"),
+        notes=[f"published: {against.origin}"],
+    )
 
 
 def _by_batch(rows: Sequence[LayerRow], title: str, text: object) -> Table:
@@ -91,7 +94,9 @@ def _by_batch(rows: Sequence[LayerRow], title: str, text: object) -> Table:
     for row in rows:
         grid.setdefault((row.layer, row.mode), {})[row.batch_size] = text(row)  # type: ignore[operator]
     lines = [[*key, *(cells.get(size, "") for size in sizes)] for key, cells in grid.items()]
-    return Table(title, ["layer", "mode", *(f"batch {size}" for size in sizes)], lines)
+    return plain_table(
+        title, ["layer", "mode", *(f"batch {size}" for size in sizes)], lines, wrap=False
+    )
 
 
 def factor_text(factor: Factor | None) -> str:
@@ -106,8 +111,8 @@ def _short(factor: Factor | None) -> str:
     return MISSING if factor is None else f"{factor.value:.3g}"
 
 
-def refusals(rows: Iterable[LayerRow]) -> list[str]:
-    """What did not come out, each reason once with the layers and modes it concerns."""
+def failed(rows: Iterable[LayerRow]) -> list[str]:
+    """What failed, each reason once with the layers and modes it concerns."""
     by_reason: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.outcome != "ok":
@@ -120,7 +125,7 @@ def refusals(rows: Iterable[LayerRow]) -> list[str]:
 def to_terminal(
     rows: Sequence[LayerRow], console: Console, against: Published | None = None
 ) -> None:
-    titled_tables.to_terminal(tables(rows, against), refusals(rows), console)
+    print_terminal(tables(rows, against), console, failed(rows))
 
 
 def to_markdown(
@@ -131,4 +136,4 @@ def to_markdown(
 ) -> None:
     title = "Layers: what per-sample gradients cost"
     found = tables(rows, against)
-    titled_tables.to_markdown(title, found, refusals(rows), stream, environment)
+    stream.write(print_markdown(title, found, failed(rows), environment))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from opbench.errors import UserError
+from opbench.errors import UserError, nearest, unknown
 
 
 def ops(
-    name: str = typer.Argument("", metavar="[OPERATOR]", help="Show this one in full."),
+    name: str = typer.Argument("", metavar="[OPERATOR]", help="Show this operator in full."),
     category: str = typer.Option("", help="Only this category."),
     framework: str = typer.Option("", help="Only this framework."),
     uncovered: bool = typer.Option(
@@ -17,9 +17,7 @@ def ops(
 ) -> int:
     """The operators that `opbench run ops` measures, and how each framework spells them."""
     if uncovered:
-        from opbench.suites.ops.uncovered import uncovered as show_uncovered
-
-        return show_uncovered(framework)
+        return print_uncovered(framework)
     if name:
         _show(name)
     else:
@@ -36,9 +34,9 @@ def _list(category: str, framework: str) -> None:
     from opbench.suites.ops.coverage import SHOWN, mark
 
     if category and category not in CATEGORIES:
-        raise UserError(f"no category '{category}'; there is {', '.join(CATEGORIES)}")
+        raise UserError(unknown("category", category, CATEGORIES))
     if framework and framework not in SHOWN:
-        raise UserError(f"no framework '{framework}'; there is {', '.join(SHOWN)}")
+        raise UserError(unknown("framework", framework, SHOWN))
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = [framework] if framework else list(SHOWN)
     for column in ("operator", "category", *shown):
@@ -50,8 +48,6 @@ def _list(category: str, framework: str) -> None:
 
 
 def _show(name: str) -> None:
-    import difflib
-
     from opbench import frameworks
     from opbench.suites.ops.catalogue import catalogue, find
     from opbench.suites.ops.entry import FRAMEWORKS
@@ -59,9 +55,8 @@ def _show(name: str) -> None:
 
     operator = find(name)
     if operator is None:
-        near = difflib.get_close_matches(name, catalogue(), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "opbench ops lists them"
-        raise UserError(f"no operator '{name}'; {hint}")
+        near = nearest(name, catalogue()) or "; opbench ops lists them"
+        raise UserError(f"unknown operator '{name}'{near}")
     print(f"{operator.name} ({operator.category})")
     for size in ("typical", *operator.sizes):
         given = {**operator.params, **operator.sizes.get(size, {})}
@@ -69,8 +64,43 @@ def _show(name: str) -> None:
         per_call = f"   {amount.flops:.3g} FLOP, {amount.bytes:.3g} bytes" if amount else ""
         print(f"  {size:8} {', '.join(f'{k}={v}' for k, v in given.items())}{per_call}")
     for framework in FRAMEWORKS:
-        made = program(operator, frameworks.get(framework), operator.values(), "cpu")
-        text = made.unsupported and f"({made.unsupported})"
-        for line in (text or made.forward).split("\n"):
+        written = program(operator, frameworks.get(framework), operator.values(), "cpu")
+        text = written.unsupported and f"({written.unsupported})"
+        for line in (text or written.forward).split("\n"):
             print(f"  {framework:14} {line}")
             framework = ""
+
+
+def print_uncovered(framework: str) -> int:
+    """Print, for one framework or all, the operators that no entry of the catalogue calls."""
+    from rich.console import Console
+
+    from opbench.cli.env import building
+    from opbench.envs.inventory import FRAMEWORKS, inventory
+    from opbench.suites.ops.called import covered
+
+    if framework and framework not in FRAMEWORKS:
+        raise UserError(unknown("framework", framework, FRAMEWORKS))
+    console, errors = Console(highlight=False), Console(stderr=True)
+    asked = 0
+    for name in [framework] if framework else FRAMEWORKS:
+        try:
+            with building(errors, name) as on_line:
+                has = inventory(name, on_line)
+        except UserError as error:
+            errors.print(str(error), markup=False, soft_wrap=True)
+            continue
+        asked += 1
+        calls = covered(name)
+        for place, names in has.items():
+            lacking = [
+                each for each in names if each not in calls and each.rstrip("_") not in calls
+            ]
+            console.print(
+                f"{name}, {place}: {len(names)} operators, {len(names) - len(lacking)} in the "
+                f"catalogue, {len(lacking)} not",
+                markup=False,
+            )
+            if lacking:
+                console.print(f"  {', '.join(lacking)}", markup=False)
+    return 0 if asked else 2

@@ -1,12 +1,13 @@
-"""The report on operators: frameworks side by side, size classes, fusion, and what did not run."""
+"""The report on operators: frameworks side by side, size classes, fusion, and what failed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.report import titled_tables
-from opbench.report.titled_tables import Table
+from opbench.report.table import Table, plain_table
+from opbench.report.table import to_markdown as print_markdown
+from opbench.report.table import to_terminal as print_terminal
 from opbench.report.units import MISSING, format_interval, format_percent, format_value
 from opbench.suites.ops.fusion import Gain, gains
 from opbench.suites.ops.rows import OperatorRow, counts
@@ -43,7 +44,7 @@ def outcomes(rows: Sequence[OperatorRow]) -> Table:
     counted = counts(rows)
     seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
     shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    return Table(
+    return plain_table(
         "results by framework",
         ["framework", *(name.replace("_", " ") for name in shown)],
         [[name, *(str(each.get(one, 0)) for one in shown)] for name, each in counted.items()],
@@ -71,7 +72,7 @@ def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
             cells.append(f"{text} *" if fastest else text)
         lines.append([one.category, title(one), *cells])
     note = "* the fastest. A view costs nothing where a framework makes views; others copy."
-    return Table(f"time, {what}", ["category", "operator", *names], lines, notes=[note])
+    return plain_table(f"time, {what}", ["category", "operator", *names], lines, notes=[note])
 
 
 def quantile_table(rows: Sequence[OperatorRow], what: str) -> Table:
@@ -84,7 +85,7 @@ def quantile_table(rows: Sequence[OperatorRow], what: str) -> Table:
             else [MISSING] * 4
         )
         lines.append([row.category, title(row), time_text(row), *spread, rate_text(row)])
-    return Table(
+    return plain_table(
         f"time, {what}",
         ["category", "operator", "time", "p50", "p90", "p99", "mean", "GFLOP/s"],
         lines,
@@ -95,7 +96,7 @@ def sizes(rows: Sequence[OperatorRow]) -> Table:
     """Operators and frameworks down, size classes across."""
     there = [size for size in SIZES if any(row.size == size for row in rows)]
     if len(there) < 2:
-        return Table("", [], [])
+        return plain_table("", [], [])
     grid: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
         if row.outcome == "unsupported":
@@ -108,7 +109,7 @@ def sizes(rows: Sequence[OperatorRow]) -> Table:
         for key, cells in grid.items()
         if len(cells) > 1
     ]
-    return Table(
+    return plain_table(
         "time by size class",
         ["operator", "framework", "stage", "dtype", *there],
         lines,
@@ -140,7 +141,7 @@ def fusion(found: Sequence[Gain]) -> Table:
         ]
         for gain in found
     ]
-    return Table(
+    return plain_table(
         "fusion: the sum of the parts over the fused operator",
         ["operator", "framework", "how", "size", "stage", "fused", "parts", "gain", "of which"],
         lines,
@@ -176,7 +177,7 @@ def rate_text(row: OperatorRow) -> str:
     return f"{row.flops / row.estimate / 1e9:.3g}"
 
 
-def refusals(rows: Sequence[OperatorRow]) -> list[str]:
+def failed(rows: Sequence[OperatorRow]) -> list[str]:
     """Every result that is not ok, by reason."""
     by_reason: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -187,10 +188,10 @@ def refusals(rows: Sequence[OperatorRow]) -> list[str]:
 
 
 def to_terminal(rows: Sequence[OperatorRow], console: Console) -> None:
-    titled_tables.to_terminal(tables(rows), refusals(rows), console, wrap=True)
+    print_terminal(tables(rows), console, failed(rows))
 
 
 def to_markdown(
     rows: Sequence[OperatorRow], stream: TextIO, environment: Sequence[str] = ()
 ) -> None:
-    titled_tables.to_markdown("Operators", tables(rows), refusals(rows), stream, environment)
+    stream.write(print_markdown("Operators", tables(rows), failed(rows), environment))

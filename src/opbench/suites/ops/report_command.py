@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import typer
 
-from opbench.errors import UserError
+from opbench.cli.options import run_option
+from opbench.cli.report_output import check_format, console_for, runs_with, write_to
 
 if TYPE_CHECKING:
     from opbench.suites.ops.rows import OperatorRow
 
 FORMATS = ("terminal", "md", "csv", "json")
-FILE_WIDTH = 160
 
 
 def ops(
@@ -27,61 +26,37 @@ def ops(
     ),
     format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv|json"),
     output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Every operator measured: quantiles, mean, interval; frameworks side by side; fusion."""
-    if format not in FORMATS:
-        raise UserError(f"unknown format '{format}'; there is {', '.join(FORMATS)}")
-    rows, environment = _read(runs or [], store)
-    if output is None:
-        _print(rows, environment, format, sys.stdout)
-        return
-    try:
-        with output.open("w", encoding="utf-8", newline="") as stream:
-            _print(rows, environment, format, stream)
-    except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}") from None
-
-
-def _read(runs: Sequence[str], store: str | None) -> tuple[list[OperatorRow], list[str]]:
-    from opbench.store import Store
-    from opbench.suites.layers.csv_file import environment_lines
-    from opbench.suites.ops.rows import SUITE
-    from opbench.suites.ops.rows import rows as rows_of
-
-    found: list[OperatorRow] = []
-    environment: dict[str, None] = {}
-    with Store.open(store, create=False) as opened:
-        for record in [opened.find_run(run) for run in runs] or opened.runs():
-            results = opened.results(run=record, samples=True)
-            if any(stored.case.suite == SUITE for stored in results):
-                found += rows_of(results)
-                environment.update(dict.fromkeys(environment_lines(record)))
-                if not runs:
-                    break
-    if not found:
-        where = f"run {', '.join(runs)}" if runs else "this store"
-        raise UserError(f"{where} has no results of operators; measure some: opbench run ops")
-    return found, list(environment)
-
-
-def _print(
-    rows: Sequence[OperatorRow], environment: Sequence[str], format: str, stream: TextIO
-) -> None:
-    from rich.console import Console
-
     from opbench.suites.ops import files
     from opbench.suites.ops import report as text
 
-    if format == "csv":
-        files.to_csv(rows, stream)
-    elif format == "json":
-        files.to_json(rows, stream, environment)
-    elif format == "md":
-        text.to_markdown(rows, stream, environment)
-    else:
-        # A file has no width of its own, and a table in it should not be cut.
-        width = None if stream.isatty() else FILE_WIDTH
-        text.to_terminal(rows, Console(file=stream, width=width, highlight=False))
+    check_format(format, FORMATS)
+    rows, environment = _read(runs or [], store)
+
+    def write(stream: TextIO) -> None:
+        if format == "csv":
+            files.to_csv(rows, stream)
+        elif format == "json":
+            files.to_json(rows, stream, environment)
+        elif format == "md":
+            text.to_markdown(rows, stream, environment)
+        else:
+            text.to_terminal(rows, console_for(stream))
+
+    write_to(output, write)
+
+
+def _read(runs: Sequence[str], store: str | None) -> tuple[list[OperatorRow], list[str]]:
+    from opbench.report.environment import environment_lines
+    from opbench.store import Store
+    from opbench.suites.ops.rows import SUITE
+    from opbench.suites.ops.rows import rows as rows_of
+
+    missing = "operators; measure some: opbench run ops"
+    with Store.open(store, create=False) as opened:
+        found = runs_with(opened, runs, lambda stored: stored.case.suite == SUITE, missing)
+    rows = [row for _, results in found for row in rows_of(results)]
+    lines = (line for record, _ in found for line in environment_lines(record))
+    return rows, list(dict.fromkeys(lines))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from typing import Any
 
 import typer
 
-from opbench.cli.quantities import checked, names, share
+from opbench.cli.options import run_option
+from opbench.define.reading import names
 
 #: From here on small products leave cores idle.
 MANY_THREADS = 4
@@ -29,12 +31,8 @@ def peaks(
         metavar="torch,numpy,jax",
         help="Who multiplies and copies; the best counts. [default: torch, on the CPU NumPy too]",
     ),
-    precision: str = typer.Option(
-        None, metavar="5%", callback=checked(share), help="[default: 5%]", show_default=False
-    ),
-    store: str = typer.Option(
-        None, metavar="URL", help="Where they are kept. [default: .opbench/results.db]"
-    ),
+    precision: str = run_option("precision", default=0.05),
+    store: str = run_option("store"),
 ) -> int:
     """Measure the fastest matrix product of each dtype and the fastest copy, and keep them.
 
@@ -42,7 +40,7 @@ def peaks(
     """
     from rich.console import Console
 
-    from opbench.api.run import execute
+    from opbench.api.run import run as measure
     from opbench.cli.progress import progress
     from opbench.suites.peaks.definitions import SIZES_CUDA, SIZES_MANY, SUITE
 
@@ -58,16 +56,17 @@ def peaks(
         axes["n"] = list(SIZES_CUDA)
     if dtype:
         axes["dtype"] = list(names(dtype))
-    options = {
+    options: dict[str, Any] = {
         "axes": axes,
         "device": device,
         "name": SUITE,
         "precision": precision or 0.05,
         "max_time_per_case": 3.0,
+        "store": store,
     }
     console = Console(stderr=True)
     with progress(console) as listener:
-        run = execute([SUITE], options, store=store, listener=listener)
+        run = measure(SUITE, listener=listener, **options)
     _show(store)
     if run.status == "interrupted":
         return 130
@@ -102,7 +101,7 @@ def _show(store: str | None) -> None:
 
     with Store.open(store, create=False) as opened:
         results = results_of(opened)
-        facts = opened.environments({one.result.fingerprint for one in results})
+        facts = opened.environments({stored.result.fingerprint for stored in results})
     found = peaks_of(results, facts)
     here = max(found.values(), key=lambda peaks: peaks.created, default=None)
     machine = next((place[0] for place, peaks in found.items() if peaks is here), "")

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 SUITE = "peaks"
 
-#: What tells how long a call took, by device: on a GPU the time it works, where that is known.
+#: Metrics of how long a call took, best first, by device: on a GPU the time that it works.
 TIMES = {"cpu": ("time", "host_time"), "cuda": ("device_time", "host_time", "time")}
 
 
 @dataclass
 class Peaks:
-    """The best rates seen on one machine, one device, with so many threads."""
+    """The best rates seen on one machine, one device, with that many threads."""
 
     device: str
     threads: int

@@ -7,14 +7,26 @@ it achieves of that limit is its share.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opbench.case import Case
 from opbench.result import Result
 from opbench.store.records import StoredResult
-from opbench.suites.peaks.limits import SUITE, TIMES, Peaks, Place, device_of, place_of
+from opbench.suites.peaks.limits import (
+    SUITE,
+    TIMES,
+    Peaks,
+    Place,
+    device_of,
+    peaks_of,
+    place_of,
+    results_of,
+)
+
+if TYPE_CHECKING:
+    from opbench.store import Store
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,23 @@ class Point:
     #: Of the limit; more than 1 where data stays in the caches, which a copy from memory does not.
     share: float | None = None
     place: Place = ("", "", 0)
+
+
+class Roofline(NamedTuple):
+    """The points of a run, and the limits of the machines they were measured on."""
+
+    points: list[Point]
+    peaks: dict[Place, Peaks]
+
+
+def of_run(
+    store: Store, results: Sequence[StoredResult], facts: Mapping[str, Mapping[str, Any]]
+) -> Roofline:
+    """The points of these results under the peaks that the store knows."""
+    measured = results_of(store)
+    more = store.environments({stored.result.fingerprint for stored in measured})
+    peaks = peaks_of(measured, more)
+    return Roofline(roofline(results, peaks, facts), peaks)
 
 
 def roofline(

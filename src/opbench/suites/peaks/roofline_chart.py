@@ -4,21 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from opbench.report.charts.chart import (
+    DOT,
+    LOG,
+    Drawing,
+    category,
+    columns_of,
+    layer,
+    quantity,
+    tips,
+)
 from opbench.report.units import format_percent, format_value
 from opbench.suites.peaks.limits import Peaks, Place
 from opbench.suites.peaks.roofline import Point
 from opbench.suites.peaks.roofline_table import place_name
 
-if TYPE_CHECKING:
-    import altair
-
-SIZE = {"width": 640, "height": 400}
 #: More names than this would hide the points.
 MOST_NAMES = 60
 #: How far the roof is drawn beyond the outermost points, as a factor.
 AIR = 4.0
+
+_X = quantity("intensity", "intensity, FLOP per byte", scale=LOG)
+_Y = quantity("gflops", "GFLOP/s", scale=LOG)
+SPEC = {
+    "title": "Achieved, and the machine's limits",
+    "height": 400,
+    "layer": [
+        layer({"type": "line", "color": "var(--soft)"}, "roofs", x=_X, y=_Y,
+              strokeDash=category("roof", "limit")),
+        layer({**DOT, "opacity": 0.8}, x=_X, y=_Y,
+              color={"condition": {"test": "datum.here", "value": "var(--orange)"},
+                     **category("framework", "framework")},
+              size={"condition": {"test": "datum.here", "value": 160}, "value": 50},
+              tooltip=tips("case", "gflops", "time", "share of limit")),
+        layer({"type": "text", "align": "left", "dx": 6, "dy": -4, "fontSize": 9}, "names",
+              x=_X, y=_Y, text={"field": "operator"}),
+    ],
+}  # fmt: skip
 
 
 def roof(peaks: Peaks, dtype: str, low: float, high: float) -> list[dict[str, Any]]:
@@ -36,10 +60,8 @@ def roof(peaks: Peaks, dtype: str, low: float, high: float) -> list[dict[str, An
     ]
 
 
-def chart(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> altair.LayerChart | None:
+def drawing(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> Drawing | None:
     """None where no operator does any arithmetic."""
-    import altair
-
     shown = [point for point in points if point.intensity and point.flops]
     if not shown:
         return None
@@ -53,50 +75,42 @@ def chart(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> altair.Layer
     ]
     data = [
         {
-            "intensity": point.intensity,
-            "gflops": point.flops / 1e9,
+            "intensity": float(f"{point.intensity:.5g}"),
+            "gflops": float(f"{point.flops / 1e9:.5g}"),
             "operator": point.case.name,
             "case": point.case.id,
             "framework": point.case.framework,
             "time": format_value(point.result.estimate, point.result.unit),
-            "share": "" if point.share is None else format_percent(point.share),
+            "share of limit": "" if point.share is None else format_percent(point.share),
         }
         for point in shown
     ]
-    log = altair.Scale(type="log")
-    x = altair.X("intensity:Q", scale=log, title="intensity, FLOP per byte")
-    y = altair.Y("gflops:Q", scale=log, title="GFLOP/s")
-    dots = (
-        altair.Chart(altair.InlineData(values=data))
-        .mark_point(filled=True, size=50, opacity=0.8)
-        .encode(
-            x=x,
-            y=y,
-            color=altair.Color("framework:N", title="framework"),
-            tooltip=["case:N", "time:N", "share:N"],
-        )
+    few = len(data) <= MOST_NAMES
+    note = (
+        "The roofs are what this machine was measured to reach: the fastest matrix product and "
+        "the fastest copy."
+        if roofs
+        else "The limits of this machine are not known here: `opbench peaks` measures them."
     )
-    names = (
-        altair.Chart(altair.InlineData(values=data))
-        .mark_text(align="left", dx=6, dy=-4, fontSize=9)
-        .encode(x=x, y=y, text="operator:N")
+    return Drawing(
+        "roofline",
+        SPEC,
+        {},
+        {
+            "points": columns_of(data),
+            "roofs": columns_of(roofs),
+            "names": columns_of(data) if few else {},
+        },
+        {},
+        [point.result for point in shown],
+        note=note,
+        of_case=True,
     )
-    layers: list[Any] = [dots, names] if len(data) <= MOST_NAMES else [dots]
-    if roofs:
-        lines = (
-            altair.Chart(altair.InlineData(values=roofs))
-            .mark_line(color="gray")
-            .encode(x=x, y=y, strokeDash=altair.StrokeDash("roof:N", title="limit"))
-        )
-        layers = [lines, *layers]
-    return altair.layer(*layers).properties(title="Achieved, and the machine's limits", **SIZE)
 
 
 def save(points: Sequence[Point], peaks: Mapping[Place, Peaks], path: Path) -> bool:
     """Write the chart as PNG, SVG or HTML, by the name of the file; False without any point."""
-    drawn = chart(points, peaks)
-    if drawn is None:
-        return False
-    # Twice the pixels: charts are shown on dense screens and in print.
-    drawn.save(str(path), scale_factor=2.0 if path.suffix == ".png" else 1.0)
-    return True
+    drawn = drawing(points, peaks)
+    if drawn is not None:
+        drawn.chart().save(path)
+    return drawn is not None

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
+from opbench.report.table import Column, Table, grid, markdown
 from opbench.report.units import MISSING, format_percent, format_value
 from opbench.suites.peaks.limits import Peaks, Place
 from opbench.suites.peaks.roofline import Point
@@ -30,7 +31,7 @@ def row(point: Point) -> tuple[str, ...]:
 
 
 def rate(per_second: float) -> str:
-    """In thousand millions; nothing where there is nothing to count."""
+    """In billions per second."""
     return f"{per_second / 1e9:.3g}" if per_second else MISSING
 
 
@@ -54,28 +55,23 @@ def place_name(place: Place) -> str:
     return f"{device}, {threads} thread{'s' * (threads > 1)}" if threads else device
 
 
-def to_terminal(points: Sequence[Point], peaks: Mapping[Place, Peaks], console: Console) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def table(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> Table:
+    columns = [Column(name, number=index > 0, wrap="fold") for index, name in enumerate(COLUMNS)]
+    notes = limits(peaks, {point.place for point in points})
+    return Table(columns, [row(point) for point in points], notes=notes)
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(COLUMNS):
-        grid.add_column(column, justify="right" if index else "left", overflow="fold")
-    for point in points:
-        grid.add_row(*map(Text, row(point)))
-    console.print(grid)
-    for line in limits(peaks, {point.place for point in points}):
+
+def to_terminal(points: Sequence[Point], peaks: Mapping[Place, Peaks], console: Console) -> None:
+    found = table(points, peaks)
+    console.print(grid(found))
+    for line in found.notes:
         console.print(line, markup=False, soft_wrap=True)
 
 
 def to_markdown(points: Sequence[Point], peaks: Mapping[Place, Peaks], stream: TextIO) -> None:
-    stream.write(f"| {' | '.join(COLUMNS)} |\n|---{'|---:' * (len(COLUMNS) - 1)}|\n")
-    for point in points:
-        cells = [cell.replace("|", "\\|") for cell in row(point)]
-        stream.write(f"| {' | '.join(cells)} |\n")
-    for line in limits(peaks, {point.place for point in points}):
-        stream.write(f"\n{line}\n")
+    found = table(points, peaks)
+    stream.writelines(f"{line}\n" for line in markdown(found))
+    stream.writelines(f"\n{line}\n" for line in found.notes)
 
 
 def to_csv(points: Sequence[Point], stream: TextIO) -> None:

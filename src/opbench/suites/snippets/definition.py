@@ -1,5 +1,4 @@
-"""A grouped snippet as a Definition: its languages and runtimes are axes, its stages as far as it
-goes backward."""
+"""A grouped snippet as a Definition: its languages and runtimes are axes."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from opbench.case import Case, UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program
 from opbench.errors import UserError
-from opbench.worker.cpp_source import TORCH_NAMES
+from opbench.worker.cpp.source import TORCH_NAMES
 from opbench.worker.stub.snippets.args import AutogradMode, Language, RuntimeMode, TimerArgs
 from opbench.worker.stub.snippets.grouped import GroupedBenchmark
 from opbench.worker.stub.snippets.variants import CPP_DTYPES, Variant, variants
@@ -25,7 +24,7 @@ RUNTIMES = {
     RuntimeMode.COMPILE: "compile",
 }
 STAGES = {AutogradMode.FORWARD: "forward", AutogradMode.FORWARD_BACKWARD: "forward_backward"}
-#: Imported late by what these runtimes and stages do; surviving a fork, they are imported before.
+#: Modules that these runtimes and stages import late; they survive a fork, so they are preloaded.
 PRELOAD = {
     "compile": ("torch._dynamo", "torch._inductor"),
     "forward_backward": ("torch.fx.experimental.symbolic_shapes",),
@@ -44,7 +43,7 @@ class SnippetDefinition(Definition):
                 yield explicit(self, self.snippet, point, context)
             return
         assert self.snippet is not None
-        # Asked for by --device or --dtype, the sources get to see it only if they expect to.
+        # The sources see the device of --device only if the snippet declares devices.
         device = context.device if self.snippet.devices else ""
         dtype = str(point.get("dtype") or "")
         for variant in variants(self.snippet, device, dtype):
@@ -63,9 +62,8 @@ class SnippetDefinition(Definition):
                 preload=(*PRELOAD.get(runtime, ()), *PRELOAD.get(stage, ())),
                 unsupported=immovable(self.snippet, context.device),
             )
-            # The statement is the whole stage already, whatever it is called.
-            made = self.case(stage, "call", program, point, context)
-            return replace(made, runtime=runtime)
+            # The statement is already the whole stage.
+            return replace(self.case(stage, "call", program, point, context), runtime=runtime)
         return cpp_case(self, variant, stage, runtime, point, context)
 
 
@@ -97,14 +95,14 @@ def definitions_of(
     user: UserModule | None = None,
     origin: str = "",
 ) -> list[Definition]:
-    """Definitions under names that are unique, even if two labels differ in punctuation only."""
+    """Definitions with unique names, even if two labels differ in punctuation only."""
     found: dict[str, SnippetDefinition] = {}
     for label, snippet in flat:
-        made = definition_of(suite, label, snippet, user=user, origin=origin)
-        name, number = made.name, 2
+        definition = definition_of(suite, label, snippet, user=user, origin=origin)
+        name, number = definition.name, 2
         while name in found:
-            name, number = f"{made.name}_{number}", number + 1
-        found[name] = replace(made, name=name)
+            name, number = f"{definition.name}_{number}", number + 1
+        found[name] = replace(definition, name=name)
     return list(found.values())
 
 
@@ -165,10 +163,10 @@ def uses_torch(snippet: Snippet) -> bool:
 
 
 def immovable(snippet: Snippet | None, device: str) -> str:
-    """Why a snippet cannot run on this device: its sources never ask where to make tensors."""
+    """Why a snippet cannot run on this device: its sources do not use `device`."""
     if device == "cpu" or (isinstance(snippet, GroupedBenchmark) and snippet.devices):
         return ""
-    return f"its setup does not use `device`, so it cannot be told to use {device}; give device="
+    return f"its setup does not use `device`, so it cannot run on {device}; give device="
 
 
 def explicit(
@@ -207,7 +205,7 @@ def cpp_case(
 
 
 def base_case(definition: SnippetDefinition, stage: str, point: Point, context: Context) -> Case:
-    """A case in C++: its thread count and seed are set from outside, as its library has no say."""
+    """A case in C++; the worker sets its thread count and seed."""
     framework = context.framework.name
     return Case(
         definition.suite,

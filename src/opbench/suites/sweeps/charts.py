@@ -1,48 +1,47 @@
-"""The chart of a sweep: time against each dim, one line per config, forward and backward apart."""
+"""The chart of a sweep: time over each dim, one line per config, forward and backward apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opbench.case import Case, label_text
+from opbench.report.charts.chart import (
+    LOG,
+    Chart,
+    Spec,
+    category,
+    layer,
+    quantity,
+    tips,
+)
 from opbench.result import Result
 from opbench.suites.sweeps.csv_file import Point, points
-
-if TYPE_CHECKING:
-    import altair
 
 #: Wide enough for five or six configs side by side in the legend's colours.
 PANEL = {"width": 320, "height": 200}
 
 
-def chart(results: Iterable[tuple[Case, Result]], model: str = "") -> altair.VConcatChart | None:
+def chart(results: Iterable[tuple[Case, Result]], model: str = "") -> Chart | None:
     """One row of panels per dim that varies, one panel per stage; None where nothing was timed.
 
     The other dims do not vanish: each of their combinations is a line of its own, and each point
     says which when it is pointed at.
     """
-    import altair
-
     found = [point for point in points(results) if not model or point.model == model]
     stages = list(dict.fromkeys(stage for point in found for stage in point.stages))
     dims = list(dict.fromkeys(name for point in found for name in point.dims))
     varying = [dim for dim in dims if len({point.dims.get(dim) for point in found}) > 1]
     rows = []
     for dim in varying or dims[:1]:
-        panels = [panel(found, dim, stage) for stage in stages]
-        shown = [one for one in panels if one is not None]
-        if shown:
-            rows.append(altair.hconcat(*shown))
-    if not rows:
-        return None
-    return altair.vconcat(*rows).properties(title=model or found[0].model)
+        panels = [each for each in (panel(found, dim, stage) for stage in stages) if each]
+        if panels:
+            rows.append({"hconcat": panels})
+    return Chart({"title": model or found[0].model, "vconcat": rows}) if rows else None
 
 
-def panel(found: list[Point], dim: str, stage: str) -> altair.LayerChart | None:
-    import altair
-
+def panel(found: list[Point], dim: str, stage: str) -> Spec | None:
     data: list[dict[str, Any]] = []
     for point in found:
         result = point.time(stage)
@@ -62,31 +61,32 @@ def panel(found: list[Point], dim: str, stage: str) -> altair.LayerChart | None:
         )
     if not data:
         return None
-    numeric = all(_is_number(row["dim"]) for row in data)
-    x = (
-        altair.X("dim:Q", title=dim, scale=altair.Scale(type="log", base=2, nice=False))
-        if numeric and min(row["dim"] for row in data) > 0
-        else altair.X("dim:O", title=dim, sort=None)
-    )
-    y = altair.Y("time:Q", title="ms per call", scale=altair.Scale(type="log"))
-    base = altair.Chart(altair.InlineData(values=data)).encode(
-        x=x,
-        color=altair.Color("config:N", title="config", sort=None),
-        detail="others:N",
-        tooltip=["config:N", "others:N", "time:Q"],
-    )
-    spans = base.mark_rule().encode(y=altair.Y("low:Q", title="ms per call"), y2="high:Q")
-    return (spans + base.mark_line(point=True).encode(y=y)).properties(title=stage, **PANEL)
+    numeric = all(_is_number(row["dim"]) and row["dim"] > 0 for row in data)
+    shared: Spec = {
+        "x": quantity("dim", dim, scale={"type": "log", "base": 2, "nice": False})
+        if numeric
+        else {**category("dim", dim), "type": "ordinal"},
+        "color": category("config", "config"),
+        "detail": category("others"),
+        "tooltip": tips("config", "others", "time"),
+    }
+    time = quantity("time", "ms per call", scale=LOG)
+    span = quantity("low", "ms per call", scale=LOG)
+    layers = [
+        layer({"type": "rule"}, **shared, y=span, y2={"field": "high"}),
+        layer({"type": "line", "point": True}, **shared, y=time),
+    ]
+    for each in layers:
+        del each["data"]
+    return {"title": stage, **PANEL, "data": {"values": data}, "layer": layers}
 
 
 def save(results: Iterable[tuple[Case, Result]], path: Path, model: str = "") -> bool:
     """Write the chart as PNG, SVG, HTML or Vega-Lite JSON, by the name of the file."""
     found = chart(results, model)
-    if found is None:
-        return False
-    # Twice the pixels: charts are shown on dense screens and in print.
-    found.save(str(path), scale_factor=2.0 if path.suffix == ".png" else 1.0)
-    return True
+    if found is not None:
+        found.save(path)
+    return found is not None
 
 
 def _is_number(value: Any) -> bool:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.case import Case
+from opbench.cli.options import run_option
+from opbench.cli.report_output import runs_with
 from opbench.errors import UserError
-from opbench.result import Result
+
+if TYPE_CHECKING:
+    from opbench.case import Case
+    from opbench.result import Result
+    from opbench.running.recording import Finished
+    from opbench.store.records import StoredResult
 
 
 def names_of(results: Iterable[tuple[Case, Result]]) -> list[str]:
@@ -20,7 +27,7 @@ def names_of(results: Iterable[tuple[Case, Result]]) -> list[str]:
 def write_files(
     results: Sequence[tuple[Case, Result]], environment: Iterable[str], folder: Path
 ) -> list[Path]:
-    """`NAME.csv` and `NAME.png` for each sweep; says which were written."""
+    """`NAME.csv` and `NAME.png` for each sweep; the files that were written."""
     written: list[Path] = []
     lines = list(environment)
     for name in names_of(results):
@@ -56,18 +63,18 @@ def write_chart(results: Sequence[tuple[Case, Result]], path: Path) -> bool:
         raise UserError(f"{path}: a chart is written as .png, .svg, .html or .json") from None
 
 
-def after_run(results: Sequence[tuple[Case, Result]], run_id: str, store: str) -> list[Path]:
-    """What `opbench run` does for the sweeps among its results."""
-    if not names_of(results):
+def files_after_run(run: Finished) -> list[Path]:
+    """What `opbench run` writes for the sweeps among its results."""
+    if not names_of(run.results):
         return []
     environment: list[str] = []
-    if store:
+    if run.store:
+        from opbench.report.environment import environment_lines
         from opbench.store import Store
-        from opbench.suites.layers.csv_file import environment_lines
 
-        with Store.open(store, create=False) as opened:
-            environment = environment_lines(opened.find_run(run_id))
-    return write_files(results, environment, Path())
+        with Store.open(run.store, create=False) as opened:
+            environment = environment_lines(opened.find_run(run.id))
+    return write_files(run.results, environment, Path())
 
 
 def sweep(
@@ -78,9 +85,7 @@ def sweep(
     chart: Path = typer.Option(
         None, "--chart", metavar="FILE.png|svg|html|json", help="[default: NAME.png]"
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Kernel and time statistics of a sweep as CSV, and time against each dim as a chart."""
     results, environment = _stored(run, store)
@@ -92,19 +97,19 @@ def sweep(
         print(write_csv(results, environment, output))
     if chart is not None:
         if not write_chart(results, chart):
-            raise UserError("nothing of this sweep was timed, so there is no chart")
+            raise UserError("no chart: nothing of this sweep was timed")
         print(chart)
 
 
 def _stored(run: str, store: str | None) -> tuple[list[tuple[Case, Result]], list[str]]:
+    from opbench.report.environment import environment_lines
     from opbench.store import Store
-    from opbench.suites.layers.csv_file import environment_lines
 
+    def wanted(stored: StoredResult) -> bool:
+        return stored.case.suite == "sweep"
+
+    missing = "a sweep; measure one: opbench run sweep.toml"
     with Store.open(store, create=False) as opened:
-        for record in [opened.find_run(run)] if run else opened.runs():
-            found = opened.results(run=record, samples=True)
-            own = [(s.case, s.result) for s in found if s.case.suite == "sweep"]
-            if own:
-                return own, environment_lines(record)
-    where = f"run {run}" if run else "this store"
-    raise UserError(f"{where} has no results of a sweep; measure one: opbench run sweep.toml")
+        ((record, results),) = runs_with(opened, [run] if run else [], wanted, missing)
+    own = [(stored.case, stored.result) for stored in results if wanted(stored)]
+    return own, environment_lines(record)

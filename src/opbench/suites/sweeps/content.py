@@ -1,4 +1,4 @@
-"""What a sweep may say, and how a mistake in it is told.
+"""What a sweep file may hold, checked, with errors for the person who wrote it.
 
 The same keys stand at the top level of a TOML or JSON file and at the top level of a Python file.
 Imports pydantic, so import this module only when there is a sweep.
@@ -33,7 +33,7 @@ OTHER_RUNTIMES = {
     "torch": "pt", "pytorch": "pt", "eager": "pt", "onnxruntime": "ort", "onnx": "ort",
     "inductor": "compile",
 }  # fmt: skip
-#: Axes of their own, beside those of `input_scales`.
+#: Axes that every sweep has besides those of `input_scales`.
 TAKEN = ("dtype", "runtime", "device", "threads")
 
 
@@ -56,7 +56,7 @@ def config(value: Any) -> Config:
         if dtype is None and runtime is None:
             known = [*DTYPES, *RUNTIMES]
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(known)}"
+            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(known)}"
             raise ValueError(f"'{word}' is neither a dtype nor a runtime; {hint}")
         if what in found:
             raise ValueError(f"expected one {what}, found {found[what]} and {word} in {value!r}")
@@ -100,12 +100,12 @@ def dims(value: Any) -> list[list[Any]]:
     """One list of dims per input; a dim is a name, or a number that never varies."""
     if not isinstance(value, list) or not value:
         raise ValueError("expected one list of dim names per input: [['batch', 'hidden']]")
-    for one in value:
-        if not isinstance(one, list):
+    for names in value:
+        if not isinstance(names, list):
             raise ValueError(
-                f"expected a list of lists, one per input: [['batch', 'hidden']]; found {one!r}"
+                f"expected a list of lists, one per input: [['batch', 'hidden']]; found {names!r}"
             )
-        for dim in one:
+        for dim in names:
             number = isinstance(dim, int) and not isinstance(dim, bool) and dim > 0
             if not number and not isinstance(dim, str):
                 raise ValueError(f"expected the name of a dim or a whole number, found {dim!r}")
@@ -143,7 +143,7 @@ class Sweep(BaseModel):
         for name in scales:
             if name in TAKEN:
                 raise ValueError(f"input_scales: '{name}' has a meaning of its own; rename the dim")
-        sized = {dim for one in self.input_params for dim in one if isinstance(dim, str)}
+        sized = {dim for names in self.input_params for dim in names if isinstance(dim, str)}
         limits = [text.partition(":")[2] for text in self.input_values]
         asked = {
             "model_init_params": self.model_init_params,

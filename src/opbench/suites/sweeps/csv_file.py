@@ -63,7 +63,7 @@ def points(results: Iterable[tuple[Case, Result]]) -> list[Point]:
 def write(
     results: Iterable[tuple[Case, Result]], stream: TextIO, environment: Iterable[str] = ()
 ) -> int:
-    """Write the file; says how many summary rows it has."""
+    """Write the file, and return the number of its summary rows."""
     found = points(results)
     stream.writelines(f"# {' '.join(line.split())}\n" for line in environment)
     stages = list(dict.fromkeys(stage for point in found for stage in point.stages))

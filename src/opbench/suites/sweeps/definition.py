@@ -46,7 +46,7 @@ class Model:
         name = alias(self.name)
         return f"{name}_" if name in ("model", "session", "binding", "inputs", "outputs") else name
 
-    def made(self, names: Sequence[str], point: Point) -> str:
+    def constructor(self, names: Sequence[str], point: Point) -> str:
         """The expression that makes it. By name where its parameters are called like the dims:
         the order of `model_init_params` then does not matter."""
         by_name = self.takes is not None and set(names) <= set(self.takes)
@@ -108,8 +108,8 @@ def program_of(sweep: Sweep, model: Model, point: Point, context: Context) -> Pr
     inputs = tensors_of(sweep, point, DTYPES[dtype])
     names = ", ".join(tensor.name for tensor in inputs)
     call = f"({names})"
-    made = model.made(sweep.model_init_params, point)
-    setup = source.model(made, DTYPES[dtype], context.device, sweep.training)
+    constructor = model.constructor(sweep.model_init_params, point)
+    setup = source.model(constructor, DTYPES[dtype], context.device, sweep.training)
     globals_ = import_of(model.module, model.name, model.known_as)
     forward = f"y = net{call}"
     preload = ["torch", *model.preload]

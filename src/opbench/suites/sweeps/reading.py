@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,8 @@ from pydantic import ValidationError
 
 from opbench.case import UserModule
 from opbench.define.definition import Definition
-from opbench.define.runfile import RunFileError, complaint
+from opbench.define.runfile import RunFileError, complaint, read
+from opbench.define.suite import CollectedFile, TargetFile
 from opbench.define.userfile import collected, raise_error
 from opbench.errors import UserError
 from opbench.suites.sweeps.content import Sweep
@@ -25,33 +24,22 @@ def checked(data: Any, path: Path) -> Sweep:
         raise RunFileError(f"{path}: {complaint(error, data, Sweep)}") from None
 
 
-def from_table(
-    data: Any,
-    path: Path,
-    python: str = sys.executable,
-    env: Mapping[str, str] | None = None,
-) -> tuple[Definition, Sweep]:
+def from_file(file: TargetFile) -> tuple[Definition, Sweep]:
     """The sweep of a TOML or JSON file. The model is looked up in a process of its own."""
-    sweep = checked(data, path)
-    model = find_model(str(sweep.model), path, python, env)
-    return _defined(sweep, model, path), sweep
+    sweep = checked(read(file.path), file.path)
+    model = find_model(str(sweep.model), file)
+    return _defined(sweep, model, file.path), sweep
 
 
-def from_module(
-    data: dict[str, Any],
-    path: Path,
-    user: UserModule,
-    modules: tuple[str, ...],
-    python: str = sys.executable,
-    env: Mapping[str, str] | None = None,
-) -> Definition:
+def from_module(collected: CollectedFile) -> Definition:
     """The sweep that the names of a Python file define."""
-    sweep = checked(data, path)
+    file = collected.file
+    sweep = checked(collected.found["sweep"], file.path)
     if isinstance(sweep.model, str):
-        model = find_model(sweep.model, path, python, env)
+        model = find_model(sweep.model, file)
     else:
-        model = _model(sweep.model, user, modules)
-    return _defined(sweep, model, path)
+        model = _model(sweep.model, collected.user, collected.modules)
+    return _defined(sweep, model, file.path)
 
 
 def _defined(sweep: Sweep, model: Model, path: Path) -> Definition:
@@ -63,8 +51,9 @@ def _defined(sweep: Sweep, model: Model, path: Path) -> Definition:
     return definition_of(sweep, model, path)
 
 
-def find_model(text: str, path: Path, python: str, env: Mapping[str, str] | None = None) -> Model:
-    """`models.py:Mini` beside the file, or `package.module:Mini`; `torch.nn.Linear` works too."""
+def find_model(text: str, by: TargetFile) -> Model:
+    """`models.py:Mini` in the folder of the file, `package.module:Mini`, or `torch.nn.Linear`."""
+    path = by.path
     where, colon, name = text.rpartition(":")
     if not colon:
         where, _, name = text.rpartition(".")
@@ -77,17 +66,17 @@ def find_model(text: str, path: Path, python: str, env: Mapping[str, str] | None
     if file is not None:
         target = str(file)
     elif where.endswith(".py"):
-        raise UserError(f"{path}: model: there is no file {where} beside it")
+        raise UserError(f"{path}: model: no file {where} in its folder")
     elif not all(part.isidentifier() for part in where.split(".")):
         raise UserError(f"{path}: model: '{where}' is neither a file nor a module")
-    found = collected(Path(target), python, env=env, model=name)
+    found = collected(Path(target), by.python, env=by.env, model=name)
     raise_error(found, path if file is None else file)
     user = UserModule(found["module"], found["root"], found["digest"]) if found["module"] else None
     return _model(found["model"], user, tuple(found["modules"]))
 
 
 def _file_of(where: str, folder: Path) -> Path | None:
-    """The file that is meant, when it lies beside the sweep's own."""
+    """The file that is meant, if it is in the folder of the sweep."""
     if where.endswith(".py"):
         file = folder / where
     else:

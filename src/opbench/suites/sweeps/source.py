@@ -142,10 +142,10 @@ def ort_profile(model, device, threads, inputs, outputs, calls):
 '''
 
 
-def model(made: str, dtype: str, device: str, training: bool) -> str:
+def model(constructor: str, dtype: str, device: str, training: bool) -> str:
     """The set-up that makes the module `net`."""
     move = f'.to("{device}", torch.{dtype})' if device != "cpu" else f".to(torch.{dtype})"
-    return lines(f"net = {made}{move}", "" if training else "net.eval()")
+    return lines(f"net = {constructor}{move}", "" if training else "net.eval()")
 
 
 def compiled(call: str, dtype: str, training: bool) -> str:

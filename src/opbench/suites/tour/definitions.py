@@ -1,4 +1,4 @@
-"""The suite `tour`: what `opbench run` does when it is not told what to do.
+"""The suite `tour`: what `opbench run` measures when nothing is named.
 
 Two dozen torch cases on the CPU, from a 64×64 addition to a training step, chosen to show the
 parts of the product (axes, stages, a dtype to compare with `--baseline dtype=float32`) within

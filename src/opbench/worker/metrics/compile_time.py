@@ -1,8 +1,8 @@
 """How long it takes to compile what a call runs, apart from running it.
 
-A compiler that works during the first call (torch.compile, jax.jit) is timed by that call, less an
-ordinary one; a runtime that builds a session beforehand, by building another. Nothing comes from a
-cache on disk: that is what a first user waits for.
+A compiler that runs during the first call (torch.compile, jax.jit) is timed by that call, less an
+ordinary one; a runtime that builds a session in advance, by building another. Caches on disk are
+not used: this is what a first user waits for.
 """
 
 import sys
@@ -17,7 +17,7 @@ DESCRIBE = {
     "sampled": False,
 }
 
-#: An ordinary call is the fastest of so many.
+#: Ordinary calls, of which the fastest counts.
 CALLS = 3
 #: Sessions built, of which the fastest counts.
 SESSIONS = 3
@@ -26,15 +26,15 @@ SESSIONS = 3
 def measure(session, _options):
     build = session.case["framework"] == "onnxruntime" and session.evaluate("make_session")
     if build:
-        return told([seconds(build) for _ in range(SESSIONS)], "session built anew")
+        return result([seconds(build) for _ in range(SESSIONS)], "session built anew")
     if session.case["framework"] not in ("jax", "torch_compile"):
-        raise Unsupported("%s compiles nothing" % session.case["framework"])
+        raise Unsupported("%s does not compile" % session.case["framework"])
     inductor = sys.modules.get("torch._inductor.config")
     if inductor is not None:
         setattr(inductor, "force_disable_caches", True)  # noqa: B010
     first = seconds(lambda: session.run("calls", 1))
     ordinary = min(seconds(lambda: session.run("calls", 1)) for _ in range(CALLS))
-    return told([max(0.0, first - ordinary)], "first call less an ordinary one")
+    return result([max(0.0, first - ordinary)], "first call less an ordinary one")
 
 
 def seconds(work):
@@ -43,6 +43,5 @@ def seconds(work):
     return time.perf_counter() - began
 
 
-def told(samples, source):
-    detail = {"source": source}
-    return {"results": {"compile_time": {"samples": samples, "detail": detail}}}
+def result(samples, source):
+    return {"results": {"compile_time": {"samples": samples, "detail": {"source": source}}}}

@@ -1,13 +1,13 @@
 """How long the device works for one call, its caches warm from the calls before.
 
 Kernel and copy intervals come from CUPTI (see `device_work`): launch overhead and the gaps between
-kernels are no part of it. Compare `host_time`, which is what a caller waits.
+kernels are not part of it. Compare `host_time`, which is what a caller waits.
 """
 
 import sys
 import time
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from ..session import Unsupported
 from ..watch import Watch
 
@@ -19,9 +19,8 @@ DESCRIBE = {
     "measured_with": "host_time",
 }
 
-
-#: Recurrent layers launch ten thousand kernels a call, and each is an event to be read back; what
-#: runs in a tenth of a second is enough of them.
+#: Recurrent layers launch ten thousand kernels per call, and each is an event to be read back: a
+#: tenth of a second of them is enough.
 BLOCK_SECONDS = 0.1
 
 
@@ -41,13 +40,13 @@ def block(session, n):
                 torch.cuda.synchronize()
                 spent, source = measured(torch, lambda: session.run("stmt", 1))
                 total += spent
-    seen = {"source": source, **nvml.seen()}
+    gpu = {"source": source, **nvml.readings()}
     device_work.release(torch)
-    return watch.sample(total / n / 1e9, n, seen)
+    return watch.sample(total / n / 1e9, n, gpu)
 
 
 def enough(n, call_seconds):
-    """Of `n` calls, as many as fit the time of a block, and one at least."""
+    """At most `n` calls, as many as fit the time of a block, but at least one."""
     return max(1, min(n, int(BLOCK_SECONDS / call_seconds)))
 
 
@@ -60,8 +59,8 @@ def measured(torch, work):
 
 def torch_with_cuda(session, metric):
     if not session.case["device"].startswith("cuda"):
-        raise Unsupported("%s is the time of a CUDA device; use --device cuda" % metric)
+        raise Unsupported("%s measures a CUDA device; use --device cuda" % metric)
     torch = sys.modules.get("torch")
     if torch is None:
-        raise Unsupported("%s is read through torch, which this case does not use" % metric)
+        raise Unsupported("%s is measured through torch, which this case does not use" % metric)
     return torch

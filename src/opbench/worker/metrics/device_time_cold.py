@@ -1,12 +1,12 @@
-"""How long the device works for one call when its L2 cache holds nothing of use.
+"""How long the device works for one call when its L2 cache is cold.
 
 Before each call the cache is overwritten, on a stream whose kernels are not counted. What a call
-costs in a real program lies between this and `device_time`.
+costs in a real program is between this and `device_time`.
 """
 
 import time
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from ..watch import Watch
 from .device_time import enough, measured, torch_with_cuda
 
@@ -18,8 +18,8 @@ DESCRIBE = {
     "measured_with": "host_time",
 }
 
-#: Each call comes with a flush of some 100 µs; a block needs no more calls than this.
-MOST_CALLS = 20
+#: Each call costs a flush of some 100 µs; a block needs no more calls than this.
+MAX_CALLS = 20
 
 _flush: dict = {}
 
@@ -29,7 +29,7 @@ def block(session, n):
     device_work.wake(session)
     began = time.perf_counter()
     session.run("calls", 1)
-    n = enough(min(n, MOST_CALLS), time.perf_counter() - began)
+    n = enough(min(n, MAX_CALLS), time.perf_counter() - began)
     if not _flush:
         _flush["flush"] = device_work.Flush(torch)
         _flush["stream"] = _flush["flush"].own_stream()
@@ -53,6 +53,6 @@ def block(session, n):
                 flush()
                 spent, source = measured(torch, lambda: session.run("stmt", 1))
                 total += spent
-    seen = {"source": source, **nvml.seen()}
+    gpu = {"source": source, **nvml.readings()}
     device_work.release(torch)
-    return watch.sample(total / n / 1e9, n, seen)
+    return watch.sample(total / n / 1e9, n, gpu)

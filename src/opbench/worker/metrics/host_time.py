@@ -7,7 +7,7 @@ the larger of what it takes to launch a call and what it takes to execute one. O
 
 import sys
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from . import time as wall
 
 DESCRIBE = {
@@ -24,6 +24,6 @@ def block(session, n):
         device_work.wake(session)
     answer = wall.block(session, n)
     if on_cuda:
-        answer["seen"] = nvml.seen()
+        answer["seen"] = nvml.readings()
         device_work.release(sys.modules.get("torch"))
     return answer

@@ -1,7 +1,7 @@
-"""Instructions of one call, counted by Callgrind, the empty loop taken off.
+"""Instructions of one call, counted by Callgrind, the empty loop subtracted.
 
-The child only toggles, runs and dumps: reading a dump under Valgrind would take longer than
-making it, so the runner does that (`opbench.counting.instructions`).
+The child only toggles, runs and dumps. The runner (`opbench.counting.instructions`) reads the
+dumps: under Valgrind that would take longer than writing them.
 """
 
 import gc
@@ -21,35 +21,35 @@ SETTLING_CALLS = 20
 NUMBER = 100
 REPEATS = 2
 
-#: Calls after which the interpreter's pools are put in order: a hole costs each of them.
+#: Calls after which holes in the interpreter's pools are filled: each call pays for a hole.
 PORTION = 5
 
-#: Objects until the collector would run, and how many it is to have counted when counting begins:
-#: it does less at zero and more at the threshold.
+#: The collector's threshold while counting, and how many objects it has counted by then: it does
+#: less work at zero and more at the threshold.
 NEVER = 1 << 30
 ABOVE_ZERO = 400
 
 
 def measure(session, options):
-    """Dump files, by what was counted in them: `stmt` and `idle`, each `repeats` times."""
-    from .. import small_blocks
-    from ..callgrind import requests
+    """Dump files by what they count: `stmt` and `idle`, each `repeats` times."""
+    from ..callgrind import small_blocks
+    from ..callgrind.requests import requests
 
     number = int(options.get("number", NUMBER))
     repeats = int(options.get("repeats", REPEATS))
     counted = requests()
-    way = session.case["way"]
+    timing_mode = session.case["way"]
     name = options.get("name", session.case["name"])
     session.run("calls", 2)
-    plan = [("stmt", "stmt"), ("idle", "idle")]
-    if way == "difference":
-        plan = [("stmt", "stmt"), ("idle", "idle"), ("minus", "minus"), ("empty", "empty")]
-    each = way in ("each", "prebuilt")
+    plan = ["stmt", "idle"]
+    if timing_mode == "difference":
+        plan += ["minus", "empty"]
+    each = timing_mode in ("each", "prebuilt")
     portions = [PORTION] * (number // PORTION) + [number % PORTION] * (number % PORTION > 0)
-    files: dict = {key: [] for key, _ in plan}
+    files: dict = {what: [] for what in plan}
     gc.collect()
     gc.disable()
-    # The collector counts objects and looks up at its threshold even when it is disabled.
+    # Even when disabled, the collector counts objects and acts at its threshold.
     threshold = gc.get_threshold()
     gc.set_threshold(NEVER)
     above_zero: list = [[] for _ in range(ABOVE_ZERO)]
@@ -57,16 +57,16 @@ def measure(session, options):
     count = _one_by_one if each else _together
     for _ in range(SETTLING_CALLS):
         # The interpreter specialises the code around the loop as well, and ctypes caches.
-        for _key, what in plan:
+        for what in plan:
             count(session, counted, what, 1)
             small_blocks.fill_holes()
-    # The first round leaves free lists as every round finds them; it is dropped.
+    # The first round fills the free lists that the later ones find; it is dropped.
     for _ in range(1 + repeats):
-        for key, what in plan:
+        for what in plan:
             for some in portions:
                 count(session, counted, what, some)
                 small_blocks.fill_holes()
-            files[key].append(counted.dump("%s %s" % (name, key)))
+            files[what].append(counted.dump("%s %s" % (name, what)))
     del above_zero
     gc.set_threshold(*threshold)
     gc.enable()
@@ -83,7 +83,7 @@ def _together(session, counted, what, number):
 
 
 def _one_by_one(session, counted, what, number):
-    """What must happen before each call happens outside of what is collected."""
+    """`before` runs outside of what is collected."""
     send, message, before = session.loop.send, (what, 1), ("before", 1)
     for _ in range(number):
         send(before)

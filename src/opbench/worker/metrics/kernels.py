@@ -20,26 +20,26 @@ DESCRIBE = {
     "sampled": False,
 }
 
-#: Profiled for about this long: enough calls for a mean, while the record stays small.
+#: Profiled for about this long: enough calls for a mean, while the trace stays small.
 SECONDS = 0.3
-MOST_CALLS = 100
-FEWEST_CALLS = 3
-#: Brackets what belongs to the statement; preparation in between is not counted.
-MARK = "opbench::call"
+MAX_CALLS = 100
+MIN_CALLS = 3
+#: The range around each statement; preparation in between is not counted.
+RANGE = "opbench::call"
 
 
 def measure(session, options):
     session.run("calls", 2)
     session.run("before")
     took = max(session.timed("time", 1) / 1e9, 1e-9)
-    calls = int(options.get("calls") or min(max(SECONDS / took, FEWEST_CALLS), MOST_CALLS))
+    calls = int(options.get("calls") or min(max(SECONDS / took, MIN_CALLS), MAX_CALLS))
     if session.case.get("runtime") == "onnxruntime":
         source, found = "onnxruntime", from_onnxruntime(session, calls)
     elif "torch" in sys.modules and session.case.get("language") == "python":
         source, found = "torch.profiler", from_torch(session, calls)
     else:
         raise Unsupported(
-            "kernels are counted by torch's profiler and ONNX Runtime's; this case runs on neither"
+            "kernels are counted by torch's or ONNX Runtime's profiler; this case uses neither"
         )
     total = sum(count for count, _ in found.values())
     kernels = [
@@ -75,22 +75,22 @@ def from_torch(session, calls):
             session.run("before")
             if on_cuda:
                 torch.cuda.synchronize()
-            with record_function(MARK):
+            with record_function(RANGE):
                 session.run("stmt", 1)
     events = profiler.events()
     host = torch.autograd.DeviceType.CPU
-    marks = sorted(
+    ranges = sorted(
         (event.time_range.start, event.time_range.end)
         for event in events
-        if event.name == MARK and event.device_type == host
+        if event.name == RANGE and event.device_type == host
     )
-    starts = [start for start, _ in marks]
+    starts = [start for start, _ in ranges]
     found: dict = {}
     for event in events:
-        if event.name == MARK:
+        if event.name == RANGE:
             continue
         place = bisect.bisect_right(starts, event.time_range.start) - 1
-        if place < 0 or event.time_range.start > marks[place][1]:
+        if place < 0 or event.time_range.start > ranges[place][1]:
             continue
         if event.device_type == host:
             add(found, "cpu", event.name, event.self_cpu_time_total * 1e3)
@@ -102,12 +102,12 @@ def from_torch(session, calls):
 def from_onnxruntime(session, calls):
     """What ONNX Runtime's profiler says of each node, added up by operator.
 
-    It can only be switched on for a session when that is made, so the case makes a second one.
+    It can only be enabled when a session is created, so the case creates a second one.
     """
     try:
         profiled = session.evaluate("profiled")
     except NameError:
-        raise Unsupported("this case makes no session of ONNX Runtime to profile") from None
+        raise Unsupported("this case creates no ONNX Runtime session to profile") from None
     path = profiled(calls)
     try:
         with open(path, encoding="utf-8") as stream:

@@ -1,11 +1,11 @@
 """Bytes the framework allocates during one call, from its own allocator, not from RSS.
 
 The value is the peak of one call above the lowest level held in it. The detail has the rest: the
-bytes of each component (inputs, layer, gradients, …), what is held and at most held after each line
-of the statement, so after forward and after backward, and `max_memory`, the peak of everything.
+bytes of each component (inputs, layer, gradients, …), the level after each line of the statement
+and its peak, hence after forward and after backward, and `max_memory`, the peak of everything.
 
-The case runs here line by line in a namespace of its own, from a fresh set-up on, so that every
-byte allocated since then is accounted for.
+The case runs here line by line in a namespace of its own, from a fresh setup, so that every byte
+allocated since then is accounted for.
 """
 
 import ast
@@ -15,7 +15,7 @@ import sys
 import time
 
 from .. import source
-from ..ledger import Cuda, Events, Traced, largest_rise
+from ..memory.ledger import Cuda, Events, Traced, largest_rise
 from ..session import Unsupported
 
 DESCRIBE = {
@@ -25,29 +25,29 @@ DESCRIBE = {
     "sampled": False,
 }
 
-#: Frameworks that tell in a way of their own: the module beside this folder that asks them.
-TELLERS = {"jax": "memory_jax", "mxnet": "memory_mxnet"}
-SILENT = {"onnxruntime": "onnxruntime does not tell what it allocates"}
+#: Frameworks with a module of their own in `worker/memory`.
+ACCOUNTS = ("jax", "mxnet")
 
-#: Lazily made state (caches, an optimizer's averages, grown lists) is there after this many calls.
+#: Lazily created state (caches, an optimizer's averages, grown lists) exists after this many calls.
 SETTLING_CALLS = 2
 #: The account of one call repeats to the byte; a second call shows that it does.
 REPEATS = 2
-#: A call of many thousand allocations is slow to record, so it is recorded once, after one other.
+#: A call of many thousand allocations is slow to record: it is recorded once, after one other.
 SLOW_CALL = 0.1
 
 
 def measure(session, _options):
-    own = TELLERS.get(session.case["framework"])
-    if own is not None:
-        return importlib.import_module("." + own, __package__.rpartition(".")[0]).measure(session)
-    if session.case["framework"] in SILENT:
-        raise Unsupported(SILENT[session.case["framework"]])
+    framework = session.case["framework"]
+    if framework in ACCOUNTS:
+        package = __package__.rpartition(".")[0] + ".memory."
+        return importlib.import_module(package + framework).measure(session)
+    if framework == "onnxruntime":
+        raise Unsupported("onnxruntime does not report what it allocates")
     torch = sys.modules.get("torch")
     on_cuda = torch is not None and session.case["device"].startswith("cuda")
     kind = Traced if torch is None else Cuda if on_cuda else Events
     if on_cuda:
-        # Libraries keep workspaces from their first call on: part of the offset, in every case.
+        # Libraries keep workspaces from their first call on: part of the offset in every case.
         session.run("calls", 1)
     session.loop.close()
     gc.collect()
@@ -73,10 +73,10 @@ def measure(session, _options):
             name: storages_of(case.evaluate(expression), torch)
             for name, expression in session.case.get("components") or ()
         }
-    pieces = ledger.pieces()
+    recorded = ledger.pieces()
     per_call = 1 + len(case.statement)  # `before`, then the lines
-    rounds = [pieces[2 + i * per_call : 2 + (i + 1) * per_call] for i in range(repeats)]
-    peaks = [largest_rise(one[1:]) for one in rounds]
+    rounds = [recorded[2 + i * per_call : 2 + (i + 1) * per_call] for i in range(repeats)]
+    peaks = [largest_rise(pieces[1:]) for pieces in rounds]
     detail = account(rounds[-1], case.statement, ledger)
     detail["components"] = by_component(components, ledger, rounds[-1][-1].end, torch, on_cuda)
     if on_cuda:
@@ -86,7 +86,7 @@ def measure(session, _options):
 
 
 def account(pieces, statement, ledger):
-    """What is held after each line of one call, and at most during it."""
+    """The level after each line of one call, and its peak."""
     before, lines = pieces[0], pieces[1:]
     stages = {"before": lines[0].start}
     backward = next((i for i, line in enumerate(statement) if line.goes_backward), None)
@@ -108,7 +108,7 @@ def account(pieces, statement, ledger):
 
 
 def by_component(components, ledger, held, torch, on_cuda):
-    """Bytes of each component, and of what belongs to none of them: together, all that is held."""
+    """Bytes of each component, and of everything else: together, all that is held."""
     sizes = block_sizes(torch) if on_cuda else {}
     found = {
         name: sum(sizes.get(address, size) for address, size in storages.items())
@@ -121,7 +121,7 @@ def by_component(components, ledger, held, torch, on_cuda):
 
 
 def block_sizes(torch):
-    """What the caching allocator set aside at each address: it rounds up what is asked for."""
+    """What the caching allocator reserved at each address: it rounds requests up."""
     sizes = {}
     for segment in torch.cuda.memory_snapshot():
         address = segment["address"]
@@ -132,7 +132,7 @@ def block_sizes(torch):
 
 
 def storages_of(value, torch):
-    """Address and bytes of the distinct storages behind a tensor, a module, or many of them."""
+    """Address and bytes of the distinct storages behind tensors, modules or containers of them."""
     storages = {}
     todo = [value]
     while todo:

@@ -1,6 +1,6 @@
 """CUDA events around a loop of calls: launch-bound where the host is the slower side."""
 
-from .. import device_work, nvml
+from ..cuda import device_work, nvml
 from ..session import Unsupported
 from ..watch import Watch
 from .device_time import torch_with_cuda
@@ -16,7 +16,7 @@ DESCRIBE = {
 def block(session, n):
     torch = torch_with_cuda(session, "time_cuda")
     if session.case["way"] != "repeatable":
-        raise Unsupported("events around a loop would time the preparation of this stage as well")
+        raise Unsupported("events around the loop would also time the preparation of this stage")
     device_work.wake(session)
     session.run("calls", 1)
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -26,4 +26,4 @@ def block(session, n):
         session.timed("time", n)
         last.record()
         torch.cuda.synchronize()
-    return watch.sample(first.elapsed_time(last) / 1e3 / n, n, nvml.seen())
+    return watch.sample(first.elapsed_time(last) / 1e3 / n, n, nvml.readings())

@@ -1,4 +1,4 @@
-"""The clock of Python's `timeit`: total time of a loop over its calls, nothing taken off."""
+"""The clock of Python's `timeit`: total time of a loop over its calls, nothing subtracted."""
 
 from ..watch import Watch
 

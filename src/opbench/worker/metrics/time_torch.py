@@ -17,7 +17,7 @@ def block(session, n):
     if "torch" not in sys.modules:
         raise Unsupported("torch's timer needs torch")
     if session.case["way"] != "repeatable":
-        raise Unsupported("torch's timer would time the preparation of this stage as well")
+        raise Unsupported("torch's timer would also time the preparation of this stage")
     import torch.utils.benchmark
 
     names = dict(session.module.__dict__)

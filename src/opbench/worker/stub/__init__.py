@@ -1,7 +1,7 @@
-"""A stand-in for `opbench` in the processes that import a user's file.
+"""A stub of `opbench` for the processes that import a user's file.
 
 A user's file says `import opbench as ob`, but it is imported where opbench may not be installed,
-and where a nested `ob.run()` would be absurd. Here the decorator registers, exactly as the real
+and where a nested `ob.run()` makes no sense. Here the decorator registers, exactly as the real
 one does (it is the same file, `bench.py`), and everything else does nothing.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["BenchError", "Nothing", "bench", "install", "registered", "snippets"
 
 
 class Nothing:
-    """What `ob.run()`, `ob.load()` and the like give back: an object that takes anything."""
+    """What `ob.run()`, `ob.load()` and the like return: an object that accepts anything."""
 
     def __call__(self, *_args, **_kwargs):
         return self
@@ -70,14 +70,14 @@ class Stub(types.ModuleType):
 
 
 def install() -> types.ModuleType:
-    """Put the stub in the place of `opbench`, whether or not the real one was imported."""
+    """Replace `opbench` by the stub, whether or not the real package was imported."""
     for name in [n for n in sys.modules if n == "opbench" or n.startswith("opbench.")]:
         del sys.modules[name]
     stub = Stub("opbench", __doc__)
-    stub.__path__ = []  # a package without submodules: `import opbench.x` says so
+    stub.__path__ = []  # a package without submodules: `import opbench.x` fails clearly
     stub.__dict__.update(bench=bench, BenchError=BenchError)
     sys.modules["opbench"] = stub
-    # The one submodule there is: definitions made with it are data, whoever made them.
+    # The only submodule: definitions made with it are data.
     stub.__dict__["snippets"] = sys.modules["opbench.snippets"] = snippets
     registered().clear()
     return stub

@@ -2,7 +2,7 @@
 
 The one implementation, used by the real package and by its stub in foreign environments, so it
 needs the standard library only and Python 3.9. It registers and returns what it decorates,
-unchanged; mistakes are found where they are written, in the words of the person who made them.
+unchanged, and reports mistakes where they are written.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import os
 import sys
 import textwrap
 
-#: Stages that each kind of benchmark can have; the first line of each is its default.
+#: The default stages of each kind of benchmark.
 DEFAULT_STAGES = {
     "function": ("call",),
     "generator": ("call",),
     "module": ("forward", "backward", "forward_backward"),
 }
 TRAINING = ("forward", "backward", "forward_backward")
-#: Axes that mean something to opbench, and need not be parameters of the benchmark.
+#: Axes that opbench uses itself; they need not be parameters of the benchmark.
 RESERVED = ("threads",)
 
 OPTIONS = ("name", "axes", "stages", "inputs", "output")
@@ -31,7 +31,7 @@ _registered: list = []
 
 
 class BenchError(TypeError):
-    """A benchmark that could not be run; the text says why and what to write instead."""
+    """A benchmark that cannot run; the text says why and what to write instead."""
 
 
 def registered():
@@ -44,12 +44,12 @@ def bench(target=None, *, name=None, axes=None, stages=None, inputs=None, output
 
     n=[…]    any other keyword is an axis: a list of values (text, numbers, true/false, None),
              each passed by name
-    axes     more of them, as a dict: for names that are taken by one of the options here
+    axes     more axes, as a dict: for names that clash with an option below
     inputs   a function of the axes that makes the arguments: a tuple, or a dict for keywords;
-             it is not timed
+             not timed
     stages   of `forward`, `backward`, `forward_backward`, or `call` for a plain call
     output   where a backward stage starts, as an expression over the returned `y`: `"y[0]"`
-    name     the name of the benchmark, when it is not that of the function
+    name     the name of the benchmark; by default that of the function
 
     A generator function is called once, untimed, and what it yields is called and timed. Of a
     `torch.nn.Module` class one instance is made with the axes that its constructor names.
@@ -61,7 +61,7 @@ def bench(target=None, *, name=None, axes=None, stages=None, inputs=None, output
     if isinstance(target, (str, dict, list, tuple)):
         raise BenchError("@ob.bench takes its axes by name: @ob.bench(n=[64, 1024])")
     label = getattr(target, "__name__", type(target).__name__)
-    home, attribute = address(target, label, "benchmark")
+    module, attribute = address(target, label, "benchmark")
     kind = kind_of(target, label)
     axes = check_axes(axes, more, label)
     if kind == "module" and inputs is None:
@@ -73,23 +73,23 @@ def bench(target=None, *, name=None, axes=None, stages=None, inputs=None, output
             f"{label}: a generator makes its own inputs before it yields; drop inputs="
         )
     makers = {"target": target} if kind == "module" or inputs is None else {}
-    made = None
+    inputs_entry = None
     if inputs is not None:
-        module, maker = address(inputs, label, "inputs function")
         makers["inputs"] = inputs
-        made = {"module": module, "name": maker, "kind": result_kind(inputs)}
+        inputs_module, maker = address(inputs, label, "inputs function")
+        inputs_entry = {"module": inputs_module, "name": maker, "kind": result_kind(inputs)}
     takes = check_parameters(makers, axes, label)
-    if made is not None:
-        made["takes"] = takes["inputs"]
+    if inputs_entry is not None:
+        inputs_entry["takes"] = takes["inputs"]
     registered_in, line = place_of_caller()
     entry = {
-        "module": home,
+        "module": module,
         "function": attribute,
         "name": check_name(name, label),
         "kind": kind,
         "axes": [[axis, list(values)] for axis, values in axes.items()],
         "stages": list(check_stages(stages, kind, inputs is not None, label)),
-        "inputs": made,
+        "inputs": inputs_entry,
         "takes": takes.get("target", []),
         "output": check_output(output, label),
         "registered_in": registered_in,
@@ -100,7 +100,7 @@ def bench(target=None, *, name=None, axes=None, stages=None, inputs=None, output
 
 
 def address(target, label, role):
-    """(module, name) under which a fresh process finds `target`; refuses what has no such name."""
+    """(module, name) by which a fresh process can import `target`; BenchError where it cannot."""
     name = getattr(target, "__qualname__", getattr(target, "__name__", None))
     module = getattr(target, "__module__", None)
     where = "" if role == "benchmark" else f" (the {role} of {label})"
@@ -140,7 +140,7 @@ def kind_of(target, label):
             return "module"
         raise BenchError(f"{label} is a class but not a torch.nn.Module; decorate a function")
     if inspect.iscoroutinefunction(target) or inspect.isasyncgenfunction(target):
-        raise BenchError(f"{label} is asynchronous; decorate a function that runs it to its end")
+        raise BenchError(f"{label} is asynchronous; decorate a function that runs it to completion")
     return "generator" if inspect.isgeneratorfunction(target) else "function"
 
 
@@ -155,7 +155,7 @@ def check_axes(axes, more, label):
     for axis, values in {**more, **axes}.items():
         near = difflib.get_close_matches(axis, OPTIONS, n=1) if axis in more else []
         if near and (isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")):
-            raise BenchError(f"{label}: there is no option {axis}; did you mean {near[0]}=?")
+            raise BenchError(f"{label}: unknown option {axis}; did you mean {near[0]}=?")
         if not (isinstance(axis, str) and axis.isidentifier()) or axis in ("seed", "stage"):
             hint = "; did you mean stages=?" if axis == "stage" else ""
             raise BenchError(f"{label}: {axis!r} cannot be the name of an axis{hint}")
@@ -178,12 +178,12 @@ def check_axes(axes, more, label):
 
 
 def check_parameters(makers, axes, label):
-    """Which axes each of the callables takes by name; every axis must reach one of them."""
+    """Which axes each callable takes by name; every axis must be taken by one of them."""
     takes = {}
     for role, maker in makers.items():
         try:
             parameters = inspect.signature(maker).parameters.values()
-        except (TypeError, ValueError):  # builtins and compiled kernels do not tell
+        except (TypeError, ValueError):  # builtins and compiled kernels have no signature
             takes[role] = [axis for axis in axes if axis not in RESERVED]
             continue
         name = getattr(maker, "__name__", label)
@@ -193,19 +193,19 @@ def check_parameters(makers, axes, label):
             named = [
                 p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
             ]
-            # `device` is given to whoever asks for it: that is how --device reaches a benchmark.
+            # `device` is passed to any callable that names it: so --device reaches a benchmark.
             takes[role] = [n for n in named if n in axes or n == "device"]
         for p in parameters:
             wanted = p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
             if wanted and p.name not in takes[role]:
                 raise BenchError(
-                    f"{label}: nothing is known for the parameter {p.name} of {name}; give it "
-                    f"values, @ob.bench({p.name}=[...]), or a default"
+                    f"{label}: the parameter {p.name} of {name} has no value; give it values, "
+                    f"@ob.bench({p.name}=[...]), or a default"
                 )
     for axis in axes:
         if axis not in RESERVED and not any(axis in names for names in takes.values()):
-            whom = " or ".join(getattr(maker, "__name__", label) for maker in makers.values())
-            raise BenchError(f"{label}: the axis {axis} is not a parameter of {whom}")
+            names = " or ".join(getattr(maker, "__name__", label) for maker in makers.values())
+            raise BenchError(f"{label}: the axis {axis} is not a parameter of {names}")
     return takes
 
 
@@ -247,7 +247,7 @@ def check_output(output, label):
 
 
 def result_kind(inputs):
-    """What it returns: `tuple`, `dict` or, when the source does not show which, `any`."""
+    """What an inputs function returns: `tuple`, `dict`, or `any` if its source does not show it."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(inputs)))
     except (OSError, TypeError, SyntaxError):
@@ -274,7 +274,7 @@ def kind_of_expression(value):
 
 
 def place_of_caller():
-    """(module, line) that applied the decorator, which need not be where the function lives."""
+    """(module, line) that applied the decorator, not necessarily that of the function."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back

@@ -6,7 +6,7 @@
     input_scales        the values of every dim: `{"batch": [8, 64], "hidden": [256]}`
     job_configs         dtype × runtime: `[{"dtype": "fp16", "runtime": "pt"}]`
 
-Read in the process that imports the file, and handed over as plain data. Standard library only,
+Read in the process that imports the file, and passed on as plain data. Standard library only,
 Python 3.9.
 """
 
@@ -39,7 +39,7 @@ def found_in(names):
     found = {
         name: names[name]
         for name in (*NEEDED, *OPTIONAL)
-        # `import name` gives a file that name without any wish about a sweep.
+        # A module imported under one of these names says nothing about a sweep.
         if name in names and not isinstance(names[name], types.ModuleType)
     }
     model = found.pop("model")
@@ -52,13 +52,13 @@ def found_in(names):
 
 
 def named_in(module, name):
-    """What a module calls `name`, described; refused with the nearest name."""
+    """The description of `name` in a module; BenchError, with the nearest name, if missing."""
     if not hasattr(module, name):
         near = difflib.get_close_matches(name, vars(module), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise BenchError(f"{module.__name__} has no model called {name}{hint}")
     found = described(getattr(module, name))
-    # Under the name it was asked for by: a decorated class may call itself otherwise.
+    # Under the requested name: a decorated class may have another.
     found["module"], found["name"] = module.__name__, name
     return found
 

@@ -59,7 +59,7 @@ function caseParts(row, details) {
       parts.push(make("p", { class: "remark warn" }, make("b", {}, `! ${code} `), text));
     }
   }
-  const holders = ["samples", "stages", "siblings", "memory", "instructions", "roofline", "history"];
+  const holders = ["samples", "stages", "siblings", "memory", "instructions", ...caseKinds(), "history"];
   parts.push(...holders.map((name) => make("section", { id: `case-${name}`, hidden: true })));
   if (details) parts.push(...lastWords(details), scriptPart(details), howMeasured(row, details));
   return parts;
@@ -105,7 +105,7 @@ function comparisonLines(row) {
         make("b", {}, `${SIGNS[verdict]} ${verdictWord(verdict, metric.unit)} `),
         `${metricName(metric)} against ${comparison.base}${ratio}; ${comparison.base} was ${formatValue(entry[7], metric.unit)}.`,
         reason ? ` ${reason[0].toUpperCase()}${reason.slice(1)}.` : "",
-        entry[6] && verdict !== "slower" && verdict !== "faster" ? ` These data would have shown ${formatPercent(entry[6])}.` : "",
+        entry[6] && verdict !== "slower" && verdict !== "faster" ? ` Smallest detectable change: ${formatPercent(entry[6])}.` : "",
         edited));
     }
   });
@@ -116,9 +116,9 @@ function lastWords(details) {
   const parts = [];
   for (const [name, found] of Object.entries(details.metrics)) {
     for (const key of ["traceback", "output"]) {
-      if (!found.told[key]) continue;
-      parts.push(make("section", {}, make("h3", {}, key === "traceback" ? `Traceback (${name})` : `It printed (${name})`),
-        make("pre", { class: "code", tabindex: 0 }, found.told[key])));
+      if (!found.detail[key]) continue;
+      parts.push(make("section", {}, make("h3", {}, key === "traceback" ? `Traceback (${name})` : `Output (${name})`),
+        make("pre", { class: "code", tabindex: 0 }, found.detail[key])));
     }
   }
   return parts;
@@ -134,7 +134,7 @@ function scriptPart(details) {
 }
 
 const HOW = {
-  policy: "sampling policy", way: "way", stopped: "stopped by", design: "design", starts: "worker starts",
+  policy: "sampling policy", way: "timing mode", stopped: "stopped by", design: "design", starts: "worker starts",
   sessions: "children", calls_per_block: "calls per block", first_call: "first call", seconds: "seconds spent",
   within: "scatter within a start", between: "scatter between starts", settled: "warm-up settled",
   source: "counted by", calls: "calls counted",
@@ -145,17 +145,17 @@ function howMeasured(row, details) {
   const add = (name, value) => list.append(make("div", {}, make("dt", {}, name), make("dd", {}, String(value))));
   add("case", details.hash);
   const several = Object.keys(details.metrics).length > 1;
-  let mark = "";
+  let fingerprint = "";
   for (const [metric, found] of Object.entries(details.metrics)) {
-    mark = found.mark || mark;
-    const told = { policy: found.policy, ...found.told };
+    fingerprint = found.fingerprint || fingerprint;
+    const shown = { policy: found.policy, ...found.detail };
     for (const [key, title] of Object.entries(HOW)) {
-      if (told[key] === undefined || told[key] === null) continue;
+      if (shown[key] === undefined || shown[key] === null) continue;
       const share = key === "within" || key === "between";
-      const value = share ? formatPercent(told[key]) : key === "first_call" ? formatValue(told[key], "s") : told[key];
+      const value = share ? formatPercent(shown[key]) : key === "first_call" ? formatValue(shown[key], "s") : shown[key];
       add(several ? `${metric}: ${title}` : title, value);
     }
   }
-  if (mark) add("environment", `${facet(row, "environment")} (${mark})`);
+  if (fingerprint) add("environment", `${facet(row, "environment")} (${fingerprint})`);
   return make("section", {}, make("h3", {}, "How it was measured"), list);
 }

@@ -8,7 +8,7 @@ function drawCaseCharts(row, details) {
     drawMemory(details);
     drawInstructions(details);
   }
-  if (page.table.roofline) drawCaseRoofline(row);
+  for (const kind of caseKinds()) drawCaseIn(kind, row);
   drawCaseHistory(row);
 }
 
@@ -19,7 +19,7 @@ function section(name, title, ...notes) {
   return host;
 }
 
-// Every sample a dot, one line per worker start: starts are what the interval rests on.
+// Every sample a tick, one row per worker start: starts are what the interval rests on.
 function drawSamples(row, details) {
   const t = page.table;
   const at = t.metrics.findIndex((metric) => metric.unit === "s" && details.metrics[metric.name] && details.metrics[metric.name].samples);
@@ -27,46 +27,35 @@ function drawSamples(row, details) {
   const values = t.values[at], metric = t.metrics[at];
   const kept = details.metrics[metric.name].samples;
   const base = values.e[row] || 0, step = kept.step || Math.abs(base) * 1e-4;
-  const starts = kept.starts.map(([start, ...steps]) => [start, steps.map((each) => base + each * step)]);
-  const all = starts.flatMap(([, each]) => each);
-  if (all.length < 2) return;
-  const ordered = [...all].sort((a, b) => a - b);
-  const quantile = (share) => ordered[Math.min(ordered.length - 1, Math.floor(share * ordered.length))];
-  // A few far outliers would press the rest into a line: they are drawn at the edge.
-  const reach = 4 * (quantile(0.9) - quantile(0.1)) || Math.abs(base) * 0.01;
-  const domain = spread([Math.max(ordered[0], quantile(0.1) - reach), Math.min(ordered[ordered.length - 1], quantile(0.9) + reach), values.lo[row], values.hi[row]], false, 0.05);
-  const more = values.n[row] > all.length ? `${grouped(String(all.length))} of ${plural(values.n[row], "sample")}` : plural(all.length, "sample");
-  const host = section("samples", "Samples", `${more}, a row per worker start. The band is the 95 % interval of the estimate.`);
-  const line = Math.max(9, Math.min(20, 150 / starts.length));
-  const width = host.clientWidth || 600;
-  const unit = scaleOf(base || all[0], metric.unit) || [1, metric.unit];
-  const frame = plot(host, {
-    width, height: starts.length * line + 52, margin: { left: 40, bottom: 40, top: 6 },
-    x: (range) => linear(domain, range), xTick: (tick) => grouped(String(Number((tick / unit[0]).toPrecision(6)))),
-    xTitle: `${metricName(metric)} per call, ${unit[1]}`, label: `Distribution of ${more}`,
-  });
-  const clip = (value) => Math.max(0, Math.min(frame.width, frame.x(value)));
-  if (values.lo[row] !== null && values.hi[row] !== null) {
-    frame.area.append(draw("rect", { class: "band", x: clip(values.lo[row]), width: Math.max(1, clip(values.hi[row]) - clip(values.lo[row])), y: 0, height: frame.height }));
-  }
-  frame.area.append(draw("line", { class: "estimate", x1: clip(base), x2: clip(base), y1: 0, y2: frame.height }));
-  let anyDisturbed = false;
-  starts.forEach(([start, each], index) => {
-    const y = (index + 0.5) * line;
-    if (line >= 12) frame.area.append(draw("text", { class: "row-label", x: -8, y: y + 4, "text-anchor": "end" }, String(start + 1)));
-    const disturbed = new Set((kept.disturbed || [])[index] || []);
-    each.forEach((value, number) => {
-      const shake = ((number * 7919) % 13) / 13 - 0.5;
-      anyDisturbed = anyDisturbed || disturbed.has(number);
-      frame.area.append(draw("circle", {
-        class: disturbed.has(number) ? "sample disturbed" : "sample", cx: clip(value), cy: y + shake * line * 0.5,
-        r: line >= 12 ? 2.4 : 1.8,
-      }));
-    });
-    const median = [...each].sort((a, b) => a - b)[Math.floor(each.length / 2)];
-    frame.area.append(draw("line", { class: "median", x1: clip(median), x2: clip(median), y1: y - line * 0.36, y2: y + line * 0.36 }));
-  });
-  if (anyDisturbed) legend(host, [{ text: "calm", colour: "var(--blue)" }, { text: "disturbed by other programs", colour: "var(--orange)", open: true }]);
+  const [factor, symbol] = scaleOf(base || step, metric.unit) || [1, metric.unit];
+  const points = kept.starts.flatMap(([start, ...steps], index) => steps.map((away, number) => ({
+    start: start + 1, value: (base + away * step) / factor,
+    block: ((kept.disturbed || [])[index] || []).includes(number) ? "disturbed" : "undisturbed",
+  })));
+  if (points.length < 2) return;
+  const count = values.n[row] > points.length ? `${grouped(String(points.length))} of ${plural(values.n[row], "sample")}` : plural(points.length, "sample");
+  const host = section("samples", "Samples", `${count}, a row per worker start. The band is the 95 % interval of the estimate.`);
+  const known = values.lo[row] !== null && values.hi[row] !== null;
+  const band = known ? [{ low: values.lo[row] / factor, high: values.hi[row] / factor }] : [];
+  const space = make("div");
+  host.append(space);
+  drawChartInto(space, "samples", { "{x}": `${metricName(metric)} per call, ${symbol}` }, { points, band });
+}
+
+// Charts that also show, with a case, where it stands among the others.
+const caseKinds = () => Object.entries(page.table.charts.tabs).filter(([, tab]) => tab.of_case).map(([kind]) => kind);
+
+async function drawCaseIn(kind, row) {
+  const tab = page.table.charts.tabs[kind];
+  const [number] = tab.choices[0], size = page.table.charts.piece;
+  const filling = (await piece("drawings", Math.floor(number / size)))[number % size];
+  const datasets = datasetsOf(filling);
+  if (opened.row !== row || !datasets.points.some((point) => point.row === row)) return;
+  datasets.points = datasets.points.map((point) => ({ ...point, here: point.row === row }));
+  const host = section(kind, tab.title);
+  const space = make("div");
+  host.append(space);
+  drawChartInto(space, kind, filling.words, datasets, { height: 260 });
 }
 
 // Rows that differ from this one in nothing but `key` ("stage", or an axis).
@@ -124,7 +113,7 @@ function drawSiblings(row) {
   for (const [axis] of labelsOf(row)) {
     const found = differingIn(row, axis).filter((other) => page.table.values[at].out[other] === 0);
     if (found.length < 2 || found.length > 24) continue;
-    host = host || section("siblings", "Beside it");
+    host = host || section("siblings", "Neighbours");
     found.sort((a, b) => natural.compare(labelText(labelOf(a, axis)), labelText(labelOf(b, axis))));
     bars(host, found.map((other) => ({
       name: `${axis}=${labelText(labelOf(other, axis))}`, value: page.table.values[at].e[other], here: other === row, row: other,
@@ -134,8 +123,8 @@ function drawSiblings(row) {
 
 function drawMemory(details) {
   const found = details.metrics.memory;
-  if (!found || !found.told) return;
-  const { components, stages, lines, max_memory: most } = found.told;
+  if (!found || !found.detail) return;
+  const { components, stages, lines, max_memory: most } = found.detail;
   const parts = Object.entries(components || {}).filter(([, bytes]) => bytes > 0);
   if (!parts.length && !lines) return;
   const host = section("memory", "Memory", most ? `At most ${formatValue(most, "bytes")} held at once.` : "");
@@ -155,7 +144,7 @@ function drawMemory(details) {
 
 function drawInstructions(details) {
   const found = details.metrics.instructions;
-  if (!found || !found.told.functions || !found.told.functions.length) return;
+  if (!found || !found.detail.functions || !found.detail.functions.length) return;
   const host = section("instructions", "Instructions", "The functions that take most of them, per call.");
-  bars(host, found.told.functions.map(([name, value]) => ({ name, value })), "instructions");
+  bars(host, found.detail.functions.map(([name, value]) => ({ name, value })), "instructions");
 }

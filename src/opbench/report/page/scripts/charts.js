@@ -1,75 +1,95 @@
-// The charts, one tab each; a chart without data has no tab.
+// The charts, one tab each; a chart without data has no tab. The choices of a tab lead to one of its
+// charts.
 
-const CHARTS = [ratiosChart, factorsChart, scalingChart, frameworksChart, rooflineChart, historyChart];
-const shownChart = { now: null, width: 0 };
+const shownChart = { kind: null, number: {}, view: null, width: 0, turn: 0 };
 
 function startCharts() {
-  const found = CHARTS.filter((chart) => chart.has());
-  if (!found.length) return;
+  const { tabs } = page.table.charts;
+  const kinds = [...Object.keys(tabs), ...(hasHistory() ? ["history"] : [])];
+  if (!kinds.length) return;
   byId("charts").hidden = false;
   byId("to-charts").hidden = false;
-  const tabs = byId("chart-tabs");
-  for (const chart of found) {
-    tabs.append(make("button", {
-      type: "button", role: "tab", id: `tab-${chart.id}`, "aria-controls": "chart-panel",
-      on: { click: () => showChart(chart) },
-    }, chart.title));
+  const bar = byId("chart-tabs");
+  for (const kind of kinds) {
+    bar.append(make("button", {
+      type: "button", role: "tab", id: `tab-${kind}`, "aria-controls": "chart-panel", on: { click: () => showChart(kind) },
+    }, kind === "history" ? "History" : tabs[kind].title));
   }
-  tabs.addEventListener("keydown", (event) => {
+  bar.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const next = found[(found.indexOf(shownChart.now) + step + found.length) % found.length];
+    const next = kinds[(kinds.indexOf(shownChart.kind) + step + kinds.length) % kinds.length];
     showChart(next);
-    byId(`tab-${next.id}`).focus();
+    byId(`tab-${next}`).focus();
   });
-  byId("chart-save").addEventListener("click", saveChart);
-  new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry.contentRect.width);
-    if (Math.abs(width - shownChart.width) > 4) { shownChart.width = width; drawChart(); }
-  }).observe(byId("chart"));
+  byId("chart-save").addEventListener("click", () => { if (shownChart.view) saveView(shownChart.view, `${shownChart.kind}.svg`); });
   // A run with a baseline was made for its factors.
-  showChart(found.find((chart) => chart === factorsChart) || found[0]);
+  selectTab(kinds.includes("factors") ? "factors" : kinds[0]);
+  // The first chart is drawn when somebody sees it: unpacking Vega would delay the table.
+  new IntersectionObserver((seen, observer) => {
+    if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+    observer.disconnect();
+    new ResizeObserver(([entry]) => {
+      const width = Math.floor(entry.contentRect.width);
+      if (Math.abs(width - shownChart.width) > 4) { shownChart.width = width; drawChart(); }
+    }).observe(byId("chart"));
+  }).observe(byId("charts"));
 }
 
-function showChart(chart) {
-  shownChart.now = chart;
+function capitalised(kind) {
+  return kind[0].toUpperCase() + kind.slice(1);
+}
+
+async function drawingOf(number) {
+  const size = page.table.charts.piece;
+  return (await piece("drawings", Math.floor(number / size)))[number % size];
+}
+
+function selectTab(kind) {
+  shownChart.kind = kind;
   for (const tab of byId("chart-tabs").children) {
-    const chosen = tab.id === `tab-${chart.id}`;
+    const chosen = tab.id === `tab-${kind}`;
     tab.setAttribute("aria-selected", chosen);
     tab.tabIndex = chosen ? 0 : -1;
   }
-  byId("chart-panel").setAttribute("aria-labelledby", `tab-${chart.id}`);
+  byId("chart-panel").setAttribute("aria-labelledby", `tab-${kind}`);
+}
+
+function showChart(kind) {
+  selectTab(kind);
   drawChart();
 }
 
-function drawChart() {
-  const chart = shownChart.now;
-  if (!chart) return;
-  const controls = chart.controls();
-  byId("chart-controls").replaceChildren(...controls.map(([title, options, key]) =>
-    select(title, options, chart.pick[key], (value) => { chart.pick[key] = value; drawChart(); })));
-  const host = byId("chart");
-  host.replaceChildren();
-  const width = Math.max(280, Math.floor(host.clientWidth));
-  byId("chart-note").textContent = chart.draw(host, width) || "";
-  const first = host.querySelector(".go");
-  if (first) first.setAttribute("tabindex", "0");
+async function drawChart() {
+  const turn = ++shownChart.turn;
+  const kind = shownChart.kind, host = byId("chart");
+  shownChart.view = null;
+  const space = make("div");
+  host.replaceChildren(space);
+  if (kind === "history") {
+    drawHistoryTab(host, space);
+    return;
+  }
+  const { choices, names } = page.table.charts.tabs[kind];
+  const now = choices.find(([number]) => number === shownChart.number[kind]) || choices[0];
+  byId("chart-controls").replaceChildren(...names.map((name, at) => chooser(kind, choices, now, name, at + 1)).filter(Boolean));
+  const filling = await drawingOf(now[0]);
+  if (turn !== shownChart.turn) return;
+  byId("chart-note").textContent = filling.note;
+  shownChart.view = await drawChartInto(space, kind, filling.words, datasetsOf(filling));
 }
 
-// What the style sheet of the page says of a mark must travel with a picture that leaves it.
-const CARRIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight", "fill-opacity"];
-
-function saveChart() {
-  const svg = byId("chart").querySelector("svg.plot");
-  if (!svg) return;
-  const copy = svg.cloneNode(true);
-  const all = [...svg.querySelectorAll("*")], copies = [...copy.querySelectorAll("*")];
-  all.forEach((element, at) => {
-    const style = getComputedStyle(element);
-    for (const name of CARRIED) copies[at].setAttribute(name, style.getPropertyValue(name));
+// A field for one of the choices: what there is with the choices before it. Another value keeps as
+// many of the other choices as it can.
+function chooser(kind, choices, now, title, at) {
+  const open = choices.filter((choice) => choice.slice(1, at).every((value, index) => value === now[index + 1]));
+  const values = [...new Set(open.map((choice) => choice[at]))];
+  if (values.length < 2) return null;
+  const alike = (choice) => choice.filter((value, index) => index && value === now[index]).length;
+  return select(title, values.map((value) => [value, value]), now[at], (value) => {
+    const fitting = open.filter((choice) => choice[at] === value);
+    shownChart.number[kind] = fitting.reduce((best, choice) => (alike(choice) > alike(best) ? choice : best))[0];
+    drawChart();
   });
-  const ground = draw("rect", { width: "100%", height: "100%", fill: getComputedStyle(document.body).backgroundColor });
-  copy.insertBefore(ground, copy.firstChild);
-  saveFile(`${shownChart.now.id}.svg`, new XMLSerializer().serializeToString(copy), "image/svg+xml");
 }

@@ -59,7 +59,7 @@ function formatChange(ratio) {
   if (ratio === null) return NONE;
   const change = ratio - 1;
   if (ratio >= 3 || ratio <= 1 / 3) return `× ${significant(ratio, 3)}`;
-  return change === 0 ? "0 %" : `${change > 0 ? "+" : "−"}${formatPercent(Math.abs(change))}`;
+  return Math.abs(change) < 1e-4 ? "0 %" : `${change > 0 ? "+" : "−"}${formatPercent(Math.abs(change))}`;
 }
 
 function formatRatio(ratio) {

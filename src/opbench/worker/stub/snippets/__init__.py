@@ -1,5 +1,5 @@
-"""Grouped snippets: one definition gives Python and C++, eager and TorchScript, forward and
-backward, on so many threads.
+"""Grouped snippets: one definition for Python and C++, eager and TorchScript, forward and
+backward, on several numbers of threads.
 
 The names and their meaning are those of PyTorch's instruction-count suite, so that a definition
 written for it runs unchanged after its import line. Standard library only: a user's file is

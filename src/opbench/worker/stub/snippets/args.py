@@ -1,4 +1,4 @@
-"""What is finally run: the arguments of `torch.utils.benchmark.Timer`, and labels for them."""
+"""The arguments of `torch.utils.benchmark.Timer`, and labels for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Language(enum.Enum):
 
     @classmethod
     def of(cls, value: Any) -> Language:
-        """From text, from this enumeration, or from torch's, which is another class."""
+        """From text, from this enum, or from torch's own enum."""
         text = str(getattr(value, "name", value)).lower()
         if text in ("python", "py"):
             return cls.PYTHON
@@ -40,7 +40,7 @@ class AutogradMode(enum.Enum):
 
 @dataclass(frozen=True)
 class AutoLabels:
-    """What tells the cases of one definition apart, besides their number of threads."""
+    """What distinguishes the cases of one definition, besides their number of threads."""
 
     runtime: RuntimeMode
     autograd: AutogradMode
@@ -101,7 +101,7 @@ def check_threads(counts: Any) -> tuple[int, ...]:
     counts = (counts,) if isinstance(counts, int) else tuple(counts)
     for count in counts:
         if type(count) is not int or count < 1:
-            raise SnippetError(f"num_threads {count!r} is not a whole number from 1 up")
+            raise SnippetError(f"num_threads {count!r} is not a positive integer")
     if not counts or len(set(counts)) < len(counts):
-        raise SnippetError(f"num_threads {counts!r} must name each number of threads once")
+        raise SnippetError(f"num_threads {counts!r} must list each number of threads once")
     return counts

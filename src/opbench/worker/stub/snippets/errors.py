@@ -1,4 +1,4 @@
-"""What a definition that cannot be run says, at the line where it was written."""
+"""The error of a definition that cannot run, raised where it is written."""
 
 
 class SnippetError(ValueError):

@@ -13,7 +13,7 @@ from .grouped import GroupedBenchmark
 def found_in(names: dict[str, Any]) -> list[dict[str, Any]]:
     """Label and definition of every snippet among a module's names, in its order, each once.
 
-    A definition stands under the name of its variable, one in a dictionary under its own label.
+    A definition is labelled by the name of its variable, one in a dictionary by its own label.
     """
     entries: list[dict[str, Any]] = []
     seen: set[int] = set()
@@ -32,11 +32,11 @@ def labelled(name: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
         return [((name,), value)]
     if isinstance(value, dict) and is_tree(value):
         return list(flatten(value).items())
-    if isinstance(value, (tuple, list)) and value and all(is_snippet(one) for one in value):
+    if isinstance(value, (tuple, list)) and value and all(map(is_snippet, value)):
         # `benchmark = GroupedStmts(…),` is a tuple of one.
         if len(value) == 1:
             return [((name,), value[0])]
-        return [((name, str(index)), one) for index, one in enumerate(value)]
+        return [((name, str(index)), snippet) for index, snippet in enumerate(value)]
     return []
 
 
@@ -69,7 +69,7 @@ def is_snippet(value: Any) -> bool:
 
 def is_tree(value: Any) -> bool:
     return bool(value) and all(
-        is_snippet(one) or (isinstance(one, dict) and is_tree(one)) for one in value.values()
+        is_snippet(item) or (isinstance(item, dict) and is_tree(item)) for item in value.values()
     )
 
 

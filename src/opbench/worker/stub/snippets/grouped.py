@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Optional, Union
 
 from .args import RuntimeMode, check_threads
 from .errors import SnippetError
-from .signature import Signature, check_cpp, check_makes, check_python, parse
+from .signature import Signature, check_arguments, check_cpp, check_python, parse
 from .tables import split_variants
 
 
@@ -32,7 +32,7 @@ NO_SETUP = GroupedSetup()
 
 @dataclass(frozen=True)
 class GroupedBenchmark:
-    """A snippet, and which of its variants are wanted. Made by one of the `init_from_…`.
+    """A snippet, and which of its variants are wanted. Created by one of the `init_from_…`.
 
     setup        how inputs are made, in both languages
     signature    `f(x, w) -> y`: needed for models, `torchscript`, `autograd` and `compile`; several
@@ -47,10 +47,10 @@ class GroupedBenchmark:
 
     py_fwd_stmt: Optional[str]
     cpp_fwd_stmt: Optional[str]
-    #: Source that defines `model`; made from the statement where a TorchScript of it is wanted.
+    #: Source that defines `model`; derived from the statement where TorchScript is wanted.
     py_model_setup: Optional[str]
     cpp_model_setup: Optional[str]
-    #: Whether the statements are the user's own, and a model only an inference from them.
+    #: Whether the statements are the user's own, and the model is derived from them.
     inferred_model_setup: bool
     setup: GroupedSetup
     signature_args: Optional[tuple[str, ...]]
@@ -62,7 +62,7 @@ class GroupedBenchmark:
     compile: bool = False
     devices: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
-    #: (module, name) of a function of the user's that the statement calls.
+    #: (module, name) of the user's function that the statement calls.
     function: Optional[tuple[str, str]] = None
 
     @classmethod
@@ -89,16 +89,16 @@ class GroupedBenchmark:
             raise SnippetError("a snippet needs py_stmt, cpp_stmt or both")
         closed = torchscript or compile
         if closed and py_stmt is None:
-            raise SnippetError("TorchScript is made from py_stmt, which is missing")
+            raise SnippetError("TorchScript is compiled from py_stmt, which is missing")
         need_signature(parsed, torchscript=torchscript, autograd=autograd, compile=compile)
         if parsed is not None and py_stmt is not None and function is None:
-            check_python(parsed, py_stmt, made_with(setup.py_setup, device, dtype), closed)
+            check_python(parsed, py_stmt, with_axes(setup.py_setup, device, dtype), closed)
         if parsed is not None and cpp_stmt is not None:
             check_cpp(parsed, cpp_stmt, setup.cpp_setup)
         model = None
         if closed and py_stmt is not None and parsed is not None:
             model = as_function(py_stmt, parsed) if function is None else f"model = {function[1]}"
-        return cls._made(
+        return cls._create(
             py_stmt, cpp_stmt, model, None, True, setup, parsed, torchscript, autograd,
             num_threads, compile, device, dtype, function,
         )  # fmt: skip
@@ -120,20 +120,20 @@ class GroupedBenchmark:
         """From source that defines `model`: a module, or a function."""
         parsed = parse(signature)
         if parsed is None:
-            raise SnippetError("a model needs a signature: it says what the model is called with")
+            raise SnippetError("a model needs a signature, which names its arguments")
         if py_model_setup is None and cpp_model_setup is None:
             raise SnippetError("a model needs py_model_setup, cpp_model_setup or both")
         if (torchscript or compile) and py_model_setup is None:
-            raise SnippetError("TorchScript is made from py_model_setup, which is missing")
+            raise SnippetError("TorchScript is compiled from py_model_setup, which is missing")
         need_signature(parsed, torchscript=torchscript, autograd=autograd, compile=compile)
         python, cpp = source("py_model_setup", py_model_setup), source("", cpp_model_setup)
         for name, text in (("py_model_setup", python), ("cpp_model_setup", cpp)):
             if text is not None and "model" not in text:
                 raise SnippetError(f"{name} does not define `model`: {text.splitlines()[0]}")
         if python is not None:
-            check_makes(parsed, made_with(setup.py_setup, device, dtype))
+            check_arguments(parsed, with_axes(setup.py_setup, device, dtype))
         calls = invocation(parsed, RuntimeMode.EAGER)
-        return cls._made(
+        return cls._create(
             calls[0] if python is not None else None, calls[1] if cpp is not None else None,
             python, cpp, False, setup, parsed, torchscript, autograd,
             num_threads, compile, device, dtype, None,
@@ -167,7 +167,7 @@ class GroupedBenchmark:
         return found
 
     @classmethod
-    def _made(
+    def _create(
         cls, py_stmt, cpp_stmt, py_model, cpp_model, inferred, setup, parsed, torchscript,
         autograd, num_threads, compile_, device, dtype, function,
     ) -> GroupedBenchmark:  # fmt: skip
@@ -187,7 +187,7 @@ class GroupedBenchmark:
             check_threads(num_threads),
             bool(compile_),
             as_tuple(device),
-            tuple(str(one).replace("torch.", "") for one in as_tuple(dtype)),
+            tuple(str(name).replace("torch.", "") for name in as_tuple(dtype)),
             function,
         )
 
@@ -214,9 +214,6 @@ class GroupedBenchmark:
             values[name] = None if values[name] is None else tuple(values[name])
         return cls(**values)
 
-    def renamed(self, **changes: Any) -> GroupedBenchmark:
-        return replace(self, **changes)
-
 
 def source(name: str, text: Any) -> Optional[str]:
     if text is None:
@@ -231,8 +228,8 @@ def as_tuple(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) or not hasattr(value, "__iter__") else tuple(value)
 
 
-def made_with(setup: str, device: Any, dtype: Any) -> str:
-    """The setup with the names that axes bring along."""
+def with_axes(setup: str, device: Any, dtype: Any) -> str:
+    """The setup, preceded by the names that the axes define."""
     extra = [name for name, given in (("device", device), ("dtype", dtype)) if as_tuple(given)]
     return "\n".join([*(f"{name} = None" for name in extra), setup])
 
@@ -261,14 +258,14 @@ def called(function: Any, signature: Optional[Signature]) -> tuple[tuple[str, st
 
 
 def as_function(stmt: str, signature: Signature) -> str:
-    """The statement pasted into the body of a function `model`."""
+    """The statement as the body of a function `model`."""
     body = textwrap.indent(stmt, "    ")
     returned = f"\n    return {', '.join(signature.outputs)}" if signature.outputs else ""
     return f"def model({', '.join(signature.args)}):\n{body}{returned}"
 
 
 def invocation(signature: Signature, runtime: RuntimeMode) -> tuple[str, str]:
-    """How `model`, or what was made of it, is called: in Python, and in C++."""
+    """The call of `model`, or of its compiled form, in Python and in C++."""
     args, outputs = ", ".join(signature.args), signature.outputs
     name = {RuntimeMode.JIT: "jit_model", RuntimeMode.COMPILE: "compiled_model"}.get(
         runtime, "model"

@@ -10,8 +10,8 @@ from .args import AutogradMode, AutoLabels, Language, RuntimeMode, TimerArgs
 from .found import flatten
 from .variants import Variant, joined, variants
 
-#: torch.jit.script reads a function's source through linecache, and asks for the module it is from;
-#: Timer leaves neither.
+#: torch.jit.script reads a function's source through linecache, and needs its module; Timer has
+#: neither.
 WITH_SOURCE = """\
 import linecache
 globals().setdefault("__name__", "opbench_snippet")
@@ -23,8 +23,8 @@ exec(compile(_source, "<snippet>", "exec"), globals())"""
 def materialize(benchmarks: dict) -> tuple[tuple[tuple[str, ...], AutoLabels, TimerArgs], ...]:
     """`(label, auto labels, TimerArgs)` of every case of nested or flat definitions.
 
-    Where C++ loads a TorchScript, that is scripted and saved to a temporary folder now, which needs
-    torch; everything else is text.
+    TorchScript that C++ loads is compiled and saved to a temporary folder now, which needs torch;
+    everything else is text.
     """
     found: list[tuple[tuple[str, ...], AutoLabels, TimerArgs]] = []
     for label, definition in flatten(benchmarks).items():

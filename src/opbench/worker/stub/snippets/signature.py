@@ -1,8 +1,8 @@
-"""`f(x, w) -> y`: what a snippet reads and what it makes, checked against its statement.
+"""`f(x, w) -> y`: the inputs and outputs of a snippet, checked against its statement.
 
-From a signature come a TorchScript function, its call in two languages and the tensor from which a
-backward pass starts. A signature that does not fit would fail late and obscurely, in a generated
-source; so it is held against the statement where it is written.
+A signature gives a TorchScript function, its call in two languages and the tensor from which a
+backward pass starts. One that does not fit would fail late and obscurely, in generated source; so
+it is checked against the statement where it is written.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def names(text: str, signature: str) -> tuple[str, ...]:
 
 
 def check_python(signature: Signature, stmt: str, setup: str, closed: bool) -> None:
-    """Refuse outputs that are never assigned, arguments that nothing makes and, where the statement
-    becomes a function of its own (`closed`), names that would not be known in it."""
+    """Refuse outputs that are never assigned, arguments that the setup does not define and, where
+    the statement becomes a function of its own (`closed`), names that are undefined in it."""
     try:
         tree = ast.parse(stmt)
     except SyntaxError:
-        return  # the case itself will say so; the others of the file still run
+        return  # the case itself reports it; the others of the file still run
     assigned = stored(tree)
     for output in signature.outputs:
         if output not in assigned and output not in signature.args:
@@ -65,13 +65,13 @@ def check_python(signature: Signature, stmt: str, setup: str, closed: bool) -> N
                 f"signature {signature}: the statement never assigns {output} "
                 f"({last_line(stmt)}); write {output} = … in it, or -> None"
             )
-    made = made_by(setup)
+    defined = names_defined_by(setup)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for argument in signature.args:
-        if made is not None and argument not in made:
+        if defined is not None and argument not in defined:
             raise SnippetError(
-                f"signature {signature}: setup does not make {argument}; it makes "
-                f"{', '.join(sorted(made)) or 'nothing'}"
+                f"signature {signature}: setup does not define {argument}; it defines "
+                f"{', '.join(sorted(defined)) or 'nothing'}"
             )
         if argument not in used:
             raise SnippetError(
@@ -86,7 +86,7 @@ def check_python(signature: Signature, stmt: str, setup: str, closed: bool) -> N
                 line = stmt.splitlines()[node.lineno - 1].strip()
                 raise SnippetError(
                     f"signature {signature}: line {node.lineno} of the statement uses {node.id}, "
-                    f"which is no argument of it: `{line}`"
+                    f"which is not one of its arguments: `{line}`"
                 )
 
 
@@ -104,15 +104,15 @@ def check_cpp(signature: Signature, stmt: str, setup: str) -> None:
                 f"({last_line(stmt)})"
             )
         if not mentions(setup, argument):
-            raise SnippetError(f"signature {signature}: cpp_setup does not make {argument}")
+            raise SnippetError(f"signature {signature}: cpp_setup does not define {argument}")
 
 
-def check_makes(signature: Signature, setup: str) -> None:
+def check_arguments(signature: Signature, setup: str) -> None:
     """For models: the arguments they are called with must exist."""
-    made = made_by(setup)
+    defined = names_defined_by(setup)
     for argument in signature.args:
-        if made is not None and argument not in made:
-            raise SnippetError(f"signature {signature}: setup does not make {argument}")
+        if defined is not None and argument not in defined:
+            raise SnippetError(f"signature {signature}: setup does not define {argument}")
 
 
 def stored(tree: ast.AST) -> set[str]:
@@ -131,8 +131,8 @@ def stored(tree: ast.AST) -> set[str]:
     return found
 
 
-def made_by(setup: str) -> Optional[set[str]]:
-    """Names that the setup assigns; None when that cannot be told from its text."""
+def names_defined_by(setup: str) -> Optional[set[str]]:
+    """Names that the setup defines; None when its text does not show them."""
     try:
         tree = ast.parse(setup)
     except SyntaxError:

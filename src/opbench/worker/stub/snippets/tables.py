@@ -1,4 +1,4 @@
-"""Ways of writing many definitions down: side by side, line by line."""
+"""Formats for many definitions: in two columns, line by line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .errors import SnippetError
 
-#: Width of the Python column, as in the suite whose definitions must read the same.
+#: Width of the Python column, as in PyTorch's suite, whose definitions must parse unchanged.
 COLUMN = 40
 HEADER = re.compile(r"^Python\s{35}\| C\+\+\s*$")
 RULE = re.compile(r"^-{40} \| -{40}$")
@@ -17,8 +17,8 @@ RULE = re.compile(r"^-{40} \| -{40}$")
 def parse_stmts(stmts: str) -> tuple[str, str]:
     """(Python, C++) from two columns of source.
 
-    The first line is `Python … | C++`, the second a rule of dashes. The left column is 40 wide, and
-    the columns stand apart by ` | `.
+    The first line is `Python … | C++`, the second a rule of dashes. The left column is 40 wide,
+    and ` | ` separates the columns.
     """
     pairs = list(iter_parsed_lines(stmts))
     python, cpp = ("\n".join(column).rstrip() for column in zip(*pairs))
@@ -35,7 +35,7 @@ def iter_parsed_lines(stmts: str) -> Iterator[tuple[str, str]]:
             f"the header must be 'Python', spaces up to column {COLUMN}, ' | C++': {lines[0]}"
         )
     if not RULE.match(lines[1].rstrip()):
-        raise SnippetError(f"below the header stand {COLUMN} dashes, ' | ', {COLUMN} dashes")
+        raise SnippetError(f"below the header must be {COLUMN} dashes, ' | ', {COLUMN} dashes")
     for number, line in enumerate(lines[2:], 3):
         left, middle, right = line[:COLUMN], line[COLUMN : COLUMN + 3], line[COLUMN + 3 :]
         if middle.rstrip() != " |":

@@ -1,4 +1,4 @@
-"""The cases of one grouped definition, as source: which language, which runtime, how far."""
+"""The cases of one grouped definition, as source: by language, runtime and autograd mode."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Variant:
     setup: str
     #: C++ outside of all functions.
     global_setup: str = ""
-    #: Python that writes the TorchScript which the C++ setup loads, to the file `model_path`.
+    #: Python that saves the TorchScript which the C++ setup loads, to the file `model_path`.
     prelude: str = ""
 
 
@@ -48,9 +48,9 @@ def variants(benchmark: GroupedBenchmark, device: str = "", dtype: str = "") -> 
             for language in Language:
                 labels = AutoLabels(runtime, mode, language)
                 make = python if language is Language.PYTHON else cpp
-                made = make(benchmark, labels, device, dtype)
-                if made is not None:
-                    yield made
+                variant = make(benchmark, labels, device, dtype)
+                if variant is not None:
+                    yield variant
 
 
 def python(

@@ -1,0 +1,103 @@
+"""Options of commands from the schema of a run's options (`opbench.plan.options`)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import typer
+
+from opbench.plan.option import SWITCH, Option
+from opbench.plan.options import OPTIONS, options_of
+
+#: The parameter of a command that receives the options of the run, those that were given.
+PARAMETER = "options"
+
+
+def checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A typer callback from a function that raises ValueError with a readable text."""
+
+    def callback(value: Any) -> Any:
+        if value is None or value == []:
+            return value
+        try:
+            found = parse(value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        # What was repeated stays the list that typer makes of it.
+        return value if isinstance(value, list) else found
+
+    return callback
+
+
+def run_option(name: str, **changes: Any) -> Any:
+    """One option of a run as the default of a command's parameter; `changes` to its fields."""
+    return _typer_option(name, replace(OPTIONS[name], **changes))
+
+
+def takes(command: str, **changes: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Gives a command all options of a run that apply to it.
+
+    They arrive as the dictionary `options` (name → value in its final form), without those that
+    were not given. `changes` say what is different here: `seed={"flags": ("--random-seed",)}`; a
+    changed default arrives as if it had been given.
+    """
+    offered = {
+        name: replace(each, **changes.get(name, {})) for name, each in options_of(command).items()
+    }
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(function).parameters
+
+        @wraps(function)
+        def called(**values: Any) -> Any:
+            given = {name: each["default"] for name, each in changes.items() if "default" in each}
+            for name, each in offered.items():
+                value = values.pop(name)
+                if each.kind is SWITCH:
+                    value = (not each.default) if value else None
+                if value is not None and value != []:
+                    given[name] = each.kind.read(value)
+            return function(**values, **{PARAMETER: given})
+
+        types = {name: _type(each) for name, each in offered.items()}
+        generated = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=_typer_option(name, each),
+                annotation=types[name],
+            )
+            for name, each in offered.items()
+        ]
+        kept = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, parameter in own.items()
+            if name != PARAMETER
+        ]
+        called.__signature__ = inspect.Signature([*kept, *generated])  # type: ignore[attr-defined]
+        annotations = {name: function.__annotations__[name] for name in own if name != PARAMETER}
+        called.__annotations__ = {**annotations, **types}
+        return called
+
+    return decorate
+
+
+def _type(option: Option) -> Any:
+    return bool if option.kind is SWITCH else list[str] if option.kind.repeated else str
+
+
+def _typer_option(name: str, option: Option) -> Any:
+    if option.kind is SWITCH:
+        return typer.Option(False, *option.flags_of(name), help=option.full_help)
+    return typer.Option(
+        [] if option.kind.repeated else None,
+        *option.flags_of(name),
+        metavar=option.metavar or option.kind.metavar,
+        callback=checked(option.kind.read),
+        help=option.full_help,
+        show_default=False,
+    )

@@ -1,0 +1,98 @@
+"""Operators from Python as classic classes: one per operator, and a function per category.
+
+    from opbench.ops import Add, run_all_arithmetic_operations_benchmarks
+    run_all_arithmetic_operations_benchmarks()              # prints a line per operator
+    add = Add(framework="mxnet", inputs={"dtype": "float64"})
+    add.run_benchmark()
+    add.print_benchmark_results()                           # MX_Add_Forward_Backward_Time - …
+
+The classes are those of the catalogue (`suites/ops/catalogue`), made when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from opbench.compat.operator_benchmark import OperatorBenchmark, measure
+from opbench.errors import nearest
+
+BEGIN, END = "run_all_", "_operations_benchmarks"
+#: As the classic suite called it.
+CUSTOM = "run_customop_operations_benchmarks"
+
+
+@cache
+def names(framework: str = "torch") -> dict[str, Any]:
+    """Every class and function there is, by name."""
+    from opbench.suites.ops.catalogue import CATEGORIES, catalogue
+    from opbench.suites.ops.groups import GROUPS
+
+    found: dict[str, Any] = {}
+    classes: dict[str, type[OperatorBenchmark]] = {}
+    for operator in catalogue().values():
+        benchmark = _class(operator, framework)
+        classes[operator.name] = benchmark
+        for name in (benchmark.__name__, *map(camel, operator.aliases)):
+            found.setdefault(name, benchmark)
+    members: dict[str, list[str]] = {category: [] for category in CATEGORIES}
+    for operator in catalogue().values():
+        members[operator.category].append(operator.name)
+    for group, listed in {**members, **GROUPS}.items():
+        found[f"{BEGIN}{group}{END}"] = _runner(group, [classes[name] for name in listed])
+    found[CUSTOM] = found[f"{BEGIN}custom{END}"]
+    found[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes.values()))
+    return found
+
+
+def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:
+    name = operator.classic or camel(operator.name)
+    attributes = {
+        "operator": operator,
+        "default_framework": framework,
+        "__doc__": f"The operator `{operator.name}` ({operator.category}).",
+        "__module__": "opbench.ops",
+    }
+    return type(name, (OperatorBenchmark,), attributes)
+
+
+def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[..., Any]:
+    def run(
+        framework: str | None = None, inputs: dict[str, Any] | None = None, **options: Any
+    ) -> list[dict[str, float]]:
+        benchmarks = [each(framework=framework, inputs=inputs, **options) for each in classes]
+        measure(benchmarks, on_result=OperatorBenchmark.print_benchmark_results)
+        return [each.get_benchmark_results() for each in benchmarks]
+
+    run.__name__ = f"{BEGIN}{group}{END}"
+    run.__doc__ = (
+        f"Measure the operators of `{group}`; a line for each, and their results as dicts."
+    )
+    return run
+
+
+def camel(name: str) -> str:
+    """`log_softmax` → `LogSoftmax`; names with capitals keep them."""
+    if name != name.lower():
+        return name
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+def attributes_of(
+    framework: str, module: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a module that holds the operators."""
+
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return sorted(names(framework))
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = names(framework)
+        if name not in known:
+            hint = nearest(name, known)
+            raise AttributeError(f"{module} has no operator or function '{name}'{hint}")
+        return known[name]
+
+    return get, lambda: sorted(names(framework))

@@ -1,0 +1,88 @@
+"""One option of a run: how its values are read, and what the command line and the docs say of it.
+
+Imports nothing heavy: `opbench --help` needs every option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from opbench.define import reading
+
+#: Where options may be given: these commands, the command of a suite that measures, and the `[run]`
+#: table of a run file. Python takes all options of `run` and `ab`.
+PLACES = ("run", "ab", "suite", "list", "report", "file")
+
+#: Every command that measures, and run files.
+MEASURING = ("run", "ab", "suite", "file")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of value: one reader for the command line, run files, Python and stored runs."""
+
+    #: The value in its final form; a ValueError says what was expected and what was found.
+    read: Callable[[Any], Any]
+    #: The type of the keyword in Python, as source.
+    keyword: str
+    metavar: str
+    #: On the command line the option may be repeated.
+    repeated: bool = False
+    #: How a default is written.
+    show: Callable[[Any], str] = str
+
+
+TEXT = Kind(reading.text, "str", "TEXT")
+TEXTS = Kind(reading.texts, "str | Sequence[str]", "TEXT", repeated=True, show=", ".join)
+NAMES = Kind(reading.names, "str | Sequence[str]", "NAMES", repeated=True, show=", ".join)
+STAGES = Kind(reading.stages, "str | Sequence[str]", "NAMES", repeated=True)
+AXES = Kind(reading.axes, "Mapping[str, Label | Sequence[Label]]", "AXIS=V1,V2", repeated=True)
+ASSIGNMENT = Kind(reading.assignment, "str", "AXIS=VALUE")
+COUNT = Kind(reading.count, "int", "N")
+COUNT_FROM_0 = Kind(reading.count_from_0, "int", "N")
+CPUS = Kind(reading.cpus, "str | Sequence[int]", "0,1")
+SHARE = Kind(reading.fraction, "float | str", "1%", show=lambda share: f"{share * 100:g}%")
+DURATION = Kind(reading.seconds, "float | str", "60s", show=lambda seconds: f"{seconds:g}s")
+URL = Kind(reading.text, "str | Path", "URL")
+SWITCH = Kind(reading.switch, "bool", "")
+
+
+@dataclass(frozen=True)
+class Option:
+    kind: Kind
+    help: str
+    #: The heading of the reference under which it stands.
+    section: str
+    where: tuple[str, ...] = MEASURING
+    #: As typed; `--the-name` unless given.
+    flags: tuple[str, ...] = ()
+    metavar: str = ""
+    #: What happens without it, where the default value itself does not say.
+    otherwise: str = ""
+    #: Whether it is kept with the run, for `--cont`.
+    stored: bool = True
+    default: Any = None
+
+    def flags_of(self, name: str) -> tuple[str, ...]:
+        return self.flags or ("--" + name.replace("_", "-"),)
+
+    @property
+    def default_text(self) -> str:
+        if self.otherwise or self.default in (None, (), {}, "") or self.kind is SWITCH:
+            return self.otherwise
+        return self.kind.show(self.default)
+
+    @property
+    def full_help(self) -> str:
+        default = self.default_text
+        return f"{self.help} [default: {default}]" if default else self.help
+
+
+def option(default: Any, kind: Kind, help: str, section: str, **more: Any) -> Any:
+    """A field of `RunOptions`, with its `Option` as metadata."""
+    described = {"option": Option(kind, help, section, default=default, **more)}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=described)
+    return field(default=default, metadata=described)

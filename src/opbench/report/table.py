@@ -1,0 +1,215 @@
+"""A table as a value, and its printers: the terminal, Markdown, HTML for notebooks.
+
+What a table says is decided once; each printer decides only how. Styles are names of what a cell
+means, so that every printer can show it in its own way.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+#: Style of a cell → how the terminal and a notebook show it. Notebooks use orange and blue, which
+#: are readable with any kind of colour vision; a sign always repeats what a colour says.
+STYLES = {
+    "slower": ("bold red", "#c2570c"),
+    "faster": ("bold green", "#1a75b8"),
+    "unknown": ("dim", "#8b7fa8"),
+    "failed": ("red", "#c2570c"),
+    "muted": ("dim", ""),
+    "warning": ("yellow", "#9a7a00"),
+}
+#: Rows a notebook shows before the rest is counted: it is read from top to bottom.
+SHOWN = 100
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    #: Numbers stand to the right.
+    number: bool = False
+    #: Where the terminal is narrow: broken anywhere, between words, cut, or never narrower.
+    wrap: Literal["fold", "words", "cut", "never"] = "words"
+    min_width: int | None = None
+    #: Code spans in Markdown.
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    text: str
+    #: A key of `STYLES`, or empty.
+    style: str = ""
+
+
+Row = Sequence[Cell | str]
+
+
+@dataclass(frozen=True)
+class Table:
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    title: str = ""
+    #: Lines below it.
+    notes: Sequence[str] = ()
+    #: After the title, in a notebook.
+    subtitle: str = ""
+    #: With less room between columns, for tables that must fit 80 characters.
+    narrow: bool = False
+
+
+def plain_table(
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Row],
+    *,
+    words: int = 2,
+    notes: Sequence[str] = (),
+    wrap: bool = True,
+) -> Table:
+    """The first `words` columns are words, the others numbers."""
+    how: Literal["words", "never"] = "words" if wrap else "never"
+    columns = [Column(name, index >= words, how) for index, name in enumerate(header)]
+    return Table(columns, rows, title, notes)
+
+
+def cell(value: Cell | str) -> Cell:
+    return value if isinstance(value, Cell) else Cell(value)
+
+
+def grid(table: Table) -> Grid:
+    """For a rich console. Texts are never read as markup."""
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
+    found = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
+    for column in table.columns:
+        found.add_column(
+            Text(column.name),
+            justify="right" if column.number else "left",
+            no_wrap=column.wrap in ("cut", "never"),
+            overflow="fold" if column.wrap == "fold" else "ellipsis",
+            min_width=column.min_width,
+        )
+    for row in table.rows:
+        cells = map(cell, row)
+        found.add_row(*(Text(c.text, STYLES[c.style][0] if c.style else "") for c in cells))
+    return found
+
+
+def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] = ()) -> None:
+    """Each with its title and notes; then the lines of `more`."""
+    from rich.text import Text
+
+    for table in tables:
+        if table.title:
+            console.print(Text(table.title, style="bold"))
+        console.print(grid(table))
+        for note in table.notes:
+            console.print(Text(note, style="dim"))
+    for line in more:
+        console.print(Text(line, style="dim"))
+
+
+def printed(show: Callable[[Console], None], width: int = 120) -> str:
+    """What `show` prints to a console, as text."""
+    from rich.console import Console as RichConsole
+
+    stream = io.StringIO()
+    show(RichConsole(file=stream, width=width, highlight=False))
+    return stream.getvalue()
+
+
+def one_line(text: str) -> str:
+    """One line that cannot break the table it stands in."""
+    return " ".join(str(text).split()).replace("|", "\\|").replace("`", "'")
+
+
+def escaped(text: str) -> str:
+    """One line in which nothing is Markdown: names come from results."""
+    text = " ".join(text.split())
+    for sign in "\\`*_{}[]<>|#":
+        text = text.replace(sign, "\\" + sign)
+    return text
+
+
+def code(text: str) -> str:
+    """A code span; even there a bar would end the cell of a table."""
+    return f"`{' '.join(text.split()).replace('`', '').replace('|', chr(92) + '|')}`"
+
+
+def markdown(table: Table, escape: Callable[[str], str] = one_line) -> list[str]:
+    """Header, rule and rows; title and notes are the caller's."""
+
+    def line(texts: Iterable[str]) -> str:
+        return f"| {' | '.join(texts)} |"
+
+    lines = [
+        line(escape(column.name) for column in table.columns).replace("|  |", "| |"),
+        line("--:" if column.number else ":--" for column in table.columns),
+    ]
+    for row in table.rows:
+        pairs = zip(table.columns, map(cell, row))
+        # Numbers are ours; words may hold anything.
+        lines.append(
+            line(
+                (code if c.code else one_line if c.number else escape)(each.text)
+                for c, each in pairs
+            )
+        )
+    return lines
+
+
+def to_markdown(
+    title: str, tables: Iterable[Table], failed: Sequence[str], environment: Sequence[str] = ()
+) -> str:
+    """A report: its title, facts of the environment, the tables, and what failed."""
+    parts = [f"# {title}\n"]
+    if environment:
+        parts.append("\n" + "\n".join(f"- {one_line(line)}" for line in environment) + "\n")
+    for table in tables:
+        parts.append(f"\n## {table.title[0].upper()}{table.title[1:]}\n\n")
+        parts += [f"{line}\n" for line in markdown(table)]
+        parts += [f"\n{one_line(note)}\n" for note in table.notes]
+    if failed:
+        parts.append("\n## Failed\n\n")
+        parts += [f"- {one_line(line)}\n" for line in failed]
+    return "".join(parts)
+
+
+_HTML = """\
+<div style="font:13px/1.45 system-ui,sans-serif;font-variant-numeric:tabular-nums">
+<p style="margin:0 0 .4em"><b>{{ table.title }}</b>{% if table.subtitle %} <span style="opacity:.7">{{ table.subtitle }}</span>{% endif %}</p>
+<table style="border-collapse:collapse;margin:0">
+<thead><tr>{% for column in table.columns %}<th style="text-align:{{ 'right' if column.number else 'left' }};padding:.2em .8em .2em 0;border-bottom:1px solid #8886">{{ column.name }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in rows %}<tr>{% for column, cell in row %}<td style="text-align:{{ 'right' if column.number else 'left' }};padding:.15em .8em .15em 0;white-space:nowrap{{ ';font-family:ui-monospace,monospace' if column.code }}{{ ';color:' ~ colours[cell.style] if colours[cell.style] }}">{{ cell.text }}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table>
+{% for line in notes %}<p style="margin:.35em 0 0;opacity:.8">{{ line }}</p>
+{% endfor %}</div>
+"""  # noqa: E501
+
+
+def to_html(table: Table) -> str:
+    """For a notebook: needs no script, brings its own style; every text is escaped."""
+    left = len(table.rows) - SHOWN
+    rows = [list(zip(table.columns, map(cell, row))) for row in table.rows[:SHOWN]]
+    colours = {name: colour for name, (_, colour) in STYLES.items()}
+    notes = [*((f"… and {left:,} more rows",) if left > 0 else ()), *table.notes]
+    return str(_template().render(table=table, rows=rows, notes=notes, colours=colours))
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment
+
+    return Environment(autoescape=True).from_string(_HTML)

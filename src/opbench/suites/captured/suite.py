@@ -1,0 +1,73 @@
+"""Captures: the calls of a program, recorded by `opbench capture` and measured one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from opbench.define.definition import Definition
+from opbench.define.suite import Command, Suite, TargetFile, Targets
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from opbench.running.recording import Finished
+
+SUFFIX = ".jsonl"
+#: There are hundreds of calls, and what counts is their sum. More worker starts would take longer
+#: to import torch than all calls take together.
+OPTIONS = {"precision": 0.05, "max_time_per_case": 0.12, "max_starts": 3}
+#: A step in order takes as long as all of its calls together.
+STEP_TIME_FACTOR = 20.0
+
+
+class Captured(Suite):
+    def read_file(self, file: TargetFile) -> Targets | None:
+        if file.path.suffix != SUFFIX:
+            return None
+        from opbench.capture.reading import level_of
+
+        if level_of(file.path) == "api":
+            from opbench.suites.captured.api_definition import definitions_of
+
+            return Targets(definitions_of(file.path))
+        from opbench.capture.reading import read
+        from opbench.suites.captured.definition import IN_ORDER, definitions
+
+        capture = read(file.path)
+        return Targets(
+            list(definitions(capture)),
+            suggested={**OPTIONS, "threads": capture.threads},
+            time_factors={(capture.name, IN_ORDER): STEP_TIME_FACTOR},
+        )
+
+    def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
+        if options.top is None:
+            return definitions
+        from opbench.suites.captured.definition import costliest
+
+        return costliest(definitions, options.top)
+
+    def describe_file(self, path: Path) -> Iterable[RenderableType] | None:
+        if path.suffix != SUFFIX:
+            return None
+        from opbench.suites.captured.show import describe
+
+        return describe(path)
+
+    def account(self, run: Finished, targets: Sequence[str]) -> Iterable[RenderableType] | None:
+        if not any(target.endswith(SUFFIX) for target in targets):
+            return None
+        from opbench.suites.captured.show import replay
+
+        return replay(run, targets)
+
+    def commands(self) -> Iterable[Command]:
+        from opbench.suites.captured.command import SETTINGS, CaptureCommand, capture
+
+        settings = {"cls": CaptureCommand, "context_settings": SETTINGS}
+        yield Command("capture", capture, settings=settings)
+
+
+SUITE = Captured()

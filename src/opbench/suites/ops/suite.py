@@ -1,0 +1,41 @@
+"""The suite `ops`: the operator catalogue in every framework that has the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from opbench.define.definition import Definition
+from opbench.define.suite import Command, Suite
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from opbench.running.recording import Finished
+
+
+class Ops(Suite):
+    about = "every operator, forward and backward: torch, JAX, ONNX Runtime, MXNet, NumPy"
+    # There are hundreds: enough to see a regression, not to dissect one.
+    options: ClassVar = {"precision": 0.05, "max_time_per_case": 4.0}
+
+    def definitions(self) -> Iterable[Definition]:
+        from opbench.suites.ops.definition import definitions
+
+        return definitions()
+
+    def tables(self, run: Finished) -> Iterable[RenderableType]:
+        from opbench.report.table import grid
+        from opbench.suites.ops.outcomes import by_framework
+
+        return map(grid, by_framework(run.results))
+
+    def commands(self) -> Iterable[Command]:
+        from opbench.suites.ops.command import ops
+        from opbench.suites.ops.report_command import ops as report
+
+        yield Command("ops", ops)
+        yield Command("ops", report, group="report")
+
+
+SUITE = Ops()

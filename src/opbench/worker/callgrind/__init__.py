@@ -1,0 +1,1 @@
+"""What a worker needs under Callgrind: client requests, readable libraries, steady counts."""

@@ -1,0 +1,111 @@
+"""Libraries that Valgrind cannot read on aarch64, loaded from copies that it can.
+
+Functions that use scalable vectors describe their stack frames with expressions on which Valgrind's
+reader (seen with 3.19) fails an assertion, and the process dies while the library is being mapped.
+Valgrind finds those descriptions by the name of their section; the C++ runtime, by the program
+headers. So a copy in which the section has another name behaves the same and is readable. The
+copies are loaded first; whatever needs the library later gets the one in memory.
+"""
+
+import ctypes
+import hashlib
+import mmap
+import os
+import platform
+import shutil
+import struct
+import sys
+import tempfile
+
+#: `bregx 46, 0`: the vector length, in an expression that computes a stack frame.
+VECTOR_LENGTH = b"\x92\x2e\x00"
+SECTION = ".eh_frame"
+
+
+def load(names, cache):
+    """Load readable copies of the libraries that these modules will need."""
+    if platform.machine() != "aarch64":
+        return []
+    loaded = []
+    for folder in folders(names):
+        copies = copies_of(folder, cache)
+        for name in sorted(os.listdir(copies)):
+            path = os.path.join(copies, name)
+            if not os.path.islink(path):
+                ctypes.CDLL(path)
+                loaded.append(path)
+    return loaded
+
+
+def folders(names):
+    """Where the packages keep their libraries: `torch/lib`, `numpy.libs`."""
+    packages = {name.split(".")[0] for name in names}
+    if packages - {"numpy"}:
+        packages.add("numpy")  # the frameworks import it where it is installed
+    found = []
+    for package in sorted(packages):
+        for entry in sys.path:
+            for below in (os.path.join(package, "lib"), package + ".libs"):
+                folder = os.path.join(entry, below)
+                if os.path.isdir(folder) and folder not in found:
+                    found.append(folder)
+    return found
+
+
+def copies_of(folder, cache):
+    """A folder with links to the readable libraries and copies of the unreadable ones."""
+    files = sorted(
+        name for name in os.listdir(folder) if ".so" in name and not name.endswith(".py")
+    )
+    facts = [(name, os.stat(os.path.join(folder, name))) for name in files]
+    text = repr([folder, [(name, s.st_size, s.st_mtime_ns) for name, s in facts]])
+    copies = os.path.join(cache, "shadow-" + hashlib.sha256(text.encode()).hexdigest()[:16])
+    if not os.path.isdir(copies):
+        os.makedirs(cache, exist_ok=True)
+        draft = tempfile.mkdtemp(dir=cache)
+        for name in files:
+            path = os.path.join(folder, name)
+            if unreadable(path):
+                copy_without_section(path, os.path.join(draft, name))
+            else:
+                os.symlink(path, os.path.join(draft, name))
+        try:
+            os.rename(draft, copies)
+        except OSError:  # another worker was faster
+            shutil.rmtree(draft)
+    return copies
+
+
+def unreadable(path):
+    with open(path, "rb") as stream:
+        if stream.read(5) != b"\x7fELF\x02":
+            return False
+        with mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as data:
+            return any(
+                data.find(VECTOR_LENGTH, offset, offset + size) >= 0
+                for _header, offset, size in sections(data, SECTION)
+            )
+
+
+def copy_without_section(path, target):
+    shutil.copyfile(path, target)
+    with open(target, "r+b") as stream, mmap.mmap(stream.fileno(), 0) as data:
+        for header, _offset, _size in list(sections(data, SECTION)):
+            (name,) = struct.unpack_from("<I", data, header)
+            struct.pack_into("<I", data, header, name + 1)  # "eh_frame", without the dot
+        data.flush()
+
+
+def sections(data, wanted):
+    """(position of its header, position of its content, size) of each section of that name."""
+    (table,) = struct.unpack_from("<Q", data, 0x28)
+    entry, count, names_at = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [table + index * entry for index in range(count)]
+    if not headers:
+        return
+    (names,) = struct.unpack_from("<Q", data, headers[names_at] + 24)
+    for header in headers:
+        name, _kind, _flags, _address, offset, size = struct.unpack_from("<IIQQQQ", data, header)
+        end = data.find(b"\0", names + name)
+        if data[names + name : end] == wanted.encode():
+            yield header, offset, size

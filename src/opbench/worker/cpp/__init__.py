@@ -1,0 +1,1 @@
+"""C++ statements: their source, the compiled library, and the loop that calls it."""

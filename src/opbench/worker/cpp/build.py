@@ -1,0 +1,290 @@
+"""Compiles the C++ statements of a run, in the interpreter whose torch they are for.
+
+`main.py cpp.build` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
+key of each case, a library or the compiler's message. All statements of a run become one library,
+and those that need no torch another; what was compiled before is not compiled again, in this run or
+any other. The compiler is called directly, with torch's folders found without importing it.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-w", "-fvisibility=hidden")
+#: Changes when linking changes: libraries that were linked differently are not reused.
+LINKING = "statements without torch apart"
+COMPILERS = ("g++", "c++", "clang++")
+NO_COMPILER = "C++ statements need a compiler: apt install g++ (or clang, or set CXX)"
+
+#: Statements of one translation unit: beyond this, two units on two cores are faster than one.
+UNIT_SIZE = 40
+ERROR = re.compile(
+    r"^(?P<key>[0-9a-f]{20}|globals)(?:/(?P<part>\w+))?:(?P<line>\d+)(?::\d+)?: "
+    r"(?:fatal )?error: (?P<text>.*)$"
+)
+MENTION = re.compile(r"\b([0-9a-f]{20})/(setup|stmt|loop):(\d+)")
+PARTS = {"setup": "cpp_setup", "stmt": "cpp_stmt", "loop": "cpp_stmt"}
+
+
+def build(cases, jobs):
+    """`{key: {"library": path} or {"outcome": …, "reason": …, "output": …}}`."""
+    from .. import cache
+    from .source import key_of, tier_of
+
+    wanted = {key_of(case): case for case in cases}
+    compiler = find_compiler()
+    if compiler is None:
+        return {key: {"outcome": "unsupported", "reason": NO_COMPILER} for key in wanted}
+    torch = torch_folder()
+    folder = cache.folder("cpp", toolchain_hash(compiler, torch))
+    answers = {}
+    with locked(folder):
+        for key, case in list(wanted.items()):
+            if torch is None and tier_of(case) != "none":
+                reason = "this statement needs torch, which is not installed"
+                answers[key] = {"outcome": "unsupported", "reason": reason}
+                del wanted[key]
+            else:
+                found = cached(folder, key)
+                if found:
+                    answers[key] = {"library": found}
+                    del wanted[key]
+        if wanted:
+            answers.update(Build(compiler, torch, folder, jobs).run(wanted))
+    return answers
+
+
+class Build:
+    """Compiles and links; a statement that fails is taken out, the others are tried again."""
+
+    def __init__(self, compiler, torch, folder, jobs):
+        self.compiler = compiler
+        self.flags = [*FLAGS, *torch_flags(torch)]
+        self.libraries = torch_libraries(torch)
+        self.folder = folder
+        self.jobs = max(1, jobs)
+
+    def run(self, wanted):
+        from .source import tier_of
+
+        answers = {}
+        for key, case in list(wanted.items()):
+            broken = brackets(case)
+            if broken:
+                answers[key] = broken
+                del wanted[key]
+        tiers = {key: tier_of(case) for key, case in wanted.items()}
+        todo = units(wanted, tiers)
+        objects = []
+        with tempfile.TemporaryDirectory(dir=self.folder) as work:
+            while todo:
+                done, todo = todo[: self.jobs], todo[self.jobs :]
+                for (tier, members), (object_, output) in zip(done, self.compile(done, work)):
+                    if object_ is not None:
+                        objects.append((tier, members, object_))
+                        continue
+                    failed = blamed(members, output)
+                    if failed is None:  # no statement named: halve until one is left
+                        todo += halves(tier, members, output, answers)
+                        continue
+                    again = {}
+                    for key, message in failed.items():
+                        # Perhaps only a header is missing: try again with all of torch's.
+                        if tier == "tensor":
+                            again[key] = members.pop(key)
+                        else:
+                            del members[key]
+                            answers[key] = message
+                    todo += [(tier, members)] if members else []
+                    todo += [("all", again)] if again else []
+            # What needs no torch must load in a worker that has none.
+            for alone in (True, False):
+                chosen = [(m, o) for tier, m, o in objects if (tier == "none") is alone]
+                answers.update(self.link(chosen, work, [] if alone else self.libraries))
+        return answers
+
+    def compile(self, batch, work):
+        """(object file or None, compiler's output) of each unit, compiled in parallel."""
+        from .source import unit
+
+        running = []
+        for tier, members in batch:
+            stem = tempfile.mkstemp(dir=work)[1]
+            with open(stem + ".cpp", "w") as stream:
+                stream.write(unit(list(members.values()), tier))
+            command = [self.compiler, *self.flags, "-c", stem + ".cpp", "-o", stem + ".o"]
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+            running.append((process, stem + ".o"))
+        return [
+            (object_ if process.wait() == 0 else None, output)
+            for process, object_, output in ((p, o, p.communicate()[0]) for p, o in running)
+        ]
+
+    def link(self, objects, work, libraries):
+        """Link one library of all objects, move it into place, then write the index."""
+        if not objects:
+            return {}
+        keys = sorted(key for members, _ in objects for key in members)
+        name = "opbench-%s.so" % hashlib.sha256(repr(keys).encode()).hexdigest()[:16]
+        draft = os.path.join(work, name)
+        command = [self.compiler, "-shared", "-o", draft, *(o for _, o in objects), *libraries]
+        linked = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        if linked.returncode:
+            reason = "the linker failed: %s" % (linked.stdout.strip().splitlines() or ["?"])[-1]
+            failure = {"outcome": "failed", "reason": reason, "output": linked.stdout[-6000:]}
+            return dict.fromkeys(keys, failure)
+        library = os.path.join(self.folder, name)
+        os.replace(draft, library)
+        for key in keys:
+            entry = os.path.join(self.folder, key)
+            with open(entry + ".new", "w") as stream:
+                stream.write(name)
+            os.replace(entry + ".new", entry)
+        return {key: {"library": library} for key in keys}
+
+
+def units(wanted, tiers):
+    """(tier, {key: case}) of each translation unit: same headers, same global setup."""
+    groups: dict = {}
+    for key, case in wanted.items():
+        groups.setdefault((tiers[key], case.get("globals") or ""), []).append((key, case))
+    found = []
+    for (tier, _globals), members in groups.items():
+        for first in range(0, len(members), UNIT_SIZE):
+            found.append((tier, dict(members[first : first + UNIT_SIZE])))
+    # The longest first, because the last to finish determines the total time.
+    return sorted(found, key=lambda unit: (unit[0] == "all", len(unit[1])), reverse=True)
+
+
+def brackets(case):
+    from .source import unbalanced
+
+    for part in ("globals", "setup", "stmt"):
+        wrong = unbalanced(case.get(part) or "")
+        if wrong:
+            line, text = wrong
+            return failure(case, part, line, text, "")
+    return None
+
+
+def blamed(members, output):
+    """`{key: failure}` for the cases that the compiler's messages name; None if there are none."""
+    found = {}
+    for line in output.splitlines():
+        match = ERROR.match(line)
+        if match and match["key"] in members and match["key"] not in found:
+            case = members[match["key"]]
+            found[match["key"]] = failure(
+                case, match["part"], int(match["line"]), match["text"], output
+            )
+        elif match and match["key"] == "globals":
+            case = next(iter(members.values()))
+            same = failure(case, "globals", int(match["line"]), match["text"], output)
+            return dict.fromkeys(members, same)
+    if not found:
+        text = next((x.split("error: ", 1)[1] for x in output.splitlines() if "error: " in x), "")
+        for key, part, line in MENTION.findall(output):
+            if key in members and key not in found:
+                found[key] = failure(members[key], part, int(line), text, output)
+    return found or None
+
+
+def halves(tier, members, output, answers):
+    keys = list(members)
+    if len(keys) == 1:
+        errors = [line for line in output.splitlines() if "error" in line] or [output[-200:]]
+        reason = "the compiler failed: %s" % errors[0][:300]
+        answers[keys[0]] = {"outcome": "failed", "reason": reason, "output": output[-6000:]}
+        return []
+    middle = len(keys) // 2
+    return [(tier, {k: members[k] for k in part}) for part in (keys[:middle], keys[middle:])]
+
+
+def failure(case, part, line, text, output):
+    """The compiler's message at the user's line."""
+    name = {"globals": "global_setup"}.get(part) or PARTS.get(part, part)
+    source = (case.get("stmt" if part == "loop" else part) or "").splitlines()
+    shown = source[line - 1].strip() if 0 < line <= len(source) else ""
+    where = " (at `%s`)" % shown[:120] if shown else ""
+    own = [row for row in output.splitlines() if "error" in row or "/%s:" % part in row]
+    return {
+        "outcome": "failed",
+        "reason": ("does not compile: %s line %d: %s%s" % (name, line, text, where))[:500],
+        "output": "\n".join(own)[:3000],
+    }
+
+
+def cached(folder, key):
+    try:
+        with open(os.path.join(folder, key)) as stream:
+            library = os.path.join(folder, stream.read().strip())
+    except OSError:
+        return None
+    return library if os.path.isfile(library) else None
+
+
+def find_compiler():
+    for name in (os.environ.get("CXX"), *COMPILERS):
+        path = shutil.which(name) if name else None
+        if path:
+            return path
+    return None
+
+
+def torch_folder():
+    spec = importlib.util.find_spec("torch")
+    return os.path.dirname(spec.origin) if spec is not None and spec.origin else None
+
+
+def torch_flags(torch):
+    if torch is None:
+        return []
+    include = os.path.join(torch, "include")
+    with open(os.path.join(torch, "lib", "libc10.so"), "rb") as stream:
+        new_strings = b"__cxx11" in stream.read()
+    return [
+        "-I" + include,
+        "-I" + os.path.join(include, "torch", "csrc", "api", "include"),
+        "-D_GLIBCXX_USE_CXX11_ABI=%d" % new_strings,
+    ]
+
+
+def torch_libraries(torch):
+    return ["-L" + os.path.join(torch, "lib"), "-lc10", "-ltorch_cpu", "-ltorch"] if torch else []
+
+
+def toolchain_hash(compiler, torch):
+    from . import source
+
+    version = subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True).stdout
+    facts = [compiler, version, FLAGS, LINKING, source.RUNTIME, source.STATEMENT]
+    if torch is not None:
+        library = os.stat(os.path.join(torch, "lib", "libtorch_cpu.so"))
+        facts += [torch, library.st_size, library.st_mtime_ns]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Of two runs that need the same library, the second waits and finds it built."""
+    with open(os.path.join(folder, "lock"), "w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def main():
+    request = json.load(sys.stdin)
+    answer = build(request["cases"], request.get("jobs") or os.cpu_count() or 1)
+    json.dump(answer, sys.stdout)

@@ -1,0 +1,1 @@
+"""The GPU as seen from the child that uses it: how long it works, its clocks and power."""

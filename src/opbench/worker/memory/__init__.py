@@ -1,0 +1,1 @@
+"""How each framework accounts for the bytes it allocates."""

@@ -1,0 +1,189 @@
+"""Which benchmarks does a user's file define? Imported here, in a process that may be lost.
+
+`main.py probe.collect FILE FD` imports the file under its package name, with the stub in the place
+of `opbench`, and writes what it found to the file descriptor as one line of JSON. Errors are
+data too. With a third argument, the name of a model, it describes that model; FILE may then also
+be the dotted name of an installed module. Standard library only, Python 3.9, any environment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import sys
+import traceback
+
+#: Modules known to survive being imported before a fork, so a worker may preload them.
+PRELOADABLE = ("torch", "opacus", "numpy", "jax", "onnxruntime", "mxnet")
+LIBRARIES = ("site-packages", "dist-packages")
+
+
+def collect(path, model=""):
+    """The benchmarks of a file, as plain JSON; `{"error": …}` when it cannot be imported."""
+    from .. import stub
+
+    if model and not path.endswith(".py"):
+        return installed(path, model)
+    path = os.path.abspath(path)
+    stub.install()
+    try:
+        root, module_name = package_of(path)
+        sys.argv = [path]
+        if root not in sys.path:
+            sys.path.insert(0, root)
+        module = import_as(module_name, path)
+        benchmarks = own_benchmarks(stub.registered(), module_name, stub.BenchError)
+        return {
+            "file": path,
+            "module": module_name,
+            "root": root,
+            "digest": digest(path, root),
+            "modules": [name for name in PRELOADABLE if name in sys.modules],
+            "benchmarks": benchmarks,
+            "snippets": stub.snippets.found_in(vars(module)),
+            "sweep": None if model else stub.sweeps.found_in(vars(module)),
+            "model": stub.sweeps.named_in(module, model) if model else None,
+        }
+    except BaseException as error:  # sys.exit and KeyboardInterrupt included: nothing may escape
+        return {"error": describe(error, path)}
+
+
+def installed(module_name, model):
+    """A model of an installed package: nothing of it belongs to the user's project."""
+    from .. import stub
+
+    stub.install()
+    try:
+        found = stub.sweeps.named_in(importlib.import_module(module_name), model)
+        modules = [name for name in PRELOADABLE if name in sys.modules]
+        return {"module": "", "root": "", "digest": "", "modules": modules, "model": found}
+    except BaseException as error:
+        return {"error": describe(error, "")}
+
+
+def package_of(path):
+    """(folder to put on sys.path, dotted name): the package reaches up as far as `__init__.py`."""
+    folder, file = os.path.split(path)
+    stem, extension = os.path.splitext(file)
+    if not os.path.isfile(path):
+        raise FileNotFoundError(f"file not found: {path}")
+    if extension != ".py" or "." in stem:
+        raise ImportError(f"{file} cannot be imported; its name must be one word and end in .py")
+    parts = [] if stem == "__init__" else [stem]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return folder, ".".join(parts)
+
+
+def import_as(name, path):
+    module = importlib.import_module(name)
+    found = getattr(module, "__file__", None)
+    if found is None or os.path.realpath(found) != os.path.realpath(path):
+        raise ImportError(
+            f"the name of the file is taken: `import {name}` finds {found or 'a built-in module'}; "
+            "rename the file"
+        )
+    return module
+
+
+def own_benchmarks(entries, module_name, refuse):
+    """The benchmarks that the file itself registers, not those of benchmark files it imports."""
+    lines: dict = {}
+    own = [entry for entry in entries if entry["registered_in"] == module_name]
+    for entry in own:
+        name, line = entry["name"], entry["line"]
+        if name in lines:
+            raise refuse(f"lines {lines[name]} and {line} both define {name}; give one a name=")
+        lines[name] = line
+        if not hasattr(sys.modules.get(entry["module"]), entry["function"]):
+            raise refuse(
+                f"line {line} registers {entry['function']}, but {entry['module']} has no such "
+                "name after its import; keep the function under its own name"
+            )
+    return own
+
+
+def digest(path, root):
+    """Hash over the file and every module of its project imported so far, wherever that lies."""
+    project = root
+    if os.path.basename(root) in LIBRARIES:  # an installed package: its own folder is the project
+        project = os.path.join(root, os.path.relpath(path, root).split(os.sep)[0])
+    files = {os.path.realpath(path)}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and belongs(os.path.realpath(file), os.path.realpath(project)):
+            files.add(os.path.realpath(file))
+    total = hashlib.sha256()
+    base = os.path.realpath(root)
+    for file in sorted(files, key=lambda f: os.path.relpath(f, base)):
+        try:
+            with open(file, "rb") as stream:
+                content = stream.read()
+        except OSError:  # a module inside an archive
+            continue
+        # Relative names: the same project in two places has the same digest.
+        total.update(f"{os.path.relpath(file, base)}\0{len(content)}\0".encode())
+        total.update(content)
+    return total.hexdigest()[:32]
+
+
+def belongs(file, project):
+    """Whether a file belongs to the project, not to a library below its folder."""
+    if not file.startswith(project.rstrip(os.sep) + os.sep) and file != project:
+        return False
+    worker = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    if file.startswith(worker + os.sep):
+        return False
+    folder = os.path.dirname(file)
+    while len(folder) > len(project):
+        if os.path.basename(folder) in LIBRARIES or os.path.exists(
+            os.path.join(folder, "pyvenv.cfg")
+        ):
+            return False
+        folder = os.path.dirname(folder)
+    # A virtual environment at the root of the project itself, or the interpreter's own library.
+    library = os.path.realpath(os.path.dirname(os.__file__))
+    return not file.startswith(library + os.sep)
+
+
+def describe(error, path):
+    """An error as data: a one-line message, and the line of the user's file."""
+    line = None
+    if isinstance(error, SyntaxError):
+        where = error.filename or path
+        line = error.lineno
+        message = error.msg
+        if os.path.realpath(where) != os.path.realpath(path):
+            message, line = f"{message} ({where}, line {line})", None
+    elif isinstance(error, SystemExit):
+        message = (
+            f"called sys.exit({'' if error.code is None else repr(error.code)}) while being "
+            'imported; put that under `if __name__ == "__main__":`'
+        )
+    else:
+        message = str(error).strip().splitlines()[0] if str(error).strip() else ""
+        if "relative import with no known parent" in message:
+            message += "; give each folder of the package an __init__.py"
+    if line is None and not isinstance(error, SyntaxError):
+        for frame, number in traceback.walk_tb(error.__traceback__):
+            if os.path.realpath(frame.f_code.co_filename) == os.path.realpath(path):
+                line = number
+    text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    return {
+        "type": type(error).__name__,
+        "message": message,
+        "line": line,
+        "traceback": text[-6000:],
+    }
+
+
+def main(path, fd, model=""):
+    fd = int(fd)
+    os.set_inheritable(fd, False)  # what the file starts must not keep our pipe open
+    line = json.dumps(collect(path, model)).encode() + b"\n"
+    while line:
+        line = line[os.write(fd, line) :]
+    os._exit(0)  # without waiting for threads and exit handlers of the user's file

@@ -1,0 +1,80 @@
+"""The operators a framework has, as JSON: `main.py probe.inventory FRAMEWORK`.
+
+Run by the interpreter of the framework's environment. The framework is imported and asked for
+names; no operator runs.
+"""
+
+import importlib
+import inspect
+import json
+
+#: Modules to search, for frameworks without a function of their own below.
+MODULES = {
+    "jax": ("jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "jax.numpy.linalg"),
+    "numpy": ("numpy", "numpy.linalg", "numpy.fft"),
+    "mxnet": ("mxnet.ndarray", "mxnet.ndarray.linalg", "mxnet.ndarray.random"),
+}
+#: Prefixes of functions that create, print, store or inspect arrays, or configure the library.
+NOT_OPERATORS = (
+    "set", "get", "is", "save", "load", "from", "array2", "print", "show", "seterr", "tobytes",
+    "register", "iinfo", "finfo", "issub", "isscalar", "may_share", "shares", "apply_along",
+)  # fmt: skip
+
+
+def main(framework):
+    found = globals().get("of_" + framework, of_modules)(framework)
+    print(json.dumps({group: sorted(names) for group, names in found.items()}))
+
+
+def of_modules(framework):
+    return {name: functions(importlib.import_module(name)) for name in MODULES[framework]}
+
+
+def functions(module):
+    """Public functions of a module that take tensors."""
+    listed = getattr(module, "__all__", None) or dir(module)
+    names = []
+    for name in listed:
+        value = getattr(module, name, None)
+        if name.startswith("_") or inspect.isclass(value) or inspect.ismodule(value):
+            continue
+        if callable(value) and not name.lower().startswith(NOT_OPERATORS):
+            names.append(name)
+    return names
+
+
+#: Operators that users reach under another name, or that belong to one library or layout.
+TORCH_INTERNAL = (
+    "cudnn", "miopen", "mkldnn", "fbgemm", "native_", "fake_quant", "quant", "q_", "sparse_",
+    "new_", "to_", "crow_", "ccol_", "col_", "row_", "batch_norm_", "retain", "record", "rename",
+    "refine", "output_nr", "dense_dim", "dim", "data", "item", "numel", "size", "stride", "storage",
+    "sym_", "unsafe_", "promote", "result_type", "can_cast", "empty_q", "int_repr", "fused_moving",
+    "lift", "requires_grad", "choose_qparams", "max_pool1d_with", "resize", "swap", "align",
+)  # fmt: skip
+
+
+def of_torch(_framework):
+    """Operators of ATen that users can reach by name, and what torch.nn.functional adds."""
+    torch = importlib.import_module("torch")
+    functional = importlib.import_module("torch.nn.functional")
+    aten = set()
+    for full in torch._C._dispatch_get_all_op_names():
+        name = full.partition("::")[2].partition(".")[0]
+        hidden = name.startswith("_") or name.endswith(("_backward", "_copy"))
+        if (
+            hidden
+            or not full.startswith("aten::")
+            or name.startswith(NOT_OPERATORS + TORCH_INTERNAL)
+        ):
+            continue
+        if hasattr(torch, name) or hasattr(torch.Tensor, name):
+            aten.add(name)
+    aten = {name for name in aten if not (name.endswith("_") and name[:-1] in aten)}
+    named = {name for name in functions(functional) if not name.startswith("boolean_dispatch")}
+    return {"torch.ops.aten": aten, "torch.nn.functional": named - aten}
+
+
+def of_onnxruntime(_framework):
+    defs = importlib.import_module("onnx").defs
+    current = {schema.name for schema in defs.get_all_schemas() if not schema.deprecated}
+    return {"onnx": {name for name in current if defs.has(name)}}

@@ -1,0 +1,65 @@
+"""What editors, type checkers and `help` see of `opbench.run` and `opbench.ab`."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import opbench
+from opbench.api import keywords
+from opbench.api.signature import keywords_source
+from opbench.plan.options import options_of
+
+SOURCE = Path(opbench.__file__).parent
+
+
+@pytest.mark.parametrize("command", ["run", "ab"])
+def test_the_signature_and_the_help_name_every_option(command):
+    function = getattr(opbench, command)
+    shown = inspect.signature(function).parameters
+    offered = options_of(command)
+    assert set(offered) < set(shown)
+    for name, option in offered.items():
+        assert shown[name].annotation == option.kind.keyword
+        assert f"    {name} " in function.__doc__
+    assert not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in shown.values())
+
+
+def test_a_function_shows_the_defaults_of_its_own():
+    assert inspect.signature(opbench.run).parameters["precision"].default == 0.02
+    assert inspect.signature(opbench.ab).parameters["precision"].default == 0.005
+
+
+def test_the_keywords_for_type_checkers_are_those_of_the_schema():
+    text = Path(keywords.__file__).read_text(encoding="utf-8")
+    assert text == keywords_source(), "write it anew: make reference"
+
+
+def test_a_type_checker_accepts_what_is_right_and_refuses_what_is_not(tmp_path):
+    """The files that hold the signatures only: checking all of opbench takes minutes."""
+    pytest.importorskip("mypy")
+    snippet = tmp_path / "snippet.py"
+    snippet.write_text(
+        "from opbench.api.ab import ab\n"
+        "from opbench.api.run import run\n"
+        'run("tour", precision="1%", budget=60, metrics=["time"], axes={"n": [1]}, cpus="0")\n'
+        'ab("tour", environments=["a", "b"], device="cuda", on="ray", timeout="5s")\n'
+        "run(precison=0.1)\n"
+        'run(threads="two")\n'
+        "ab(baseline='mode=plain')\n"
+    )
+    files = [SOURCE / "api" / name for name in ("run.py", "ab.py", "keywords.py", "signature.py")]
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "mypy", "--strict", "--config-file", "", "--follow-imports=skip",
+            "--ignore-missing-imports", "--cache-dir", str(tmp_path / "cache"), snippet, *files,
+        ],
+        cwd=SOURCE.parent, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    found = [line for line in done.stdout.splitlines() if "snippet.py" in line]
+    assert [line.split(":")[1] for line in found if ": error:" in line] == ["5", "6", "7"], found
+    assert 'Unexpected keyword argument "precison"' in found[0]

@@ -1,0 +1,233 @@
+"""Where a new thing goes: each row of CONTRIBUTING.md's table, tried on a copy of the code.
+
+The copy gets the files that the row names and no other change; then the thing is there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "opbench"
+
+SUITE = '''
+from rich.text import Text
+
+from opbench.define.definition import Axis, Definition
+from opbench.define.program import Program
+from opbench.define.suite import Command, Suite
+
+
+def greet() -> None:
+    """Greet from a suite."""
+    print("the command of tiny")
+
+
+class Tiny(Suite):
+    about = "a suite that a test adds"
+    options = {"max_time_per_case": 0.2, "max_starts": 1}
+
+    def definitions(self):
+        yield Definition(
+            "tiny", "sum", lambda point, context: Program(f"y = sum(range({point['n']}))"),
+            {"n": Axis.of((10, 100))}, framework="python",
+        )
+
+    def tables(self, run):
+        return [Text(f"the table of tiny: {len(run.results)} results")]
+
+    def charts(self, contents):
+        from opbench.report.charts.chart import DOT, Chart, layer, quantity
+
+        points = [{"n": stored.case.axes["n"]} for stored in contents.results]
+        spec = layer(DOT, x=quantity("n", "n"))
+        return {"tiny_sizes": Chart({**spec, "datasets": {"points": points}})}
+
+    def after_run(self, run, targets, *, store, cont):
+        yield f"the end of tiny: {targets}"
+
+    def commands(self):
+        yield Command("tiny", greet)
+        yield Command("tiny", greet, group="report")
+
+
+SUITE = Tiny()
+'''
+
+METRIC = """
+from ..watch import Watch
+
+DESCRIBE = {"name": "loop_time", "unit": "s", "description": "of a test", "sampled": True}
+
+
+def block(session, n):
+    with Watch() as watch:
+        spent = session.timed("time", n)
+    return watch.sample(spent / n / 1e9, n)
+"""
+
+FRAMEWORK = """
+from dataclasses import dataclass
+
+from opbench.frameworks.python import Python
+
+
+@dataclass(frozen=True)
+class Abacus(Python):
+    def imports(self):
+        return "import random, fractions"
+
+
+FRAMEWORK = Abacus("abacus", rank=2000)
+"""
+
+EXPORTER = '''"""Names only."""
+
+
+def write(results, runs, stream):
+    stream.writelines(f"name: {stored.case.name}\\n" for stored in results)
+'''
+
+COMMAND = '''
+def hello() -> None:
+    """Greet from a file of cli/."""
+    print("the command of cli")
+'''
+
+#: By the row of the table: new files with their text, and lines put before a line of a known file.
+NEW = {
+    "a suite": {"suites/tiny/__init__.py": "", "suites/tiny/suite.py": SUITE},
+    "a metric": {"worker/metrics/loop_time.py": METRIC},
+    "a framework": {"frameworks/abacus.py": FRAMEWORK},
+    "an export format": {"report/export/names.py": EXPORTER},
+    "a command": {"cli/hello.py": COMMAND},
+}
+LINES = {
+    "an operator": {
+        "suites/ops/catalogue/rounding.py": (
+            '    rounding("trunc"',
+            '    rounding("toward_zero", "trunc", "trunc", "", "trunc"),\n',
+        )
+    },
+    "a command": {
+        "cli/main.py": (
+            'app.command("init")',
+            'from opbench.cli.hello import hello\n\napp.command("hello")(hello)\n',
+        )
+    },
+}
+
+RUN_FILE = """
+[[benchmark]]
+name = "beads"
+framework = "abacus"
+setup = "half = fractions.Fraction(1, 2)"
+stmt = "y = half + half"
+"""
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory) -> Path:
+    """A folder with the copy, everything added to it, and the file of a run."""
+    root = tmp_path_factory.mktemp("grown")
+    # With the compiled files, which stay valid: compiling all of opbench takes seconds.
+    shutil.copytree(SOURCE, root / "opbench")
+    for files in NEW.values():
+        for name, text in files.items():
+            path = root / "opbench" / name
+            assert not path.exists(), name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+    for files in LINES.values():
+        for name, (before, line) in files.items():
+            path = root / "opbench" / name
+            text = path.read_text()
+            assert text.count(before) == 1
+            path.write_text(text.replace(before, line + before))
+    (root / "beads.toml").write_text(RUN_FILE)
+    return root
+
+
+def opbench(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "opbench", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "160"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def measured(grown) -> str:
+    """What a run of the new suite with the new metric prints; its store stays in the folder."""
+    return opbench(grown, "run", "tiny", "--metric", "time,loop_time", "--precision", "50%")
+
+
+def rows() -> dict[str, str]:
+    text = (SOURCE.parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("## Where a new thing goes")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^\| (an? .+?) \| (.+) \|$", table, re.MULTILINE))
+
+
+@pytest.mark.parametrize("what", [*NEW, "an operator"])
+def test_a_row_names_the_files_that_were_touched(what):
+    named = re.findall(r"`([\w/]+\.py)`", rows()[what])
+    touched = [*NEW.get(what, ()), *LINES.get(what, ())]
+    assert len(named) == len(touched)
+    for pattern, name in zip(named, touched):
+        assert re.fullmatch(re.sub("NAME|CATEGORY", r"\\w+", pattern), name)
+
+
+def test_a_suite_has_definitions_a_table_and_the_end_of_a_run(grown, measured):
+    assert "tiny  " in opbench(grown, "list")
+    assert "tiny/sum[n=100]" in measured
+    assert "the table of tiny: 4 results" in measured
+    assert measured.splitlines()[-1] == "the end of tiny: ['tiny']"
+
+
+def test_a_suite_has_commands(grown):
+    assert opbench(grown, "tiny") == "the command of tiny\n"
+    assert opbench(grown, "report", "tiny") == "the command of tiny\n"
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_suite_has_charts(grown):
+    opbench(grown, "report", "--charts", "charts", "--no-history")
+    assert (grown / "charts" / "tiny_sizes.svg").is_file()
+
+
+def test_an_operator_is_a_case_in_each_framework_that_spells_it(grown):
+    listed = opbench(grown, "list", "ops", "-k", "toward_zero", "-a", "framework=torch,numpy")
+    assert [line.partition("[")[0] for line in listed.splitlines()] == ["ops/toward_zero"] * 2
+
+
+def test_a_metric_is_measured(measured):
+    assert "loop_time" in measured
+    assert "2 ok" not in measured, "two cases, two metrics"
+    assert "4 ok" in measured
+
+
+def test_a_framework_runs_a_statement(grown):
+    printed = opbench(grown, "run", "beads.toml", "--no-save", "--max-time-per-case", "0.2s")
+    assert "beads" in printed
+    assert "1 ok" in printed
+
+
+@pytest.mark.usefixtures("measured")
+def test_an_export_format_writes(grown):
+    assert opbench(grown, "export", "--format", "names").splitlines() == ["name: sum"] * 4
+
+
+def test_a_command_is_listed_and_runs(grown):
+    assert "Greet from a file of cli/." in opbench(grown, "--help")
+    assert opbench(grown, "hello") == "the command of cli\n"
