@@ -119,7 +119,7 @@ def compare_pairs(
                 rows[index],
                 verdict=verdict.verdict,
                 reason=verdict.reason,
-                detectable=ratio and ratio.detectable(max(1, count), rate),
+                detectable=None if ratio is None else ratio.detectable(max(1, count), rate),
             )
     return Comparison(*names, tuple(rows), tuple(_means(rows)))
 

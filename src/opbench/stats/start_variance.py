@@ -28,7 +28,7 @@ class Learnt:
     @property
     def detail(self) -> dict[str, float]:
         """As it is stored with a result: nothing where nothing was learnt."""
-        found = {}
+        found: dict[str, float] = {}
         for key, prior in (("layout", self.start), ("pair_layout", self.pair)):
             if prior.freedom > 0:
                 found |= {key: prior.sd, f"{key}_freedom": prior.freedom}
