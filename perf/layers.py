@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from opbench.stats.drift import REACH
+from opbench.stats.estimate import t_quantile
+from opbench.stats.pair import drift_of
 
 TITLE = "Layers: compared with Opacus' own runner"
 
@@ -137,11 +138,12 @@ def precision(store: Path) -> str:
     with Store.open(store, create=False) as opened:
         results = [stored.result for stored in opened.results(metric="time", outcome="ok")]
     whole = [result.half_width or 0.0 for result in results]
-    moment = [REACH * float(result.detail.get("drift") or 0.0) for result in results]
+    drifts = [drift_of(result) for result in results]
+    moment = [t_quantile(drift.freedom) * drift.sd for drift in drifts]
     alone = [math.sqrt(max(0.0, all_**2 - part**2)) for all_, part in zip(whole, moment)]
     text = f"Of {len(results)} adaptive times, sampling brought {sum(w <= 0.02 for w in alone)} "
     text += "within ±2 %; the others used up the time for a case. "
-    drift = max(moment, default=0.0) / REACH
+    drift = max((drift.sd for drift in drifts), default=0.0)
     text += f"The machine drifted by {drift:.1%} from moment to moment; with that in their "
     return text + f"intervals, {sum(w <= 0.02 for w in whole)} are within ±2 %."
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from opbench.analyse.matching import MatchedPair, match
 from opbench.case import Case
 from opbench.result import Result
+from opbench.stats.mean import geometric_mean
 from opbench.stats.nodes import over_nodes
 from opbench.stats.pair import Pair, compare_results
-from opbench.stats.ratio import exp
+from opbench.stats.ratio import Ratio
 from opbench.stats.verdict import FALSE_DISCOVERY, MARGIN, Question, verdicts
 from opbench.store.records import StoredResult
 
@@ -34,7 +35,7 @@ class ComparisonRow:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    #: The smallest slowdown these data would have shown.
+    #: The smallest slowdown these data would have shown, in a suite of so many cases.
     detectable: float | None = None
     design: str = ""
     verdict: str = "unknown"
@@ -46,6 +47,8 @@ class ComparisonRow:
     nodes: int = 0
     between_nodes: float = 0.0
     note: str = ""
+    #: Of sampled values: the ratio with its errors.
+    ratio: Ratio | None = None
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,15 @@ def compare_pairs(
     for metric in {row.metric for row in rows}:
         asked = [(index, q) for index, q in questions if rows[index].metric == metric]
         given = verdicts([q for _, q in asked], rate=rate, margin=margin)
+        count = sum(not q.obstacle for _, q in asked)
         for (index, _), verdict in zip(asked, given, strict=True):
-            rows[index] = replace(rows[index], verdict=verdict.verdict, reason=verdict.reason)
+            ratio = rows[index].ratio
+            rows[index] = replace(
+                rows[index],
+                verdict=verdict.verdict,
+                reason=verdict.reason,
+                detectable=None if ratio is None else ratio.detectable(max(1, count), rate),
+            )
     return Comparison(*names, tuple(rows), tuple(_means(rows)))
 
 
@@ -167,6 +177,7 @@ def _row(title: str, metric: str, sides: Sides) -> tuple[ComparisonRow, Question
         nodes=nodes,
         between_nodes=between,
         note=note,
+        ratio=pair.ratio,
     )
     return row, pair.question
 
@@ -179,18 +190,15 @@ def _source(case: Case) -> Case:
 
 def _means(rows: Sequence[ComparisonRow]) -> Iterable[Mean]:
     for metric in dict.fromkeys(row.metric for row in rows):
-        of_metric = [row for row in rows if row.metric == metric and row.value]
-        logs = [math.log(row.value) for row in of_metric if row.value]
-        if not logs:
-            continue
-        mean = sum(logs) / len(logs)
-        # The cases are what they are, not a sample of all cases: only their own errors count.
-        variance = sum(_log_error(row) ** 2 for row in of_metric) / len(logs) ** 2
-        reach = 1.96 * math.sqrt(variance)
-        yield Mean(metric, exp(mean), exp(mean - reach), exp(mean + reach), len(logs))
+        ratios = [_ratio(row) for row in rows if row.metric == metric and row.value]
+        if ratios:
+            yield Mean(metric, *geometric_mean(ratios), len(ratios))
 
 
-def _log_error(row: ComparisonRow) -> float:
-    if not row.low or not row.high:
-        return math.inf
-    return (math.log(row.high) - math.log(row.low)) / 2 / 1.96
+def _ratio(row: ComparisonRow) -> Ratio:
+    """Values that repeat have an interval and no ratio of samples."""
+    if row.ratio is not None:
+        return row.ratio
+    value, low, high = row.value or math.nan, row.low, row.high
+    error = (math.log(high) - math.log(low)) / 2 / 1.96 if low and high else math.inf
+    return Ratio(value, low or 0.0, high or math.inf, 0, row.design, error, math.inf)
