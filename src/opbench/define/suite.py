@@ -74,7 +74,7 @@ class CollectedFile:
     """A user's Python file, as the process that imported it describes it (`worker/collect.py`)."""
 
     file: TargetFile
-    found: Mapping[str, Any]
+    content: Mapping[str, Any]
     user: UserModule
     #: Modules that it imports.
     modules: tuple[str, ...] = ()

@@ -213,7 +213,7 @@ def definitions(capture: Capture) -> list[Definition]:
         for axis in capture.sizes
         if axis in capture.probes
     }
-    found: list[Definition] = []
+    listed: list[Definition] = []
     for call in capture.calls:
         axes = {
             "replay": Axis(("hot",), choices=("hot", "cold")),
@@ -222,7 +222,7 @@ def definitions(capture: Capture) -> list[Definition]:
             "layout": Axis((CAPTURED,), choices=(CAPTURED, *LAYOUTS)),
             **scales,
         }
-        found.append(
+        listed.append(
             CapturedCall(
                 capture.name, call.name, axes=axes, framework="torch", stages=("call",),
                 capture=capture, call=call, origin=f"{capture.name} call {call.index}",
@@ -234,13 +234,13 @@ def definitions(capture: Capture) -> list[Definition]:
             "phase": Axis(("step", *phases_in_order(capture))),
             **scales,
         }
-        found.append(
+        listed.append(
             CapturedStep(
                 capture.name, IN_ORDER, axes=axes, framework="torch", stages=("call",),
                 capture=capture, origin=f"{capture.name} in order",
             )
         )  # fmt: skip
-    return found
+    return listed
 
 
 def costliest(definitions: Sequence[Definition], share: float) -> list[Definition]:

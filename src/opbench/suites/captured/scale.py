@@ -58,14 +58,14 @@ def rebuilt(call: OperatorCall, number: Callable[[int, bool], int]) -> OperatorC
 
 def integers(call: OperatorCall) -> list[int]:
     """Every integer of a call that may depend on a size."""
-    found: list[int] = []
+    values: list[int] = []
 
     def note(value: int, _bound: bool) -> int:
-        found.append(value)
+        values.append(value)
         return value
 
     rebuilt(call, note)
-    return found
+    return values
 
 
 def skeleton(call: OperatorCall) -> tuple[Any, ...]:

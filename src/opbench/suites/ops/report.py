@@ -53,9 +53,9 @@ def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
         best = min(times) if len(times) > 1 else None
         cells = []
         for name in names:
-            row = by_framework.get(name)
-            fastest = row is not None and row.ok and row.estimate == best
-            cells.append(f"{time_text(row)} *" if fastest else time_text(row))
+            own = by_framework.get(name)
+            fastest = own is not None and own.ok and own.estimate == best
+            cells.append(f"{time_text(own)} *" if fastest else time_text(own))
         lines.append([first.category, title(first), *cells])
     note = "* the fastest. A view costs nothing where a framework makes views; others copy."
     return plain_table(f"time, {what}", ["category", "operator", *names], lines, notes=[note])

@@ -94,14 +94,14 @@ def definitions_of(
     origin: str = "",
 ) -> list[Definition]:
     """Definitions with unique names, even if two labels differ in punctuation only."""
-    found: dict[str, SnippetDefinition] = {}
+    by_name: dict[str, SnippetDefinition] = {}
     for label, snippet in flat:
         definition = definition_of(suite, label, snippet, user=user, origin=origin)
         name, number = definition.name, 2
-        while name in found:
+        while name in by_name:
             name, number = f"{definition.name}_{number}", number + 1
-        found[name] = replace(definition, name=name)
-    return list(found.values())
+        by_name[name] = replace(definition, name=name)
+    return list(by_name.values())
 
 
 def name_of(label: tuple[str, ...]) -> str:
@@ -113,9 +113,9 @@ def name_of(label: tuple[str, ...]) -> str:
 def axes_of(snippet: Snippet) -> dict[str, Axis]:
     if isinstance(snippet, TimerArgs):
         return {"language": Axis((LANGUAGES[snippet.language],))} | threads((snippet.num_threads,))
-    found = list(variants(snippet))
-    languages = dict.fromkeys(LANGUAGES[v.labels.language] for v in found)
-    runtimes = dict.fromkeys(RUNTIMES[v.labels.runtime] for v in found)
+    all_variants = list(variants(snippet))
+    languages = dict.fromkeys(LANGUAGES[v.labels.language] for v in all_variants)
+    runtimes = dict.fromkeys(RUNTIMES[v.labels.runtime] for v in all_variants)
     axes = {"language": Axis(tuple(languages)), "runtime": Axis(tuple(runtimes))}
     axes |= threads(snippet.num_threads)
     if snippet.devices:

@@ -28,21 +28,21 @@ def chart(results: Iterable[tuple[Case, Result]], model: str = "") -> Chart | No
 
     Each combination of the other dims is its own line; the tooltip of a point says which.
     """
-    found = [point for point in points(results) if not model or point.model == model]
-    stages = list(dict.fromkeys(stage for point in found for stage in point.stages))
-    dims = list(dict.fromkeys(name for point in found for name in point.dims))
-    varying = [dim for dim in dims if len({point.dims.get(dim) for point in found}) > 1]
+    shown = [point for point in points(results) if not model or point.model == model]
+    stages = list(dict.fromkeys(stage for point in shown for stage in point.stages))
+    dims = list(dict.fromkeys(name for point in shown for name in point.dims))
+    varying = [dim for dim in dims if len({point.dims.get(dim) for point in shown}) > 1]
     rows = []
     for dim in varying or dims[:1]:
-        panels = [each for each in (panel(found, dim, stage) for stage in stages) if each]
+        panels = [each for each in (panel(shown, dim, stage) for stage in stages) if each]
         if panels:
             rows.append({"hconcat": panels})
-    return Chart({"title": model or found[0].model, "vconcat": rows}) if rows else None
+    return Chart({"title": model or shown[0].model, "vconcat": rows}) if rows else None
 
 
-def panel(found: list[Point], dim: str, stage: str) -> Spec | None:
+def panel(points: list[Point], dim: str, stage: str) -> Spec | None:
     data: list[dict[str, Any]] = []
-    for point in found:
+    for point in points:
         result = point.time(stage)
         if result is None or not result.ok or result.estimate is None or dim not in point.dims:
             continue

@@ -50,32 +50,32 @@ class Point:
 
 
 def points(results: Iterable[tuple[Case, Result]]) -> list[Point]:
-    found: dict[tuple[Any, ...], Point] = {}
+    by_key: dict[tuple[Any, ...], Point] = {}
     for case, result in results:
         if case.suite != "sweep":
             continue
         key = (case.name, case.device, case.threads, case.labels, result.environment)
-        point = found.setdefault(key, Point(case.name, case.device, case.threads, case.labels))
+        point = by_key.setdefault(key, Point(case.name, case.device, case.threads, case.labels))
         point.stages.setdefault(case.stage, {})[result.metric] = result
-    return list(found.values())
+    return list(by_key.values())
 
 
 def write(
     results: Iterable[tuple[Case, Result]], stream: TextIO, environment: Iterable[str] = ()
 ) -> int:
     """Write the file, and return the number of its summary rows."""
-    found = points(results)
+    measured = points(results)
     stream.writelines(f"# {' '.join(line.split())}\n" for line in environment)
-    stages = list(dict.fromkeys(stage for point in found for stage in point.stages))
-    dims = list(dict.fromkeys(name for point in found for name in point.dims))
+    stages = list(dict.fromkeys(stage for point in measured for stage in point.stages))
+    dims = list(dict.fromkeys(name for point in measured for name in point.dims))
     columns = ["row", "model", *dims, *CONFIG, "device", "threads"]
     columns += [f"{stage}_{name}" for stage in stages for name in ("outcome", *STATISTICS)]
     columns += KERNEL
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    for point in found:
+    for point in measured:
         writer.writerows(rows(point))
-    return len(found)
+    return len(measured)
 
 
 def rows(point: Point) -> Iterator[dict[str, Any]]:
