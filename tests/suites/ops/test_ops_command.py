@@ -30,7 +30,7 @@ def test_a_category_is_listed_by_framework():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("ops", "softmx"), "unknown operator 'softmx'; nearest: softmax"),
+        (("ops", "softmx"), "unknown operator 'softmx'; did you mean softmax"),
         (("ops", "--category", "rn"), "unknown category 'rn'; did you mean rnn"),
         (("run", "ops", "-a", "op=softmx"), "axis 'op' has no value 'softmx'; did you mean"),
         (("run", "ops", "-a", "framework=tensorflow"), "axis 'framework' has no value"),
