@@ -97,9 +97,8 @@ def _functions(
     stats = stats_of(latest.result)
     if file is not None:
         stats.write_callgrind(file, case.id)
-        print(
-            f"{file}: {plural(stats.number_per_run, 'call')}; open it with kcachegrind or callgrind_annotate"
-        )
+        calls = plural(stats.number_per_run, "call")
+        print(f"{file}: {calls}; open it with kcachegrind or callgrind_annotate")
         return
     console = Console(highlight=False)
     console.print(Text(case.id, style="bold"), Text(latest.run_id, style="dim"))
