@@ -85,7 +85,7 @@ def test_a_wrong_run_is_one_line(refused, bench_file, tmp_path, arguments, said)
         (["export"], "results.db"),
         (["runs"], "results.db"),
         (["runs", "--store", "elsewhere.db"], "elsewhere.db"),
-        (["show", "matmul"], "is part of"),
+        (["show", "matmul"], "matches"),
         (["show", "tour/mamtul"], "tour/matmul[n=64"),
         (["show", "add", "--in", "tuor"], "did you mean tour?"),
         (["list", "tuor"], "did you mean tour?"),

@@ -77,8 +77,8 @@ class OperatorBenchmark:
         for name in given:
             if name not in known:
                 raise UserError(
-                    f"{type(self).__name__}: unknown input '{name}'{nearest(name, known)}; "
-                    f"choose from: {', '.join(known)}"
+                    f"{type(self).__name__} has no input '{name}' (it takes {', '.join(known)})"
+                    f"{nearest(name, known)}"
                 )
         return {**known, **given}
 

@@ -30,7 +30,7 @@ def test_a_category_is_listed_by_framework():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("ops", "softmx"), "unknown operator 'softmx'; nearest: softmax"),
+        (("ops", "softmx"), "unknown operator 'softmx'; did you mean softmax"),
         (("ops", "--category", "rn"), "unknown category 'rn'; did you mean rnn"),
         (("run", "ops", "-a", "op=softmx"), "unknown op 'softmx'; did you mean"),
         (("run", "ops", "-a", "framework=tensorflow"), "unknown framework 'tensorflow'"),

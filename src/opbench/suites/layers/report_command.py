@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from opbench.cli.options import run_option
-from opbench.cli.report_output import check_format, console_for, suite_results, write_to
+from opbench.cli.report_output import check_format, suite_results, write_to
 from opbench.errors import UserError
+from opbench.report.table import console_for
 
 if TYPE_CHECKING:
     from opbench.suites.layers.factors import LayerRow
