@@ -85,9 +85,9 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
 
 @pytest.fixture
 def eventually() -> Callable[..., bool]:
-    """Whether something comes true soon: processes take a moment to die."""
+    """Whether something comes true: processes take a moment to die, longer under load."""
 
-    def wait(condition: Callable[[], object], seconds: float = 10.0) -> bool:
+    def wait(condition: Callable[[], object], seconds: float = 120.0) -> bool:
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
@@ -103,7 +103,7 @@ def opbench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """The real command line, in a process of its own, in an empty folder."""
 
     def call(
-        *arguments: object, cwd: Path = tmp_path, timeout: float = 120.0
+        *arguments: object, cwd: Path = tmp_path, timeout: float = 600.0
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)],

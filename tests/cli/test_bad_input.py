@@ -199,7 +199,7 @@ def test_a_full_disk_keeps_what_is_finished_and_says_so(bench_file, tmp_path, ma
         f'--num-runs 90 --num-repeats 1 --store "{folder}/r.db"; code=$?; '
         f'cp "{folder}"/* "{kept}"; exit $code'
     )
-    done = subprocess.run([*prefix, "sh", "-c", run], capture_output=True, text=True, timeout=200)
+    done = subprocess.run([*prefix, "sh", "-c", run], capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     last = done.stderr.strip().splitlines()[-1]

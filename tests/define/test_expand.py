@@ -180,7 +180,7 @@ def test_ten_thousand_cases_expand_at_once():
     definition = define("f", framework="torch", n=tuple(range(100)), m=tuple(range(100)))
     times = []
     for _ in range(3):
-        began = time.perf_counter()
+        began = time.process_time()
         assert len(expand([definition])) == 10_000
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     assert min(times) < 5

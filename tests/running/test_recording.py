@@ -84,7 +84,7 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
         assert len(now) >= len(before) + results
         before = now
     last = started(tmp_path, "--cont", "--store", store)
-    _out, said = last.communicate(timeout=100)
+    _out, said = last.communicate(timeout=600)
     assert last.returncode == 0, said
     now = stored(store)
     assert before.items() <= now.items()
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_the_children_keeps_what_is_finished_and_says_how_to_continu
     assert run.stderr is not None
     assert "bench_many/case[n=0]/call" in run.stderr.readline()
     run.send_signal(signal.SIGINT)
-    out, said = run.communicate(timeout=30)
+    out, said = run.communicate(timeout=600)
     assert run.returncode == 130
     assert "opbench run --cont --name mine" in said
     assert "Traceback" not in said
@@ -119,7 +119,7 @@ def test_ctrl_c_ends_the_children_keeps_what_is_finished_and_says_how_to_continu
     assert 1 <= len(before) < CASES
     assert "interrupted" in out
     done = started(tmp_path, "--cont", "--name", "mine")
-    done.communicate(timeout=100)
+    done.communicate(timeout=600)
     assert done.returncode == 0
     now = stored(tmp_path / ".opbench" / "results.db")
     assert before.items() <= now.items()
@@ -143,7 +143,7 @@ def test_ctrl_c_while_the_users_code_hangs(tmp_path, marked, eventually, setting
     run = started(tmp_path, path, *QUICK)
     assert eventually(flag.exists)
     run.send_signal(signal.SIGINT)
-    _out, said = run.communicate(timeout=30)
+    _out, said = run.communicate(timeout=600)
     assert run.returncode == 130
     assert "Traceback" not in said
     assert eventually(lambda: marked() == [])
@@ -208,7 +208,7 @@ def _forget(store: Store, case_hash: str) -> None:
 def test_two_runs_write_to_one_store_at_once(bench_file, tmp_path, marked, eventually):
     runs = [started(tmp_path, bench_file, *QUICK, "--name", name) for name in ("a", "b")]
     for run in runs:
-        _out, said = run.communicate(timeout=120)
+        _out, said = run.communicate(timeout=600)
         assert run.returncode == 0, said
     with Store.open(tmp_path / ".opbench" / "results.db", create=False) as store:
         for name in ("a", "b"):

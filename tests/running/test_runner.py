@@ -102,11 +102,11 @@ def test_what_is_left_of_the_budget_goes_to_the_noisiest_case_first(run):
 def test_a_budget_is_shared_by_the_cases_of_the_first_pass(run):
     slow = "time.sleep(0.01)"
     cases = [case(name, slow, globals="import time") for name in "abcd"]
-    greedy = Adaptive(precision=1e-9, max_time=60.0, warmup_seconds=0.02, max_starts=3)
+    greedy = Adaptive(precision=1e-9, max_time=600.0, warmup_seconds=0.02, max_starts=3)
     began = time.monotonic()
     _, sink = run(cases, greedy, budget=4.0)
-    # Without a share of the budget the first case alone would take a minute.
-    assert time.monotonic() - began < 30
+    # Without a share of the budget the first case alone would take ten minutes.
+    assert time.monotonic() - began < 300
     spent = {name: sink.of(name)[0].detail["seconds"] for name in "abcd"}
     assert set(spent) == set("abcd")
 
@@ -138,7 +138,7 @@ def test_an_exact_metric_that_fails_leaves_no_child_beside_the_next_case(run, tm
     flag = str(tmp_path / "seen")
     leaves = f"import os\nopen({flag!r}, 'w').write(str(os.getpid()))\nraise ValueError"
     looks = (
-        "import os, time\ndeadline = time.monotonic() + 5\n"
+        "import os, time\ndeadline = time.monotonic() + 30\n"
         f"while os.path.exists('/proc/' + open({flag!r}).read()):\n"
         "    assert time.monotonic() < deadline, 'it is still there'"
     )

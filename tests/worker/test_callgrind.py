@@ -271,7 +271,7 @@ def test_the_request_does_nothing_without_valgrind():
         "r = requests(); r.toggle(); r.start()\n"
         "print(r.under_valgrind)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (done.stdout.strip(), done.returncode) == ("False", 0)
 
 

@@ -21,7 +21,7 @@ SEVERAL = {"--layers", "--batch-sizes"}
 
 def opbench(*arguments, cwd):
     command = [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
 
 
 # -- reading the command line ---------------------------------------------------------------

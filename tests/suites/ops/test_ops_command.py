@@ -10,7 +10,7 @@ import pytest
 
 def opbench(*words):
     command = [sys.executable, "-m", "opbench.cli.main", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 def test_an_operator_is_shown_with_sizes_work_and_spellings():

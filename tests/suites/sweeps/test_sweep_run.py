@@ -58,7 +58,7 @@ runtime = ["pt", "ort"]
 
 def opbench(*arguments, cwd) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=220)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
 
 
 @pytest.fixture(scope="module")
