@@ -25,8 +25,19 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 
+#: Take seconds to set up, once per process of the suite.
+COSTLY = {"cluster", "server", "numpy_home", "chromium"}
+
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What shares a costly set-up comes first and together: then one process makes it for all.
+
+    (pytest-xdist hands the first eighth of the tests to one process, in one piece.)
+    """
+    items.sort(key=lambda item: COSTLY.isdisjoint(getattr(item, "fixturenames", ())))
 
 
 @pytest.fixture

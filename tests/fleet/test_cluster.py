@@ -97,9 +97,13 @@ def measure(
 
 
 def agents() -> list[int]:
+    """Of this cluster: its nodes are our children. Another suite may run on this machine."""
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            words = process.cmdline()
+        except psutil.Error:
+            continue
         if words and words[0].startswith("ray::Agent"):
             found.append(process.pid)
     return found
