@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from perf.local_postgres import Server, Unavailable, postgres
 
 from opbench.case import Case
 from opbench.worker.cpp import build as cpp_build
@@ -161,6 +162,38 @@ def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         environment_builds.create("np22", ["numpy==2.2.6"])
         environment_builds.create("np23", ["numpy==2.3.5"])
     return home
+
+
+@pytest.fixture(scope="session")
+def unavailable() -> Callable[[Exception], None]:
+    """On somebody's machine the tests do without; before a merge (.ci/run) they must not."""
+
+    def skip(why: Exception) -> None:
+        if os.environ.get("OPBENCH_NO_SKIP"):
+            pytest.fail(str(why))
+        pytest.skip(str(why))
+
+    return skip
+
+
+@pytest.fixture(scope="session")
+def server(unavailable: Callable[[Exception], None]) -> Iterator[Server]:
+    """One PostgreSQL for all tests; each takes a database of its own."""
+    try:
+        running = postgres(durable=False)
+        found = running.__enter__()
+    except Unavailable as why:
+        unavailable(why)
+    try:
+        yield found
+    finally:
+        running.__exit__(None, None, None)
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    """An empty database, its password in the URL."""
+    return server.new_database()
 
 
 @pytest.fixture

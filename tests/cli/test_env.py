@@ -1,4 +1,4 @@
-"""`opbench env`, as typed; what is built is built elsewhere (tests/run/test_environment_builds)."""
+"""`opbench env`, as typed; builds themselves are in tests/envs/test_environment_builds."""
 
 from __future__ import annotations
 
