@@ -17,8 +17,8 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 def test_ten_times_the_work_is_found_and_the_report_adds_up(opbench_here: Command) -> None:
     ran = opbench_here(
-        "selftest", "--framework", "python", "-n", 1, "--effect", "900%", "--time-per-pair", "400ms",
-        "--json",
+        "selftest", "--framework", "python", "-n", 1, "--effect", "900%",
+        "--time-per-pair", "400ms", "--json",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     page = json.loads(ran.stdout)

@@ -98,8 +98,8 @@ def test_the_other_commands_too(refused, arguments, said):
     assert said in refused(*arguments)
 
 
-def test_unknown_runs_cases_and_formats_of_a_store(opbench, refused, bench_file, fixed):
-    assert opbench("run", bench_file, "-k", "total", "-a", "n=1", *fixed).returncode == 0
+def test_unknown_runs_cases_and_formats_of_a_store(opbench_here, refused, bench_file, fixed):
+    assert opbench_here("run", bench_file, "-k", "total", "-a", "n=1", *fixed).returncode == 0
     assert "total" in refused("show", "bench_small/totl", "--in", bench_file)
     assert "json" in refused("export", "--format", "jsn")
     assert "no-such-run" in refused("export", "no-such-run")

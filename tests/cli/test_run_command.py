@@ -16,11 +16,11 @@ from opbench.store import Store
 
 
 @pytest.fixture
-def run(opbench, bench_file, fixed):
+def run(command, bench_file, fixed):
     """Measures the small file, quickly."""
 
     def call(*arguments: object, code: int = 0):
-        done = opbench("run", bench_file, *fixed, *arguments)
+        done = command("run", bench_file, *fixed, *arguments)
         assert done.returncode == code, done.stdout + done.stderr
         return done
 
@@ -139,8 +139,8 @@ def sleeps(tmp_path):
     return path
 
 
-def test_a_comparison_with_a_baseline_has_a_column_of_factors(opbench, sleeps, stored):
-    done = opbench(
+def test_a_comparison_with_a_baseline_has_a_column_of_factors(command, sleeps, stored):
+    done = command(
         "run", sleeps, "--baseline", "mode=plain",
         "--precision", "20%", "--max-time-per-case", "1s",
     )  # fmt: skip
@@ -206,18 +206,18 @@ def test_whatever_a_case_does_the_others_go_on_and_the_table_says_why(
     assert eventually(lambda: marked() == [])
 
 
-def test_what_cannot_be_done_is_no_failure(opbench, tmp_path, fixed):
+def test_what_cannot_be_done_is_no_failure(command, tmp_path, fixed):
     path = tmp_path / "bench_ends.py"
     path.write_text(OUTCOMES)
-    done = opbench("run", path, *fixed, "-a", "end=fine,cannot")
+    done = command("run", path, *fixed, "-a", "end=fine,cannot")
     assert done.returncode == 0
     assert "1 ok, 1 unsupported" in done.stdout
 
 
-def test_cont_of_a_complete_run_measures_nothing_and_shows_everything(run, opbench, stored):
+def test_cont_of_a_complete_run_measures_nothing_and_shows_everything(run, command, stored):
     first = run("--name", "mine")
     before = [found.result.created for found in stored()]
-    done = opbench("run", "--cont", "--name", "mine")
+    done = command("run", "--cont", "--name", "mine")
     assert done.returncode == 0
     assert done.stderr == ""
     assert ids(done) == ids(first)
@@ -254,13 +254,13 @@ def test_show_finds_a_case_by_any_unique_part_of_its_name_or_hash(run, command, 
 
 
 def test_the_script_of_a_case_runs_alone_and_agrees_with_the_stored_time(
-    opbench, sleeps, tmp_path, stored
+    command, sleeps, tmp_path, stored
 ):
-    done = opbench("run", sleeps, "-k", "plain", "-a", "ms=20", "--max-time-per-case", "1s")
+    done = command("run", sleeps, "-k", "plain", "-a", "ms=20", "--max-time-per-case", "1s")
     assert done.returncode == 0
     (found,) = stored()
     script = tmp_path / "alone.py"
-    script.write_text(opbench("show", found.case.hash, "--script").stdout)
+    script.write_text(command("show", found.case.hash, "--script").stdout)
     alone = subprocess.run(
         [sys.executable, "-I", script], capture_output=True, text=True, env={}, timeout=600
     )

@@ -149,40 +149,40 @@ def test_ctrl_c_while_the_users_code_hangs(tmp_path, marked, eventually, setting
     assert eventually(lambda: marked() == [])
 
 
-def test_a_failing_case_is_not_measured_again_by_cont(opbench, tmp_path):
+def test_a_failing_case_is_not_measured_again_by_cont(opbench_here, tmp_path):
     path = tmp_path / "bench_fails.py"
     path.write_text(
         "import opbench as ob\n@ob.bench(n=[1, 2])\ndef case(n):\n    assert n == 1, 'no good'\n"
     )
-    assert opbench("run", path, *QUICK).returncode == 1
-    done = opbench("run", "--cont")
+    assert opbench_here("run", path, *QUICK).returncode == 1
+    done = opbench_here("run", "--cont")
     assert done.returncode == 1
     assert done.stderr == ""
     assert "no good" in done.stdout
 
 
-def test_cont_measures_what_an_edited_file_changed(opbench, bench_file, tmp_path):
-    assert opbench("run", bench_file, *QUICK, "-k", "n=1]").returncode == 0
+def test_cont_measures_what_an_edited_file_changed(opbench_here, bench_file, tmp_path):
+    assert opbench_here("run", bench_file, *QUICK, "-k", "n=1]").returncode == 0
     bench_file.write_text(BENCH.replace("2000", "1000"))
-    done = opbench("run", "--cont")
+    done = opbench_here("run", "--cont")
     assert done.returncode == 0
     # The same name, other code: another case.
     assert done.stderr.count("bench_many/case[n=1]/call") == 1
 
 
-def test_a_group_that_lacks_one_side_is_measured_as_a_whole_and_stored_once(tmp_path, opbench):
+def test_a_group_that_lacks_one_side_is_measured_as_a_whole_and_stored_once(tmp_path, opbench_here):
     path = tmp_path / "bench_pair.py"
     path.write_text(
         "import opbench as ob\n@ob.bench(mode=['a', 'b'])\ndef case(mode):\n    sum(range(500))\n"
     )
     quick = ("--precision", "20%", "--max-time-per-case", "300ms")
-    assert opbench("run", path, *quick, "--baseline", "mode=a").returncode == 0
+    assert opbench_here("run", path, *quick, "--baseline", "mode=a").returncode == 0
     where = tmp_path / ".opbench" / "results.db"
     with Store.open(where) as store:
         run = store.runs()[0]
         first = {found.case.axes["mode"]: found.result for found in store.results(run=run)}
         _forget(store, first["b"].case_hash)
-    done = opbench("run", "--cont")
+    done = opbench_here("run", "--cont")
     assert done.returncode == 0, done.stderr
     assert "2 ok" in done.stdout
     with Store.open(where, create=False) as store:

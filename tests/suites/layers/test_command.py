@@ -89,8 +89,8 @@ def test_a_layer_that_the_config_lacks():
         (["--no_save", "--cont"], "--cont"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_code_2(arguments, said, tmp_path):
-    found = opbench("layers", *arguments, cwd=tmp_path)
+def test_mistakes_are_one_line_and_exit_code_2(arguments, said, opbench_here):
+    found = opbench_here("layers", *arguments)
     assert found.returncode == 2, found.stderr
     assert said in found.stderr
     assert len(found.stderr.strip().splitlines()) == 1
