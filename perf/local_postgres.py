@@ -70,7 +70,9 @@ class Server:
         log = str(self.folder / "log")
         data = str(self.folder / "data")
         _call(
-            self._prefix, self._bin, ["pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "start"]
+            self._prefix,
+            self._bin,
+            ["pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "-t", "300", "start"],
         )
 
 

@@ -10,9 +10,14 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
+
+#: A node may take so long to start: on a loaded machine, Ray's own 30 seconds are too short.
+START_SECONDS = 300
 
 
 class Unavailable(Exception):
@@ -29,7 +34,8 @@ class LocalCluster:
         if client_port is not None:
             head["ray_client_server_port"] = client_port
         # The head measures nothing: what dies in a test must not be the cluster itself.
-        self._cluster = Cluster(initialize_head=True, head_node_args=head)
+        with _patient():
+            self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self.nodes: dict[str, Any] = {}
 
     @property
@@ -42,9 +48,10 @@ class LocalCluster:
         if threading.current_thread() is not threading.main_thread():
             # Ray would install a signal handler, which only the main thread may.
             self._cluster._shutdown_at_exit = False
-        self.nodes[name] = self._cluster.add_node(
-            node_name=name, num_cpus=cpus, labels=dict(labels or {}), **more
-        )
+        with _patient():
+            self.nodes[name] = self._cluster.add_node(
+                node_name=name, num_cpus=cpus, labels=dict(labels or {}), **more
+            )
 
     def remove(self, name: str) -> None:
         """Kill all processes of the node, as a power failure would."""
@@ -55,6 +62,35 @@ class LocalCluster:
 
         ray.shutdown()
         self._cluster.shutdown()
+
+
+@contextmanager
+def _patient() -> Iterator[None]:
+    """Ray waits as long as a loaded machine needs; only some of its limits are settings."""
+    from ray._private import services
+    from ray.cluster_utils import Cluster
+
+    get_node = services.get_node
+
+    def get_node_when_registered(gcs_address: str, node_id: str) -> Any:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                return get_node(gcs_address, node_id)
+            except RuntimeError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+
+    def wait_for_node(_self: Cluster, node: Any) -> None:
+        services.wait_for_node(node.gcs_address, node.plasma_store_socket_name, START_SECONDS)
+
+    with (
+        patch.dict(os.environ, RAY_gcs_server_port_wait_time_s=str(START_SECONDS)),
+        patch.object(services, "get_node", get_node_when_registered),
+        patch.object(Cluster, "_wait_for_node", wait_for_node),
+    ):
+        yield
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from perf.local_postgres import Server, Unavailable, postgres
 
 from opbench.case import Case
 from opbench.worker.cpp import build as cpp_build
@@ -25,8 +26,19 @@ settings.register_profile(
 )
 settings.load_profile("any machine")
 
+#: Take seconds to set up, once per process of the suite.
+COSTLY = {"cluster", "server", "numpy_home", "chromium"}
+
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What shares a costly set-up comes first and together: then one process makes it for all.
+
+    (pytest-xdist hands the first eighth of the tests to one process, in one piece.)
+    """
+    items.sort(key=lambda item: COSTLY.isdisjoint(getattr(item, "fixturenames", ())))
 
 
 @pytest.fixture
@@ -85,9 +97,9 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
 
 @pytest.fixture
 def eventually() -> Callable[..., bool]:
-    """Whether something comes true soon: processes take a moment to die."""
+    """Whether something comes true: processes take a moment to die, longer under load."""
 
-    def wait(condition: Callable[[], object], seconds: float = 10.0) -> bool:
+    def wait(condition: Callable[[], object], seconds: float = 120.0) -> bool:
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
@@ -103,7 +115,7 @@ def opbench(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """The real command line, in a process of its own, in an empty folder."""
 
     def call(
-        *arguments: object, cwd: Path = tmp_path, timeout: float = 120.0
+        *arguments: object, cwd: Path = tmp_path, timeout: float = 600.0
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)],
@@ -150,6 +162,38 @@ def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         environment_builds.create("np22", ["numpy==2.2.6"])
         environment_builds.create("np23", ["numpy==2.3.5"])
     return home
+
+
+@pytest.fixture(scope="session")
+def unavailable() -> Callable[[Exception], None]:
+    """On somebody's machine the tests do without; before a merge (.ci/run) they must not."""
+
+    def skip(why: Exception) -> None:
+        if os.environ.get("OPBENCH_NO_SKIP"):
+            pytest.fail(str(why))
+        pytest.skip(str(why))
+
+    return skip
+
+
+@pytest.fixture(scope="session")
+def server(unavailable: Callable[[Exception], None]) -> Iterator[Server]:
+    """One PostgreSQL for all tests; each takes a database of its own."""
+    try:
+        running = postgres(durable=False)
+        found = running.__enter__()
+    except Unavailable as why:
+        unavailable(why)
+    try:
+        yield found
+    finally:
+        running.__exit__(None, None, None)
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    """An empty database, its password in the URL."""
+    return server.new_database()
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ def opbench(folder: Path, *words: str) -> str:
         env={**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "160"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

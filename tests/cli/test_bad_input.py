@@ -98,8 +98,8 @@ def test_the_other_commands_too(refused, arguments, said):
     assert said in refused(*arguments)
 
 
-def test_unknown_runs_cases_and_formats_of_a_store(opbench, refused, bench_file, fixed):
-    assert opbench("run", bench_file, "-k", "total", "-a", "n=1", *fixed).returncode == 0
+def test_unknown_runs_cases_and_formats_of_a_store(opbench_here, refused, bench_file, fixed):
+    assert opbench_here("run", bench_file, "-k", "total", "-a", "n=1", *fixed).returncode == 0
     assert "total" in refused("show", "bench_small/totl", "--in", bench_file)
     assert "json" in refused("export", "--format", "jsn")
     assert "no-such-run" in refused("export", "no-such-run")
@@ -202,7 +202,7 @@ def test_a_full_disk_keeps_what_is_finished_and_says_so(bench_file, tmp_path, ma
         f'--num-runs 90 --num-repeats 1 --store "{folder}/r.db"; code=$?; '
         f'cp "{folder}"/* "{kept}"; exit $code'
     )
-    done = subprocess.run([*prefix, "sh", "-c", run], capture_output=True, text=True, timeout=200)
+    done = subprocess.run([*prefix, "sh", "-c", run], capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     last = done.stderr.strip().splitlines()[-1]

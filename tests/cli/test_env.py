@@ -1,4 +1,4 @@
-"""`opbench env`, as typed; what is built is built elsewhere (tests/run/test_environment_builds)."""
+"""`opbench env`, as typed; builds themselves are in tests/envs/test_environment_builds."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def home(numpy_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPBENCH_HOME", str(numpy_home))
 
 
-def test_the_list_has_the_current_the_predefined_and_the_built(opbench: Command) -> None:
-    listed = opbench("env", "list")
+def test_the_list_has_the_current_the_predefined_and_the_built(opbench_here: Command) -> None:
+    listed = opbench_here("env", "list")
     rows = {line.split()[0]: line for line in listed.stdout.splitlines() if line.strip()}
     assert "opbench runs in it" in rows["current"]
     assert "mxnet==1.9.1 numpy==1.23.5" in rows["mxnet"]
@@ -28,16 +28,18 @@ def test_the_list_has_the_current_the_predefined_and_the_built(opbench: Command)
     assert "numpy==2.2.6" in rows["np22"]
 
 
-def test_show_tells_the_interpreter_and_every_package(opbench: Command, numpy_home: Path) -> None:
-    shown = opbench("env", "show", "np23")
+def test_show_tells_the_interpreter_and_every_package(
+    opbench_here: Command, numpy_home: Path
+) -> None:
+    shown = opbench_here("env", "show", "np23")
     assert f"interpreter   {numpy_home}/envs/np23/bin/python\n" in shown.stdout
     assert "requirements  numpy==2.3.5\n" in shown.stdout
     assert "packages      numpy==2.3.5\n" in shown.stdout
-    assert "packages" in opbench("env", "show", "current").stdout
+    assert "packages" in opbench_here("env", "show", "current").stdout
 
 
-def test_creating_what_is_there_does_nothing(opbench: Command) -> None:
-    again = opbench("env", "create", "np22", "numpy==2.2.6")
+def test_creating_what_is_there_does_nothing(opbench_here: Command) -> None:
+    again = opbench_here("env", "create", "np22", "numpy==2.2.6")
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.startswith("np22: Python 3.")
     assert again.stdout.endswith(", numpy==2.2.6\n")
@@ -58,16 +60,16 @@ def test_creating_what_is_there_does_nothing(opbench: Command) -> None:
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(
-    arguments: list[str], said: str, opbench: Command
+    arguments: list[str], said: str, opbench_here: Command
 ) -> None:
-    ended = opbench("env", *arguments)
+    ended = opbench_here("env", *arguments)
     assert ended.returncode == 2
     assert said in ended.stderr
     assert ended.stderr.count("\n") == 1
 
 
-def test_an_unknown_environment_is_said_before_anything_runs(opbench: Command) -> None:
-    ended = opbench("run", "--env", "np22,np99", "tour")
+def test_an_unknown_environment_is_said_before_anything_runs(opbench_here: Command) -> None:
+    ended = opbench_here("run", "--env", "np22,np99", "tour")
     assert ended.returncode == 2
     assert "unknown environment 'np99'" in ended.stderr
     assert ended.stdout == ""

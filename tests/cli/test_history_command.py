@@ -92,14 +92,14 @@ def test_many_points_are_abbreviated_around_what_matters():
     assert listed(100, [50]) == [0, 1, 48, 49, 50, 51, *range(92, 100)]
 
 
-def test_the_command(nights, opbench, tmp_path):
+def test_the_command(nights, opbench_here, tmp_path):
     a_season(nights)
     store = ("--store", tmp_path / "results.db")
-    done = opbench("history", "linear", *store)
+    done = opbench_here("history", "linear", *store)
     assert done.returncode == 0, done.stderr
     assert "▲ slower by 7.0 % between run 20261123-120000-0008 (commit 8888888)" in done.stdout
     assert "\x1b" not in done.stdout
-    told = json.loads(opbench("history", "linear", "--last", 12, "--json", *store).stdout)
+    told = json.loads(opbench_here("history", "linear", "--last", 12, "--json", *store).stdout)
     (series,) = told["series"]
     assert len(series["points"]) == 12
     (change,) = series["changes"]
@@ -123,15 +123,15 @@ def test_the_command(nights, opbench, tmp_path):
         (("linear", "--last", "0"), "--last"),
     ],
 )
-def test_mistakes_are_one_line(nights, opbench, tmp_path, arguments, says):
+def test_mistakes_are_one_line(nights, opbench_here, tmp_path, arguments, says):
     nights.add()
-    done = opbench("history", *arguments, "--store", tmp_path / "results.db")
+    done = opbench_here("history", *arguments, "--store", tmp_path / "results.db")
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_without_a_store_it_says_so(opbench):
-    done = opbench("history", "linear")
+def test_without_a_store_it_says_so(opbench_here):
+    done = opbench_here("history", "linear")
     assert (done.returncode, done.stdout) == (2, "")
     assert "there is no store" in done.stderr

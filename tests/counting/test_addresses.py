@@ -22,7 +22,7 @@ int other_name(int x) __attribute__((alias("caller")));
 """
 SECOND = """
 extern "C" {
-int elsewhere(int x) { return x + 5; }
+int elsewhere(int x) { return x * x * x + 5; } // more than 4 bytes on every architecture
 int malloc_like(int x) { return x - 5; }
 }
 """

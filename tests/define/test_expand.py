@@ -177,11 +177,8 @@ def test_an_open_axis_of_whole_numbers_takes_every_whole_number(number):
 
 
 def test_ten_thousand_cases_expand_at_once():
-    # Best of three, against a generous bound: what counts is that it is not quadratic.
+    # Time of this process, against a generous bound: what counts is that it is not quadratic.
     definition = define("f", framework="torch", n=tuple(range(100)), m=tuple(range(100)))
-    times = []
-    for _ in range(3):
-        began = time.perf_counter()
-        assert len(expand([definition])) == 10_000
-        times.append(time.perf_counter() - began)
-    assert min(times) < 5
+    began = time.process_time()
+    assert len(expand([definition])) == 10_000
+    assert time.process_time() - began < 5

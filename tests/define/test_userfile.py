@@ -249,23 +249,23 @@ def test_a_mistake_is_one_clear_line(tmp_path, mistake):
 
 
 def test_a_file_that_hangs_is_given_up(tmp_path):
-    path = write(tmp_path, "hangs.py", "import time\ntime.sleep(60)\n")
+    path = write(tmp_path, "hangs.py", "import time\ntime.sleep(600)\n")
     began = time.monotonic()
     with pytest.raises(UserFileError, match="did not end within 1 s"):
         targets_from(path, timeout=1)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 300
 
 
 def test_what_a_file_starts_does_not_keep_us_waiting(tmp_path):
     text = (
         "import os, time, threading, opbench as ob\n"
-        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
-        "if os.fork() == 0: time.sleep(60)\n"
+        "threading.Thread(target=time.sleep, args=(600,)).start()\n"
+        "if os.fork() == 0: time.sleep(600)\n"
         "@ob.bench\ndef f(): pass\n"
     )
     began = time.monotonic()
     assert len(cases(write(tmp_path, "starts.py", text))) == 1
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 300
 
 
 def test_a_missing_file_a_taken_name_and_a_missing_interpreter(tmp_path):

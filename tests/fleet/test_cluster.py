@@ -55,7 +55,7 @@ def command(cluster: LocalCluster, tmp_path: Path) -> Callable[..., subprocess.C
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             env={**os.environ, "COLUMNS": "160", "RAY_ADDRESS": cluster.address},
             **more,  # type: ignore[call-overload]
         )
@@ -97,9 +97,13 @@ def measure(
 
 
 def agents() -> list[int]:
+    """Of this cluster: its nodes are our children. Another suite may run on this machine."""
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            words = process.cmdline()
+        except psutil.Error:
+            continue
         if words and words[0].startswith("ray::Agent"):
             found.append(process.pid)
     return found
@@ -122,14 +126,14 @@ def test_a_run_into_postgresql_whose_driver_is_killed_is_completed_by_cont(
         env={**os.environ, "RAY_ADDRESS": cluster.address},
     )
     with Store.open(url) as store:
-        assert eventually(lambda: len(store.results()) >= 4, 120)
+        assert eventually(lambda: len(store.results()) >= 4, 300)
         driver.send_signal(signal.SIGKILL)
-        driver.wait(10)
+        driver.wait(600)
         before = {s.case.id: s.result.created for s in store.results()}
         assert len(before) % 2 == 0, "a group is stored as a whole"
         assert store.find_run("nightly").status == "running"
     assert 4 <= len(before) < 24
-    assert eventually(lambda: not agents(), 60), "agents end with their driver"
+    assert eventually(lambda: not agents(), 300), "agents end with their driver"
     done = command("run", "--cont", "--name", "nightly", "--store", url)
     assert done.returncode == 0, done.stderr
     assert server.password not in done.stdout + done.stderr
@@ -330,14 +334,14 @@ def test_cases_of_a_gpu_go_to_the_node_that_has_one_and_see_only_that(connected,
 def test_a_budget_is_for_the_whole_fleet(connected, tmp_path):
     made = cases(8, 0.01)
     request = Request(
-        tuple(groups(made)), Adaptive(precision=1e-6, max_time=60), budget=6.0, fleet=Fleet("ray")
+        tuple(groups(made)), Adaptive(precision=1e-6, max_time=600), budget=6.0, fleet=Fleet("ray")
     )
     recording = Recording.begun(tmp_path / "r.db", True, {}, "opbench run")
     began = time.monotonic()
     finished = recording.measure(request, Listener())
     assert {result.outcome for _, result in finished.results} == {"ok"}
     assert len(finished.results) == 8
-    assert time.monotonic() - began < 40, "eight cases would have taken eight minutes"
+    assert time.monotonic() - began < 300, "one case alone would have taken ten minutes"
 
 
 # -- wrong requests -------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def test_products_and_factorisations_give_the_right_numbers(mxnet, tmp_path):
     """On aarch64 they are OpenBLAS's, behind functions that Arm's libraries would have."""
     program = tmp_path / "check.py"
     program.write_text(CHECK)
-    done = subprocess.run([mxnet.python, str(program)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([mxnet.python, str(program)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     errors = dict(line.split() for line in done.stdout.splitlines())
     assert len(errors) == 8

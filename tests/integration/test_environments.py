@@ -45,11 +45,11 @@ FIXED = ("--num-runs", "3", "--num-repeats", "2")
 
 
 def test_run_measures_the_same_case_in_both_environments(
-    opbench: Command, numpy_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opbench_here: Command, numpy_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPBENCH_HOME", str(numpy_home))
     (tmp_path / "bench_np.py").write_text(BENCH)
-    ran = opbench("run", "bench_np.py", "--env", "np22,np23", *FIXED)
+    ran = opbench_here("run", "bench_np.py", "--env", "np22,np23", *FIXED)
     assert ran.returncode == 0, ran.stderr
     assert [name in ran.stdout for name in ("environment", "np22", "np23")] == [True] * 3
     where = tmp_path / ".opbench/results.db"
@@ -65,7 +65,7 @@ def test_run_measures_the_same_case_in_both_environments(
     assert versions == {"np22": "2.2.6", "np23": "2.3.5"}
 
     # Continued, the run still knows its environments, and lacks nothing.
-    again = opbench("run", "--cont")
+    again = opbench_here("run", "--cont")
     assert again.returncode == 0, again.stderr
     with Store.open(where) as store:
         after = {s.result.environment: s.result for s in store.results()}
@@ -75,14 +75,14 @@ def test_run_measures_the_same_case_in_both_environments(
 
 
 def test_a_file_is_read_where_its_framework_is(
-    opbench: Command, numpy_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opbench_here: Command, numpy_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPBENCH_HOME", str(numpy_home))
     (tmp_path / "bench_old.py").write_text(
         'import numpy\nassert numpy.__version__ == "2.2.6", "read elsewhere"\n' + BENCH
     )
-    assert opbench("run", "bench_old.py", "--env", "np22", "--dry-run").returncode == 0
-    refused = opbench("run", "bench_old.py", "--env", "np23", "--dry-run")
+    assert opbench_here("run", "bench_old.py", "--env", "np22", "--dry-run").returncode == 0
+    refused = opbench_here("run", "bench_old.py", "--env", "np23", "--dry-run")
     assert "read elsewhere" in refused.stderr
 
 

@@ -44,7 +44,7 @@ def python(tmp_path):
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=600,
             env={**os.environ, "COLUMNS": "120"},
         )
         assert done.returncode == 0, done.stderr

@@ -324,7 +324,7 @@ def test_another_load_is_the_same_machine() -> None:
 def test_the_facts_are_read_in_an_isolated_interpreter() -> None:
     python, *arguments = command(sys.executable, "probe.facts")
     done = subprocess.run(
-        [python, "-I", *arguments], capture_output=True, text=True, check=True, timeout=60
+        [python, "-I", *arguments], capture_output=True, text=True, check=True, timeout=600
     )
     assert json.loads(done.stdout)["packages"] == worker_facts.package_versions()
 

@@ -20,7 +20,7 @@ def run(case: Case, tmp_path) -> float:
     path.write_text(text)
     # -E and a foreign folder: nothing of ours can be imported by accident.
     done = subprocess.run(
-        [sys.executable, "-E", str(path)], capture_output=True, text=True, cwd=tmp_path, timeout=120
+        [sys.executable, "-E", str(path)], capture_output=True, text=True, cwd=tmp_path, timeout=600
     )
     assert done.returncode == 0, done.stderr + text
     assert re.search(

@@ -84,7 +84,7 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
         assert len(now) >= len(before) + results
         before = now
     last = started(tmp_path, "--cont", "--store", store)
-    _out, said = last.communicate(timeout=100)
+    _out, said = last.communicate(timeout=600)
     assert last.returncode == 0, said
     now = stored(store)
     assert before.items() <= now.items()
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_the_children_keeps_what_is_finished_and_says_how_to_continu
     assert run.stderr is not None
     assert "bench_many/case[n=0]/call" in run.stderr.readline()
     run.send_signal(signal.SIGINT)
-    out, said = run.communicate(timeout=30)
+    out, said = run.communicate(timeout=600)
     assert run.returncode == 130
     assert "opbench run --cont --name mine" in said
     assert "Traceback" not in said
@@ -119,7 +119,7 @@ def test_ctrl_c_ends_the_children_keeps_what_is_finished_and_says_how_to_continu
     assert 1 <= len(before) < CASES
     assert "interrupted" in out
     done = started(tmp_path, "--cont", "--name", "mine")
-    done.communicate(timeout=100)
+    done.communicate(timeout=600)
     assert done.returncode == 0
     now = stored(tmp_path / ".opbench" / "results.db")
     assert before.items() <= now.items()
@@ -143,46 +143,46 @@ def test_ctrl_c_while_the_users_code_hangs(tmp_path, marked, eventually, setting
     run = started(tmp_path, path, *QUICK)
     assert eventually(flag.exists)
     run.send_signal(signal.SIGINT)
-    _out, said = run.communicate(timeout=30)
+    _out, said = run.communicate(timeout=600)
     assert run.returncode == 130
     assert "Traceback" not in said
     assert eventually(lambda: marked() == [])
 
 
-def test_a_failing_case_is_not_measured_again_by_cont(opbench, tmp_path):
+def test_a_failing_case_is_not_measured_again_by_cont(opbench_here, tmp_path):
     path = tmp_path / "bench_fails.py"
     path.write_text(
         "import opbench as ob\n@ob.bench(n=[1, 2])\ndef case(n):\n    assert n == 1, 'no good'\n"
     )
-    assert opbench("run", path, *QUICK).returncode == 1
-    done = opbench("run", "--cont")
+    assert opbench_here("run", path, *QUICK).returncode == 1
+    done = opbench_here("run", "--cont")
     assert done.returncode == 1
     assert done.stderr == ""
     assert "no good" in done.stdout
 
 
-def test_cont_measures_what_an_edited_file_changed(opbench, bench_file, tmp_path):
-    assert opbench("run", bench_file, *QUICK, "-k", "n=1]").returncode == 0
+def test_cont_measures_what_an_edited_file_changed(opbench_here, bench_file, tmp_path):
+    assert opbench_here("run", bench_file, *QUICK, "-k", "n=1]").returncode == 0
     bench_file.write_text(BENCH.replace("2000", "1000"))
-    done = opbench("run", "--cont")
+    done = opbench_here("run", "--cont")
     assert done.returncode == 0
     # The same name, other code: another case.
     assert done.stderr.count("bench_many/case[n=1]/call") == 1
 
 
-def test_a_group_that_lacks_one_side_is_measured_as_a_whole_and_stored_once(tmp_path, opbench):
+def test_a_group_that_lacks_one_side_is_measured_as_a_whole_and_stored_once(tmp_path, opbench_here):
     path = tmp_path / "bench_pair.py"
     path.write_text(
         "import opbench as ob\n@ob.bench(mode=['a', 'b'])\ndef case(mode):\n    sum(range(500))\n"
     )
     quick = ("--precision", "20%", "--max-time-per-case", "300ms")
-    assert opbench("run", path, *quick, "--baseline", "mode=a").returncode == 0
+    assert opbench_here("run", path, *quick, "--baseline", "mode=a").returncode == 0
     where = tmp_path / ".opbench" / "results.db"
     with Store.open(where) as store:
         run = store.runs()[0]
         first = {found.case.axes["mode"]: found.result for found in store.results(run=run)}
         _forget(store, first["b"].case_hash)
-    done = opbench("run", "--cont")
+    done = opbench_here("run", "--cont")
     assert done.returncode == 0, done.stderr
     assert "2 ok" in done.stdout
     with Store.open(where, create=False) as store:
@@ -208,7 +208,7 @@ def _forget(store: Store, case_hash: str) -> None:
 def test_two_runs_write_to_one_store_at_once(bench_file, tmp_path, marked, eventually):
     runs = [started(tmp_path, bench_file, *QUICK, "--name", name) for name in ("a", "b")]
     for run in runs:
-        _out, said = run.communicate(timeout=120)
+        _out, said = run.communicate(timeout=600)
         assert run.returncode == 0, said
     with Store.open(tmp_path / ".opbench" / "results.db", create=False) as store:
         for name in ("a", "b"):

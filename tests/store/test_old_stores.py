@@ -71,11 +71,11 @@ def test_its_results_are_compared_and_have_a_history(old):
     assert found.runs == 3
 
 
-def test_a_run_in_it_is_continued(old, opbench, tmp_path):
+def test_a_run_in_it_is_continued(old, opbench_here, tmp_path):
     # Beside the file, because the hash of a case covers the content of its module.
     shutil.copy(OLD / "bench_sums.py", tmp_path)
     fixed = ("--num-runs", 2, "--num-repeats", 2)
-    done = opbench("run", "bench_sums.py", *fixed, "--name", "half", "--cont", "--store", old)
+    done = opbench_here("run", "bench_sums.py", *fixed, "--name", "half", "--cont", "--store", old)
     assert done.returncode == 0, done.stderr
     with Store.open(old, create=False) as store:
         run = store.find_run("half")

@@ -44,7 +44,7 @@ def test_processes_that_create_and_fill_one_store_at_once_lose_nothing(tmp_path)
     # Two write runs of their own; two share one and store the same results.
     writers = [start(path, name, 100) for name in ("a", "b", "shared", "shared")]
     for writer in writers:
-        writer.communicate(timeout=60)
+        writer.communicate(timeout=600)
         assert writer.returncode == 0
     with Store.open(path, create=False) as store:
         for name in ("a", "b", "shared"):
@@ -66,7 +66,7 @@ def test_kill_9_loses_no_committed_result_and_the_store_opens(tmp_path):
         time.sleep(pause.uniform(0.0, 0.3))
         writer.send_signal(signal.SIGKILL)
         said = [int(line) for line in writer.stdout.read().split("\n") if line]
-        writer.wait(timeout=10)
+        writer.wait(timeout=600)
         with Store.open(path) as store:
             stored = store.results(run=run_id, samples=True)
             kept = {found.result.metric for found in stored}

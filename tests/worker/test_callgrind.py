@@ -271,18 +271,18 @@ def test_the_request_does_nothing_without_valgrind():
         "r = requests(); r.toggle(); r.start()\n"
         "print(r.under_valgrind)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (done.stdout.strip(), done.returncode) == ("False", 0)
 
 
-def test_from_the_command_line_to_functions(opbench, tmp_path):
+def test_from_the_command_line_to_functions(opbench_here, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from opbench.snippets import GroupedSetup, GroupedStmts\n"
         "split = GroupedStmts('t.split()', setup=GroupedSetup('t = \"a b\"'), num_threads=(1, 2))\n"
         "crash = GroupedStmts('import ctypes; ctypes.string_at(0)')\n"
         "plus = GroupedStmts('y = x + 1', setup=GroupedSetup('x = 1'))\n"
     )
-    done = opbench("run", "mine.py", "--metric", "instructions,time", "--jobs", "2",
+    done = opbench_here("run", "mine.py", "--metric", "instructions,time", "--jobs", "2",
                    "--max-time-per-case", "0.3s")  # fmt: skip
     assert done.returncode == 1, done.stderr  # one case crashed
     assert "crashed SIGSEGV" in done.stdout
@@ -290,19 +290,21 @@ def test_from_the_command_line_to_functions(opbench, tmp_path):
     names = (
         "nameless" not in done.stdout
     )  # else this interpreter has no symbols, and the run says so
-    shown = opbench("show", "mine/split[language=python,runtime=eager,threads=1]", "--functions")
+    shown = opbench_here(
+        "show", "mine/split[language=python,runtime=eager,threads=1]", "--functions"
+    )
     assert not names or "split" in shown.stdout
     assert "in all, per call" in shown.stdout
-    kept = opbench("show", "mine/plus", "--callgrind", "plus.out")
+    kept = opbench_here("show", "mine/plus", "--callgrind", "plus.out")
     assert kept.returncode == 0, kept.stderr
     exported = (tmp_path / "plus.out").read_text()
     assert ("fn=_PyEval_EvalFrameDefault" if names else "fn=") in exported
     before = (tmp_path / "mine.py").read_text()
     (tmp_path / "mine.py").write_text(before.replace("'y = x + 1'", "'y = x + 1; str(x)'"))
-    opbench("run", "mine.py", "-k", "plus", "--metric", "instructions")
-    compared = opbench("compare", "last~1", "last", "--functions")
+    opbench_here("run", "mine.py", "-k", "plus", "--metric", "instructions")
+    compared = opbench_here("compare", "last~1", "last", "--functions")
     assert compared.returncode == 0, compared.stderr
     assert ("long_to_decimal_string" if names else "python") in compared.stdout, compared.stdout
-    wrong = opbench("show", "mine/plus", "--functions", "--match", "(")
+    wrong = opbench_here("show", "mine/plus", "--functions", "--match", "(")
     assert wrong.returncode == 2
     assert "regular expression" in wrong.stderr

@@ -24,7 +24,7 @@ def collect(path: Path) -> dict:
     # -S: no site-packages, so neither opbench nor pydantic can be imported.
     main = [sys.executable, "-S", "-E", str(WORKER / "main.py"), "probe.collect"]
     command = [*main, str(path), str(write_end)]
-    subprocess.run(command, pass_fds=(write_end,), check=True, timeout=60)
+    subprocess.run(command, pass_fds=(write_end,), check=True, timeout=600)
     os.close(write_end)
     with os.fdopen(read_end) as stream:
         return json.loads(stream.readline())

@@ -225,10 +225,10 @@ def test_a_child_that_closes_its_channel_and_goes_on_is_ended(worker, python_cas
     session.prepare(case, 0, 20)
     began = time.monotonic()
     with pytest.raises(SessionEnded) as caught:
-        session.block("time", 1, 30)
+        session.block("time", 1, 600)
     assert caught.value.outcome == "failed"
     assert "closed" in caught.value.reason
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 300
     assert eventually(lambda: not alive(session.pid))
     assert still_works(worker, python_case)
 

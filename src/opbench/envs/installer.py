@@ -33,11 +33,17 @@ REDIRECTING = (
     "PYTHONHOME",
     "__PYVENV_LAUNCHER__",
 )
-#: Dies with the process that started it, even if that is killed; then becomes the given command.
-DIE_WITH_PARENT = (
-    "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, signal.SIGKILL); "
-    "os.getppid() == int(sys.argv[1]) and os.execv(sys.argv[2], sys.argv[2:])"
-)
+#: Runs the given command, and kills its whole process group when the process that started it dies.
+#: A parent-death signal alone reaches no grandchild, such as the pip that venv starts.
+SUPERVISE = """
+import ctypes, os, signal, subprocess, sys
+signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit("the process that started the installer is gone")
+code = subprocess.call(sys.argv[2:])
+sys.exit(code if code >= 0 else 128 - code)
+"""
 QUESTION = (
     "import json, sys, venv, ensurepip; "
     "print(json.dumps([list(sys.version_info[:3]), sys.executable]))"
@@ -126,17 +132,17 @@ def site_packages(folder: Path) -> Path:
 
 
 def _run(command: Sequence[str], on_line: Line) -> None:
-    """Run to completion, passing on each line. An interrupt, or our death, kills it."""
+    """Run to completion, passing on each line. An interrupt, or our death, kills all of it."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
     process = subprocess.Popen(
-        [sys.executable, "-I", "-c", DIE_WITH_PARENT, str(os.getpid()), *command],
+        [sys.executable, "-I", "-c", SUPERVISE, str(os.getpid()), *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
         env=env,
-        start_new_session=True,  # Ctrl-C is ours to handle
+        start_new_session=True,  # a group to kill; and Ctrl-C is ours to handle
     )
     output: list[str] = []
     try:

@@ -107,7 +107,7 @@ def grid(table: Table) -> Grid:
         )
     for index, row in enumerate(table.rows):
         if table.total and index == len(table.rows) - 1:
-            found.add_section()
+            printed_table.add_section()
         cells = map(cell, row)
         printed_table.add_row(*(Text(c.text, STYLES[c.style][0] if c.style else "") for c in cells))
     return printed_table

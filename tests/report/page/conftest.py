@@ -57,7 +57,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     opened = webdriver.Chrome(options=options, service=Service(driver))
-    opened.set_script_timeout(20)
+    opened.set_script_timeout(300)
     yield opened
     opened.quit()
 
@@ -71,7 +71,7 @@ def visit(chromium: Any, pages: dict[str, Path]) -> Callable[..., Any]:
         chromium.get("about:blank")
         chromium.get_log("browser")
         chromium.get(f"{pages[name].as_uri()}{fragment}")
-        WebDriverWait(chromium, 20).until(
+        WebDriverWait(chromium, 300).until(
             lambda d: d.execute_script("return document.documentElement.dataset.ready") == "yes"
         )
         return chromium

@@ -57,7 +57,7 @@ def search(browser: Any, text: str) -> None:
 
 
 def wait(browser: Any, script: str) -> Any:
-    return WebDriverWait(browser, 10).until(lambda d: d.execute_script(f"return {script}"))
+    return WebDriverWait(browser, 300).until(lambda d: d.execute_script(f"return {script}"))
 
 
 @pytest.fixture(autouse=True)

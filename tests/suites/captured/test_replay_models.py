@@ -86,7 +86,7 @@ def test_the_reproducer_runs_as_a_plain_file(files, tmp_path):
     (tmp_path / "reproduce.py").write_text(short)
     (tmp_path / "opbench.py").write_text("raise ImportError('a reproducer needs no opbench')")
     done = subprocess.run(
-        [sys.executable, "reproduce.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        [sys.executable, "reproduce.py"], cwd=tmp_path, capture_output=True, text=True, timeout=600,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -21,7 +21,7 @@ SEVERAL = {"--layers", "--batch-sizes"}
 
 def opbench(*arguments, cwd):
     command = [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
 
 
 # -- reading the command line ---------------------------------------------------------------
@@ -92,8 +92,8 @@ def test_a_layer_that_the_config_lacks():
         (["--no_save", "--cont"], "--cont"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_code_2(arguments, said, tmp_path):
-    found = opbench("layers", *arguments, cwd=tmp_path)
+def test_mistakes_are_one_line_and_exit_code_2(arguments, said, opbench_here):
+    found = opbench_here("layers", *arguments)
     assert found.returncode == 2, found.stderr
     assert said in found.stderr
     assert len(found.stderr.strip().splitlines()) == 1

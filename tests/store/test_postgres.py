@@ -131,7 +131,7 @@ def test_processes_that_create_and_fill_one_store_at_once_lose_and_double_nothin
     command = [sys.executable, "-c", WRITER, url, "60"]
     writers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     for writer in writers:
-        _, said = writer.communicate(timeout=60)
+        _, said = writer.communicate(timeout=600)
         assert writer.returncode == 0, said
     with Store.open(url, create=False) as store:
         stored = store.results(samples=True)

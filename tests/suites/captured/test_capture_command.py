@@ -23,7 +23,7 @@ def captured(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "opbench.cli.main", "capture", "--steps", "2-3", "-o", "s.jsonl",
          "train.py", "--steps", "5", "--batch", "6"],
-        cwd=folder, capture_output=True, text=True, timeout=120,
+        cwd=folder, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     return done, folder / "s.jsonl"
 

@@ -7,7 +7,13 @@ import pytest
 from opbench.api.frames import load
 from opbench.case import Case
 from opbench.result import Result, Sample
-from opbench.store import RunRecord, StoreError
+from opbench.store import RunRecord, Store, StoreError
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "results.db") as opened:
+        yield opened
 
 
 @pytest.fixture
