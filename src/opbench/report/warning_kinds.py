@@ -30,7 +30,7 @@ def warning_kinds(results: Iterable[tuple[Name, Result]]) -> list[WarningKind[Na
                 (result.half_width or 0.0, name, warning.text)
             )
     kinds = []
-    for code, warned in by_code.items():
-        _, worst, text = max(warned, key=lambda each: each[0])
-        kinds.append(WarningKind(code, len({name for _, name, _ in warned}), worst, text))
+    for code, group in by_code.items():
+        _, worst, text = max(group, key=lambda each: each[0])
+        kinds.append(WarningKind(code, len({name for _, name, _ in group}), worst, text))
     return kinds
