@@ -1,5 +1,5 @@
-# `make demo` and `make test` are all a fresh machine needs; the others are for daily work.
-# ARGS is handed on: make test ARGS="-k doctor", make demo ARGS="layers --budget 30s".
+# On a fresh machine, `make demo` or `make test` is enough; the other targets are for daily work.
+# ARGS is passed on: make test ARGS="-k doctor", make demo ARGS="layers --budget 30s".
 
 PY := .venv/bin/python
 
@@ -9,13 +9,13 @@ PY := .venv/bin/python
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup:  ## create .venv with everything pinned (nothing to do when nothing changed)
+setup:  ## create .venv with pinned packages (does nothing if nothing changed)
 	@PYTHON="$(PYTHON)" scripts/setup.sh
 
 demo: setup  ## a tour of what opbench measures, about two minutes
 	.venv/bin/opbench run $(ARGS)
 
-# Two at a time: what is tested here mostly waits for processes. (Measurements are `make perf`.)
+# Two at a time: the tests mostly wait for processes. (Measurements are `make perf`.)
 test: setup  ## the whole test suite
 	$(PY) -m pytest tests/ -n 2 $(ARGS)
 
@@ -25,10 +25,10 @@ lint: setup  ## ruff
 types: setup  ## mypy on src/
 	$(PY) -m mypy
 
-reference: setup  ## write the tables of docs/cli.md and the keywords of run and ab anew
+reference: setup  ## regenerate the tables of docs/cli.md and the keywords of run and ab
 	$(PY) docs/build_cli.py
 
-perf: setup  ## measure the harness itself against its peers
+perf: setup  ## measure opbench itself, compared with other tools
 	$(PY) -m pytest tests/ -m slow
 	$(PY) -m perf $(ARGS)
 

@@ -1,8 +1,8 @@
-"""Runs the commands of capture.md and puts what they print below them.
+"""Runs the commands of capture.md and replaces their output in the page.
 
-`python docs/build_capture.py`: each block that begins with `$ opbench …` is run, in order, in one
-empty folder beside the script of the page, and its output replaced. Takes a few minutes; run it on
-a quiet machine, as the page shows times.
+`python docs/build_capture.py` runs each block that begins with `$ opbench …`, in order, in one
+temporary folder with the script of the page. It takes a few minutes; run it on a quiet machine,
+because the page shows times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE / "capture.md"
 BLOCK = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```", re.S)
 
-#: Lines of an output shown before the rest is left out.
+#: Lines of an output that are shown.
 LONGEST = 60
 
 

@@ -1,10 +1,10 @@
-"""Runs the commands of docs/sweeps.md and docs/capture-api.md and puts their true output there.
+"""Runs the commands of docs/sweeps.md and docs/capture-api.md and replaces their output there.
 
-    python docs/build_examples.py        # a few minutes; on a quiet machine, for there are times
-    python docs/build_examples.py api    # one page only: sweeps, or api
+    python docs/build_examples.py        # a few minutes, on a quiet machine: the pages show times
+    python docs/build_examples.py api    # one page only: sweeps or api
 
-Between `<!-- output: NAME -->` and `<!-- end -->` in a page stands what the commands of that name
-print. The examples are run in a copy of docs/examples, so nothing is left behind.
+In a page, the output is between `<!-- output: NAME -->` and `<!-- end -->`. The examples run in a
+copy of docs/examples, so they leave no files behind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def opbench(*words: str, cwd: Path) -> str:
         [sys.executable, "-m", "opbench.cli.main", *words],
         cwd=cwd, capture_output=True, text=True, env={**os.environ, "COLUMNS": WIDTH},
     )  # fmt: skip
-    if done.returncode not in (0, 1):  # 1: a case that was to fail did
+    if done.returncode not in (0, 1):  # 1: a case failed, as the page shows
         sys.exit(f"{' '.join(words)}: {done.stderr}")
     return done.stdout
 
@@ -38,7 +38,7 @@ def block(text: str, language: str = "text") -> str:
 
 
 def first_rows(path: Path, count: int = 8) -> str:
-    """The kernels that take longest at one point of one config, in a few columns."""
+    """Summary and longest kernels at one point, for two runtimes, in a few columns."""
     with path.open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(line for line in stream if not line.startswith("#")))
     shown = ["row", "tokens", "dtype", "runtime", "forward_median", "backward_median",

@@ -2,8 +2,8 @@
 
     python docs/build_screenshots.py [STORE.db]
 
-Without a store, the tour is measured twice (some four minutes on a machine that has nothing else to
-do). Needs chromium and chromium-driver.
+Without a store, the tour is measured twice (about four minutes, on a quiet machine). Needs chromium
+and chromium-driver.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 IMAGES = Path(__file__).resolve().parent / "images"
-#: The case that is opened, by a part of its id.
+#: Part of the id of the case that is opened.
 CASE = "linear[batch=64]/forward_backward"
 QUALITY = 78
 
@@ -63,7 +63,7 @@ def load(opened: Any, page: Path) -> None:
 
 
 def take(opened: Any, name: str) -> None:
-    time.sleep(0.4)  # until what slides has slid
+    time.sleep(0.4)  # until animations have ended
     options = {"format": "webp", "quality": QUALITY}
     data = opened.execute_cdp_cmd("Page.captureScreenshot", options)["data"]
     IMAGES.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Identical code in two environments, and in two runs: is it called identical?"""
+"""False alarms for identical code in two environments, and in two stored runs."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ def measure(quick: bool = False) -> str:
 
 
 def across(runs: int) -> tuple[list[Pair], list[Pair]]:
-    """The same interpreter as two environments, run after run; each run starts its own workers.
+    """Pairs across environments, and pairs across runs.
 
-    Neighbouring runs, taken apart, are pairs of stored runs.
+    Each run measures the same interpreter as two environments, with its own workers. Consecutive
+    runs are pairs of stored runs.
     """
     here = current()
     again = Environment(f"{here.name} (again)", here.python)
-    history: list[dict[str, Pair]] = []
+    per_run: list[dict[str, Pair]] = []
     for number in range(runs):
         groups = {op: PlannedGroup((pair(op, 0.0, 0)[0],) * 2, (here, again)) for op in OPERATORS}
         results = run(list(groups.values()), SHARP)
-        history.append({op: sides(0.0, group, results) for op, group in groups.items()})
+        per_run.append({op: sides(0.0, group, results) for op, group in groups.items()})
         print(f"  across: run {number + 1} of {runs}", flush=True)
-    crossed = [pair for found in history for pair in found.values()]
+    crossed = [pair for found in per_run for pair in found.values()]
     apart = [
         Pair(0.0, before[op].base, after[op].base)
-        for before, after in pairwise(history)
+        for before, after in pairwise(per_run)
         for op in OPERATORS
     ]
     return crossed, [SeparatePair(p.effect, p.base, p.new) for p in apart]
 
 
 class SeparatePair(Pair):
-    """The two sides come from two runs."""
+    """A pair whose sides come from two runs."""
 
     def stored(self) -> tuple[tuple[str, str], StoredResult, StoredResult]:
         key = (self.base[0].id, "time")

@@ -1,4 +1,4 @@
-"""With one busy loop per core: no false alarms, and a large slowdown still found?"""
+"""False alarms and the power for a large slowdown, with one busy loop per core."""
 
 from __future__ import annotations
 

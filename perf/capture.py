@@ -1,4 +1,4 @@
-"""Capture and replay on three models: overhead, completeness, fidelity, speed, foretelling."""
+"""Capture and replay on three models: overhead, completeness, fidelity, speed, prediction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TITLE = "Capture and replay"
 
 TRAIN = Path(__file__).with_name("capture_train.py")
 
-#: Model → the axes that are probed, and a size nobody captured at.
+#: Model → the axes that are probed, and a size that was not captured.
 PROBES = {
     "resnet": ({"batch": 16}, {"batch": 24}),
     "bert": ({"batch": 16, "size": 256}, {"batch": 12, "size": 192}),
@@ -35,29 +35,30 @@ def measure(quick: bool = False) -> str:
             slow = checked("overhead", model, 5 if quick else 20)
             counted = checked("counts", model, 0)
             replayed = replay(path)
-            foretold = foretell(model, Path(folder))
+            predicted = predict(model, Path(folder))
         batch, size = SIZES[model]
         rows.append(
             f"| {model} ({batch} × {size}) | {captured['calls']} | {captured['unique']} | "
-            f"{captured['bytes'] / 1000:.0f} kB | {mark(slow['ratio'], 0, 1.3):} | "
-            f"{replayed['ok']} of {replayed['all']} | {mark(replayed['order'], 0.9, 1.1)} | "
+            f"{captured['bytes'] / 1000:.0f} kB | {within(slow['ratio'], 0, 1.3)} | "
+            f"{replayed['ok']} of {replayed['all']} | {within(replayed['order'], 0.9, 1.1)} | "
             f"{replayed['hot']:.2f} | {replayed['seconds']:.0f} s | "
-            f"{counted['captured']} / {counted['profiled']} | {foretold} |"
+            f"{counted['captured']} / {counted['profiled']} | {predicted} |"
         )
         if counted["differences"]:
-            told = ", ".join(f"{n} {a}/{b}" for n, (a, b) in counted["differences"].items())
-            remarks.append(f"{model}, captured/profiled: {told}.")
+            counts = ", ".join(f"{n} {a}/{b}" for n, (a, b) in counted["differences"].items())
+            remarks.append(f"{model}, captured/profiled: {counts}.")
         remarks += [f"{model}, not replayed: {reason}" for reason in replayed["missing"]]
         print(rows[-1], flush=True)
     head = (
         "| model | calls per step | unique | file | step captured / plain (≤ 1.3) | replayed | "
         "Σ in order / step (0.9–1.1) | Σ hot / step | replay takes (≤ 60 s) | "
-        "captured / profiler | foretold exactly |\n" + "|---|" * 1 + "--:|" * 10
+        "captured / profiler | predicted exactly |\n" + "|---|" * 1 + "--:|" * 10
     )
     return "\n".join([head, *rows, "", *remarks])
 
 
-def mark(value: float, low: float, high: float) -> str:
+def within(value: float, low: float, high: float) -> str:
+    """The value, marked when it misses its target."""
     return f"{value:.2f}" + ("" if low <= value <= high else " (missed)")
 
 
@@ -113,8 +114,8 @@ def replay(path: Path) -> dict[str, Any]:
     }
 
 
-def foretell(model: str, folder: Path) -> str:
-    """Calls of a step at a size nobody captured, foretold and then captured: how many agree?"""
+def predict(model: str, folder: Path) -> str:
+    """How many calls of a step are predicted exactly at a size that is then captured."""
     from opbench.capture.reading import read
     from opbench.suites.captured.scale import Unpredictable, capture_at
 
@@ -125,17 +126,16 @@ def foretell(model: str, folder: Path) -> str:
     capture(model, there, "--stop", **unseen)
     known = read(base)
     try:
-        foretold = capture_at(known, {a: unseen[a] for a in known.probes})
+        predicted = capture_at(known, {a: unseen[a] for a in known.probes})
     except Unpredictable as error:
         return f"refused: {error}"
     actual = read(there)
-    same = sum(
-        told(foretold, a.call) == told(actual, b.call) for a, b in zip(foretold.order, actual.order)
-    )
+    pairs = zip(predicted.order, actual.order)
+    same = sum(identity(predicted, a.call) == identity(actual, b.call) for a, b in pairs)
     return f"{same} of {len(actual.order)}"
 
 
-def told(found: Any, index: int) -> tuple[Any, ...]:
+def identity(found: Any, index: int) -> tuple[Any, ...]:
     """What must be equal: the operator, every shape, stride and integer, every result."""
     call = found.calls[index]
     return (call.operator, call.overload, call.signature(),

@@ -1,7 +1,7 @@
-"""Two measurements in a process of their own: `python -m perf.capture_checks WHAT MODEL ROUNDS`.
+"""Two measurements in a separate process: `python -m perf.capture_checks WHAT MODEL ROUNDS`.
 
-`overhead`: a step as it is and a step while it is captured, in turns. `counts`: the calls of a
-captured step against what torch's profiler counts in the same step.
+`overhead`: plain steps alternate with captured steps. `counts`: the calls of a captured step, and
+what torch's profiler counts in the same step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perf.capture_train import trainer
 
 
 def overhead(model: str, rounds: int) -> dict[str, Any]:
-    """Each captured step is the first of its recording: it sees every call as a new one."""
+    """Each captured step is the first of its recording, in which every call is new."""
     import opbench
 
     step = trainer(model)
@@ -40,7 +40,7 @@ def overhead(model: str, rounds: int) -> dict[str, Any]:
 
 
 def counts(model: str) -> dict[str, Any]:
-    """Calls by name, in the capture and under the profiler: those that no captured call made."""
+    """Calls by name, in the capture and under the profiler; nested calls are not counted."""
     import torch
 
     import opbench
@@ -72,7 +72,7 @@ def counts(model: str) -> dict[str, Any]:
 
 
 def ends(event: Any, captured: Counter[str]) -> bool:
-    """Whether nothing below an operator was captured: then it is itself what should have been."""
+    """Whether nothing below an operator was captured; then it should have been captured itself."""
     return not any(
         child.name.startswith("aten::") and (child.name in captured or not ends(child, captured))
         for child in event.cpu_children

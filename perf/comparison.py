@@ -1,4 +1,4 @@
-"""Can a difference be trusted? False alarms and power, beside the rules of the peers."""
+"""False alarms and power of single comparisons, compared with the rules of other tools."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from opbench.store.records import StoredResult
 
 TITLE = "Comparison: false alarms and power of single pairs"
 
-#: What `opbench ab` does by default: until the ratio is known to half a per cent, ten seconds per
-#: case at most.
+#: The defaults of `opbench ab`: until the ratio is known to half a percent, at most ten seconds per
+#: case.
 SHARP = Adaptive(precision=0.005, max_time=5.0)
 
 
@@ -43,7 +43,7 @@ class Pair:
 
     @property
     def values(self) -> tuple[list[float], list[float]]:
-        """What a peer's rule would see: the samples, without their structure."""
+        """What the rule of another tool sees: the samples, without their grouping by process."""
         return (
             [sample.value for sample in self.base[1].samples],
             [sample.value for sample in self.new[1].samples],
@@ -62,8 +62,8 @@ def measure(quick: bool = False) -> str:
 
 
 def page(rows: Sequence[str], identical: dict[str, list[Pair]]) -> str:
-    """The figures, then the alarms of the peers' rules on the identical pairs."""
-    head = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
+    """The figures, then the alarms of other tools' rules on the identical pairs."""
+    head = ["| figure | measured | target | |", "| :-- | --: | --: | :-- |"]
     return "\n".join([*head, *rows, "", PEERS_INTRODUCTION, "", *peer_table(identical)])
 
 
@@ -78,7 +78,7 @@ def run(groups: Sequence[PlannedGroup], policy: Adaptive) -> dict[tuple[str, str
 
 
 def measured(policy: Adaptive, pairs: Mapping[float, int]) -> list[Pair]:
-    """So many pairs of each operator for each effect."""
+    """The given number of pairs of each operator for each effect."""
     plan = [
         (op, effect, n) for effect, count in pairs.items() for n in range(count) for op in OPERATORS
     ]
@@ -105,7 +105,7 @@ def of(pairs: Sequence[Pair], effect: float) -> list[Pair]:
     return [pair for pair in pairs if pair.effect == effect]
 
 
-def said(reached: bool) -> str:
+def verdict(reached: bool) -> str:
     return "reached" if reached else "**missed**"
 
 
@@ -117,7 +117,7 @@ def alarm_row(what: str, pairs: Sequence[Pair], goal: float) -> str:
     count = alarms(pairs)
     low, high = share_interval(count, len(pairs))
     share = count / max(1, len(pairs))
-    ok = said(share <= goal)
+    ok = verdict(share <= goal)
     return (
         f"| {what} | {count} of {len(pairs)} = {share:.1%} (95 %: {low:.0%} to {high:.0%}) "
         f"| ≤ {goal:.0%} alarms | {ok} |"
@@ -133,7 +133,7 @@ def power_row(what: str, pairs: Sequence[Pair], goal: float) -> str:
         sum(float(result.detail["seconds"]) for _, result in (pair.base, pair.new))
         for pair in pairs
     )
-    ok = said(share >= goal)
+    ok = verdict(share >= goal)
     return (
         f"| {what} | {count} of {len(rows)} = {share:.0%}; median estimate {estimate:+.2%}, "
         f"{seconds:.1f} s per case | ≥ {goal:.0%} | {ok} |"
@@ -142,8 +142,9 @@ def power_row(what: str, pairs: Sequence[Pair], goal: float) -> str:
 
 # -- peers -------------------------------------------------------------------------------------
 
-PEERS_INTRODUCTION = """Alarms of the peers' rules on the same pairs, given the same samples without
-their structure: asv (Mann-Whitney p < 0.002 and a factor of 1.1), pyperf (t-test, p < 0.05),
+PEERS_INTRODUCTION = """\
+Alarms on the same pairs by the rules of other tools, which see the same samples without their
+grouping by process: asv (Mann-Whitney p < 0.002 and a factor of 1.1), pyperf (t-test, p < 0.05),
 pytest-benchmark (`--benchmark-compare-fail=median:5%`), and a plain Mann-Whitney test at 5 %."""
 
 

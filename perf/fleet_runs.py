@@ -1,4 +1,4 @@
-"""What a fleet costs, what it gains, and what it survives: several Ray nodes on this machine."""
+"""Cost, speedup and recovery of a fleet: several Ray nodes on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from opbench.running.recording import Finished, Recording
 from opbench.store import Store
 from perf.local_ray import LocalCluster, ray_cluster
 
-#: One call, one start: what is measured here is everything around it.
+#: One call, one start: what is timed here is everything around it.
 ONCE = Fixed(num_runs=1, num_repeats=1, starts=1, warmup_seconds=0.0)
 
 
@@ -74,7 +74,7 @@ def cost_per_group(groups: int) -> tuple[float, float]:
 
 
 class Clock(Listener):
-    """When the first group was running, so that the start of the agents is left out."""
+    """Notes when the first group runs, so that the start of the agents is left out."""
 
     def __init__(self) -> None:
         self.first = 0.0
@@ -85,7 +85,7 @@ class Clock(Listener):
 
 
 def speedup(nodes: int, groups: int, seconds: float) -> tuple[float, float, float]:
-    """How many times as fast as one node; seconds per group on one node, and for all on many."""
+    """Speedup over one node; seconds per group on one node, and of all groups on all nodes."""
     names = [f"n{number}" for number in range(nodes)]
     with TemporaryDirectory(prefix="opbench-perf-") as folder:
         with ray_cluster("n0") as cluster:
@@ -103,12 +103,12 @@ def speedup(nodes: int, groups: int, seconds: float) -> tuple[float, float, floa
 
 
 class Killer(Listener):
-    """Kills nodes and agents at random moments while a run goes on; the killed node comes back."""
+    """Kills nodes and agents at random times during a run; another node replaces a killed one."""
 
     def __init__(self, cluster: LocalCluster, kills: int, groups: int, seed: int = 1) -> None:
         self._cluster = cluster
         self._rng = random.Random(seed)
-        # Spread over the run by what it has done, not by the clock.
+        # Spread over the run by its progress, not by the clock.
         self._due = sorted(self._rng.randrange(1, groups - 1) for _ in range(kills))
         self._working: threading.Thread | None = None
         self._number = 0
@@ -140,7 +140,7 @@ class Killer(Listener):
         self.nodes += 1
 
     def _kill_agent(self) -> None:
-        """Some agent, whichever: the processes that Ray names after the class they run."""
+        """Kills a random agent: Ray names a process after the class it runs."""
         import psutil
 
         agents = []
@@ -154,7 +154,7 @@ class Killer(Listener):
 
 
 def survive(groups: int, kills: int) -> dict[str, int]:
-    """Lost and doubled results after that many kills; and what was killed."""
+    """Lost and duplicated results after that many kills, and what was killed."""
     names = [f"n{number}" for number in range(4)]
     with TemporaryDirectory(prefix="opbench-perf-") as folder, ray_cluster(*names) as cluster:
         connected(cluster)
@@ -171,6 +171,6 @@ def survive(groups: int, kills: int) -> dict[str, int]:
         "agents": killer.agents,
         "not killed": killer.left,
         "lost": len({case.id for case in cases} - set(stored)),
-        "doubled": len(stored) - len(set(stored)),
+        "duplicated": len(stored) - len(set(stored)),
         "completed": int(status == "finished" and finished.status == "finished"),
     }

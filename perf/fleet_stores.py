@@ -1,4 +1,4 @@
-"""Many writers at once, and a million results: PostgreSQL beside SQLite."""
+"""Many writers at once, and a million results, in SQLite and in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from opbench.store.insertion import insert_cases, insert_rows
 from opbench.store.rows import result_row
 from perf.local_postgres import Server
 
-#: Each result is committed on its own, as a run commits them.
+#: Each result has its own transaction, as in a run.
 WRITER = """
 import sys, time
 from opbench.case import Case
@@ -51,7 +51,7 @@ print(began, time.time(), flush=True)
 
 
 def writers_rate(where: str, writers: int, each: int) -> tuple[float, int, int]:
-    """Results per second, and how many were lost and doubled."""
+    """Results per second, and how many were lost and duplicated."""
     with Store.open(where) as store:
         store.begin_run(RunRecord("perf", created=1.0))
     command = [sys.executable, "-c", WRITER, where]
@@ -64,14 +64,14 @@ def writers_rate(where: str, writers: int, each: int) -> tuple[float, int, int]:
         )
         for number in range(writers)
     ]
-    for one in running:
-        assert one.stdout is not None
-        assert one.stdout.readline() == "ready\n"
-    for one in running:
-        assert one.stdin is not None
-        one.stdin.write("go\n")
-        one.stdin.flush()
-    times = [tuple(map(float, one.communicate(timeout=600)[0].split())) for one in running]
+    for process in running:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    times = [tuple(map(float, process.communicate(timeout=600)[0].split())) for process in running]
     seconds = max(end for _, end in times) - min(begin for begin, _ in times)
     wanted = {f"w{writer}m{number}" for writer in range(writers) for number in range(each)}
     with Store.open(where, create=False) as store:
@@ -86,8 +86,8 @@ def stores(server: Server) -> Iterator[dict[str, str]]:
 
 
 def fill(where: str, runs: int, cases: int) -> list[Case]:
-    """Every result with thirty samples; of a few kinds, since packing them is not what is timed."""
-    made = [Case("perf", f"operator{number}", "call", "pass") for number in range(cases)]
+    """Every result has one of a few sets of thirty samples, since packing is not what is timed."""
+    filled = [Case("perf", f"operator{number}", "call", "pass") for number in range(cases)]
     rng = random.Random(20261115)
     packed = []
     for _ in range(20):
@@ -97,7 +97,7 @@ def fill(where: str, runs: int, cases: int) -> list[Case]:
         ]
         packed.append(packing.pack(taken))
     base = Result(
-        made[0].hash, "time", "s", estimate=1e-5, low=0.99e-5, high=1.01e-5,
+        filled[0].hash, "time", "s", estimate=1e-5, low=0.99e-5, high=1.01e-5,
         detail={"stopped": "precise", "starts": 3}, fingerprint="f" * 16, policy="adaptive",
     )  # fmt: skip
     machine = machine_facts()  # as large as they are in a real run
@@ -105,7 +105,7 @@ def fill(where: str, runs: int, cases: int) -> list[Case]:
     with Store.open(where) as store:
         store.add_environment("f" * 16, {"machine": {}, "interpreter": {"version": "3.11"}})
         with database.writing() as connection:
-            insert_cases(connection, made)
+            insert_cases(connection, filled)
         for number in range(runs):
             run_id = f"20260101-{number:06d}-perf"
             begun = 1.7e9 + 86400.0 * number
@@ -113,18 +113,18 @@ def fill(where: str, runs: int, cases: int) -> list[Case]:
                 RunRecord(run_id, "nightly", begun, begun + 60, "finished", machine=machine)
             )
             rows, blobs = [], []
-            for index, case in enumerate(made):
+            for index, case in enumerate(filled):
                 value = 1e-5 * (1 + 0.01 * rng.random())
-                one = replace(base, case_hash=case.hash, estimate=value, created=begun)
-                rows.append({**result_row(run_id, one), "n_samples": 30})
+                result = replace(base, case_hash=case.hash, estimate=value, created=begun)
+                rows.append({**result_row(run_id, result), "n_samples": 30})
                 blobs.append(packed[(number + index) % len(packed)])
             with database.writing() as connection:
                 insert_rows(connection, rows, blobs)
     database.close()
-    return made
+    return filled
 
 
-def questions(where: str, case: Case, repeats: int = 5) -> tuple[float, float]:
+def queries(where: str, case: Case, repeats: int = 5) -> tuple[float, float]:
     """Seconds for `compare` of the latest two runs, and for `history` of one case."""
     from opbench.analyse.history import history
     from opbench.cli.compare import Question, comparisons
@@ -143,7 +143,7 @@ def questions(where: str, case: Case, repeats: int = 5) -> tuple[float, float]:
 
 
 def timed(action, repeats: int) -> list[float]:  # type: ignore[no-untyped-def]
-    action()  # imports, and the first look at the pages
+    action()  # imports, and fills the page cache
     taken = []
     for _ in range(repeats):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The cost of the harness itself, and whether its intervals tell the truth."""
+"""Overhead and speed of opbench itself, and the coverage of its intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, median, stdev
 
@@ -20,16 +20,16 @@ from opbench.running.runner import Runner
 from opbench.workers.process import Worker
 from perf.small_cases import cases as small_cases
 
-TITLE = "Foundation: overhead, speed, truth of the intervals"
+TITLE = "Foundation: overhead, speed, coverage of the intervals"
 
 EMPTY_FUNCTION = "def f(): pass"
 CALLS = 40_000
-#: Blocks of so many calls per process; the median counts.
+#: Blocks per process; the median is used.
 BLOCKS = 15
 
 
 def measure(quick: bool = False) -> str:
-    rows = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
+    rows = ["| figure | measured | target | |", "| :-- | --: | --: | :-- |"]
     rows += loops(rounds=2 if quick else 20)
     rows += sessions(count=5 if quick else 40)
     rows += hundred_cases(quick)
@@ -41,7 +41,7 @@ def row(what: str, measured: str, goal: str, reached: bool) -> str:
     return f"| {what} | {measured} | {goal} | {'reached' if reached else '**missed**'} |"
 
 
-#: A peer in a fresh process of its own, torch imported as in our worker.
+#: The other timers in a fresh process, torch imported as in our worker.
 PEERS = f"""import json, timeit
 from torch.utils.benchmark import Timer
 timers = {{
@@ -58,10 +58,10 @@ print(json.dumps({{name: sorted(values)[{BLOCKS} // 2] for name, values in seen.
 
 
 def loops(rounds: int) -> list[str]:
-    """The loop of a child beside timeit's and torch's.
+    """The loop of a child compared with timeit's and torch's.
 
     Two processes that run the same loop differ by several nanoseconds, so the process is the unit:
-    each round has a fresh worker and a fresh process of the peers.
+    each round has a fresh worker and a fresh process for the other timers.
     """
     seen: dict[str, list[float]] = {}
     for _ in range(rounds):
@@ -75,7 +75,7 @@ def loops(rounds: int) -> list[str]:
             "`pass`, empty loop subtracted", f"{ns['pass']:+.2f} ns", "±2 ns", abs(ns["pass"]) <= 2
         ),
         row(
-            "empty `f()`, loop included: ours − timeit (torch's Timer − timeit beside it)",
+            "empty `f()`, loop included: ours − timeit (in parentheses: torch's Timer − timeit)",
             f"{ns['f() raw']:.1f} − {ns['timeit']:.1f} = {ns['f() raw'] - ns['timeit']:+.1f} ns "
             f"({ns['Timer'] - ns['timeit']:+.1f}); {rounds} processes each, ours {spread[0]}, "
             f"timeit {spread[1]}",
@@ -117,7 +117,7 @@ def their_loops() -> dict[str, float]:
 
 
 def sessions(count: int) -> list[str]:
-    """Fork, set up nothing, one block of one call, end: what a session costs by itself."""
+    """The cost of a session: fork, prepare nothing, one block of one call, exit."""
     worker = Worker(sys.executable, ["torch"])
     worker.wait_ready()
     case = Case("perf", "empty", "call", "pass", framework="torch", preload=("torch",))
@@ -131,13 +131,13 @@ def sessions(count: int) -> list[str]:
         spent.append(time.perf_counter() - began)
     worker.close()
     value = median(spent) * 1e3
-    return [row("one child session by itself", f"{value:.1f} ms", "≤ 30 ms", value <= 30)]
+    return [row("one child session", f"{value:.1f} ms", "≤ 30 ms", value <= 30)]
 
 
 def hundred_cases(quick: bool) -> list[str]:
     """Time per case to 2 %, and how many intervals contain a long reference.
 
-    The reference rests on twice as many worker starts as any case may have, all of them fresh.
+    The reference has twice as many worker starts as any case may have, all of them fresh.
     """
     chosen = small_cases((8, 64), 5) if quick else small_cases()
     found, spent = run(chosen, Adaptive(precision=0.02))
@@ -186,7 +186,7 @@ def between_starts(result: Result) -> float:
 
 
 def run(cases: Sequence[Case], policy: Adaptive) -> tuple[dict[str, Result], float]:
-    """Results by hash, and the seconds beyond worker starts."""
+    """Results by hash, and the seconds without worker starts."""
     groups = tuple(PlannedGroup((case,)) for case in cases)
     runner = Runner(Request(groups, policy), lambda _case, _result, _again: None)
     began = time.monotonic()
@@ -196,7 +196,7 @@ def run(cases: Sequence[Case], policy: Adaptive) -> tuple[dict[str, Result], flo
 
 
 def command_line(rounds: int) -> list[str]:
-    """Whole processes, as a person starts them."""
+    """Whole processes, as started from a shell."""
     program = str(Path(sys.executable).parent / "opbench")
     help_ = seconds([program, "--help"], rounds)
     with tempfile.TemporaryDirectory() as folder:
@@ -213,10 +213,11 @@ def command_line(rounds: int) -> list[str]:
 
 
 def seconds(command: Sequence[str], rounds: int) -> float:
+    """The median wall time of a command."""
+
     def once() -> float:
         began = time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         return time.perf_counter() - began
 
-    runs: Callable[[], float] = once
-    return median(runs() for _ in range(rounds))
+    return median(once() for _ in range(rounds))

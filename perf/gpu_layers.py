@@ -4,10 +4,10 @@
     python -m perf.gpu_layers --out FOLDER --modes baseline hooks --minutes 9
     python -m perf.gpu_layers --out FOLDER --modes baseline functorch ew ghost --minutes 9
 
-The same command again goes on where the last one stopped, so a machine that is lent for ten minutes
-at a time is enough. FOLDER keeps `layers_cuda.db` (the store, raw samples included) and
-`layers_cuda.csv` (every result with its environment, written anew each minute and at the end, over
-all runs of the store). Needs torch with CUDA, and opacus for every mode but `baseline`.
+The same command continues where the last one stopped, so ten minutes at a time on a GPU are enough.
+FOLDER keeps `layers_cuda.db` (the store, raw samples included) and `layers_cuda.csv` (every result
+of the store with its environment, rewritten every minute and at the end). Needs torch with CUDA,
+and opacus for every mode but `baseline`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MODES = ("baseline", "hooks", "functorch", "ew", "ghost")
 NAME = "layers-cuda"
 
 #: Runs and repeats of each family. A recurrent step launches thousands of kernels and takes a
-#: tenth of a second and more, so a few of them say as much as hundreds of the others.
+#: tenth of a second or more, so a few of them say as much as hundreds of the others.
 FAMILIES = {
     "feed-forward": (
         ("linear", "conv", "layernorm", "instancenorm", "groupnorm", "embedding", "mha", "dpmha"),
@@ -38,11 +38,11 @@ WRITE_SECONDS = 60.0
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.gpu_layers", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--tests", action="store_true", help="the CUDA tests, and nothing else")
-    parser.add_argument("--minutes", type=float, default=9.0, help="stop after so many minutes")
+    parser.add_argument("--tests", action="store_true", help="run only the CUDA tests")
+    parser.add_argument("--minutes", type=float, default=9.0, help="stop after this many minutes")
     parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
     parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
-    parser.add_argument("--batch-sizes", nargs="+", default=[], help="only these")
+    parser.add_argument("--batch-sizes", nargs="+", default=[], help="only these batch sizes")
     parser.add_argument("--cold", action="store_true", help="also with the L2 cache flushed")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -56,10 +56,10 @@ def main() -> None:
 
 
 def cuda_tests(out: Path) -> int:
-    """0 when they pass; their output is kept either way."""
+    """The exit code of the tests; their output is kept either way."""
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [*command, str(ROOT / "tests" / "layers" / "test_cuda.py")],
+        [*command, str(ROOT / "tests" / "suites" / "layers" / "test_cuda.py")],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -76,7 +76,7 @@ def measure_family(family: str, options: argparse.Namespace, deadline: float) ->
     from opbench.running.listener import Listener
 
     class Watch(Listener):
-        """Prints each result, writes the file now and then, and ends the run in time."""
+        """Prints each result, writes the file once a minute, and ends the run in time."""
 
         written = time.monotonic()
 
@@ -90,7 +90,7 @@ def measure_family(family: str, options: argparse.Namespace, deadline: float) ->
 
         def measuring(self, cases: Sequence[Case]) -> None:
             if time.monotonic() > deadline:
-                print("the time is up; the same command goes on from here", flush=True)
+                print("time is up; run the same command again to continue", flush=True)
                 raise KeyboardInterrupt  # ends the children; what is measured is kept
 
     layers, (runs, repeats) = FAMILIES[family]
@@ -126,8 +126,8 @@ def begun(out: Path, name: str) -> bool:
 
 
 def write(out: Path) -> None:
-    """All runs of the store in one file. Factors are of one run; of two results of the same case
-    (a baseline that was measured beside other modes again) the first stays."""
+    """All runs of the store in one file. Factors are within one run; of two results of a case (a
+    baseline measured again with other modes) the first is kept."""
     from opbench.store import Store
     from opbench.suites.layers import csv_file as layers_csv
     from opbench.suites.layers.factors import LayerRow, rows

@@ -1,4 +1,4 @@
-"""Instruction counts beside `Timer.collect_callgrind`: speed, agreement, repeatability, blame."""
+"""Instruction counts compared with `Timer.collect_callgrind`: speed, agreement, attribution."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from opbench.running.runner import Runner
 from perf.small_cases import cases as small_cases
 from perf.upstream_counts import Collected, collect
 
-TITLE = "Instruction counts: beside Timer.collect_callgrind"
+TITLE = "Instruction counts: compared with Timer.collect_callgrind"
 
-HEAD = ("| figure | measured | to reach | |", "| :-- | --: | --: | :-- |")
+HEAD = ("| figure | measured | target | |", "| :-- | --: | --: | :-- |")
 
 SETUP = """\
 torch.manual_seed(0)
@@ -44,33 +44,33 @@ FIVE = {
     "forward+backward": "(x * v).sum().backward()",
 }
 NUMBER, REPEATS = 100, 2
-#: What `python -m perf.instructions PART…` takes; minutes: 12 or more, 1, 2, 1.
-PARTS = ("peer", "single", "compile", "blame")
-#: Upstream runs the statement, written out a hundred times, at the level of the module.
+#: Arguments of `python -m perf.instructions PART…`; they take 12 or more, 1, 2 and 1 minutes.
+PARTS = ("upstream", "single", "compile", "injected")
+#: Upstream runs the statement at module level, written out a hundred times.
 UNROLLED = "exec(body, space)"
-#: In upstream's second repeat the interpreter still specialises lines with calls and attributes;
-#: what is counted then is the specialiser, so these are compared in a later one, and their time
-#: (it is longer for that) is left out of the mean.
+#: In upstream's second repeat the interpreter still specialises lines with calls and attributes,
+#: and the specialiser is counted. These are compared in a later repeat, and their time, which is
+#: longer for that, is left out of the mean.
 SETTLED = {"linear": 6, "forward+backward": 6}
 
 
 def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
-    """All figures, or those of some of the parts; in all some twenty minutes."""
-    ways: dict[str, Callable[[], list[str]]] = {
-        "peer": lambda: beside_the_peer(quick),
+    """All figures, or those of some parts; all of them take about twenty minutes."""
+    measured: dict[str, Callable[[], list[str]]] = {
+        "upstream": lambda: against_upstream(quick),
         "single": single,
         "compile": lambda: compiling(standard(quick)),
-        "blame": injected,
+        "injected": injected,
     }
     rows = list(HEAD)
     for part in parts or PARTS:
-        found = ways[part]()
-        print("\n".join(found), flush=True)  # what is known is not lost with what is not
+        found = measured[part]()
+        print("\n".join(found), flush=True)  # in case a later part fails
         rows += found
     return "\n".join(rows)
 
 
-def beside_the_peer(quick: bool) -> list[str]:
+def against_upstream(quick: bool) -> list[str]:
     upstream: dict[str, Collected] = {}
     for name, stmt in list(FIVE.items())[: 1 if quick else 5]:
         upstream[name] = collect(stmt, SETUP, repeats=SETTLED.get(name, REPEATS))
@@ -85,7 +85,7 @@ def row(what: str, measured: str, goal: str, reached: bool) -> str:
 def run(
     cases: Sequence[Case], metrics: tuple[str, ...] = ("instructions",), **options: object
 ) -> tuple[dict[tuple[str, str], Result], float]:
-    """Results by (case id, metric), and the wall seconds from asking to the last of them."""
+    """Results by (case id, metric), and the wall seconds until the last of them."""
     began = time.monotonic()
     policy = Adaptive(max_time=2.5)
     request = Request(tuple(PlannedGroup((c,)) for c in cases), policy, metrics, **options)  # type: ignore[arg-type]
@@ -98,14 +98,14 @@ def fifty(upstream: dict[str, Collected], quick: bool) -> str:
     cases = small_cases(sizes=(8, 32), statements=5 if quick else 25)
     found, took = run(cases)
     bad = sum(not result.ok for result in found.values())
-    alike = [one.seconds for one in upstream.values() if len(one.counts) == REPEATS]
-    theirs = mean(alike) * len(cases)
+    timed = [each.seconds for each in upstream.values() if len(each.counts) == REPEATS]
+    theirs = mean(timed) * len(cases)
     times = theirs / took
-    said = (
-        f"{took:.1f} s against {theirs:.0f} s ({len(alike)} really run, "
+    text = (
+        f"{took:.1f} s against {theirs:.0f} s (from {len(timed)} that were run, "
         f"{theirs / len(cases):.0f} s each): {times:.0f}×" + (f", {bad} failed" if bad else "")
     )
-    return row(f"{len(cases)} Python cases, 100 calls, 2 repeats", said, "≥ 100×", times >= 100)
+    return row(f"{len(cases)} Python cases, 100 calls, 2 repeats", text, "≥ 100×", times >= 100)
 
 
 def single() -> list[str]:
@@ -118,7 +118,7 @@ def single() -> list[str]:
 
 
 def agreement(upstream: dict[str, Collected]) -> list[str]:
-    """The same hundred lines at the level of a module, executed once per block."""
+    """The same hundred lines at module level, executed once per block."""
     cases = []
     for name in upstream:
         body = "\n".join([FIVE[name]] * NUMBER)
@@ -134,8 +134,8 @@ def agreement(upstream: dict[str, Collected]) -> list[str]:
         ours = found[(case.id, "instructions_raw")].estimate or 0.0
         theirs = upstream[case.name].counts[-1]
         off = ours / theirs - 1
-        said = f"{ours:,.0f} against {theirs:,}: {off:+.2%}"
-        rows.append(row(f"raw count of 100 × {case.name}", said, "within 1 %", abs(off) <= 0.01))
+        text = f"{ours:,.0f} against {theirs:,}: {off:+.2%}"
+        rows.append(row(f"raw count of 100 × {case.name}", text, "within 1 %", abs(off) <= 0.01))
     return rows
 
 
@@ -153,9 +153,9 @@ def compiling(cases: Sequence[Case]) -> list[str]:
             built = compiled(cases, current())
             seconds.append(time.monotonic() - began)
     what = f"{len(built.libraries)} C++ statements"
-    said = f"{seconds[0]:.0f} s, {len(built.failures)} failed"
+    text = f"{seconds[0]:.0f} s, {len(built.failures)} failed"
     return [
-        row(f"{what} compiled", said, "≤ 3 min", seconds[0] <= 180),
+        row(f"{what} compiled", text, "≤ 3 min", seconds[0] <= 180),
         row(f"{what} cached", f"{seconds[1]:.1f} s", "≤ 10 s", seconds[1] <= 10),
     ]
 
@@ -174,7 +174,7 @@ def empty_cache() -> Iterator[None]:
 
 
 def injected() -> list[str]:
-    """One extra Python call, and one extra operator: how much is seen, and whom it is blamed on."""
+    """One extra Python call, and one extra operator: is it found, and in the right function?"""
     base = Case(
         "perf", "base", "call", "y = x * w", f"{SETUP}\ndef g(): pass", "import torch",
         framework="torch", preload=("torch",),
@@ -192,10 +192,10 @@ def injected() -> list[str]:
         changes = difference(before, after)
         place = next((i for i, c in enumerate(changes) if extra[case.name][1] in c.function), -1)
         more = (after.estimate or 0) - (before.estimate or 0)
-        said = f"{more:+,.0f} instructions"
-        said += f", number {place + 1}: `{changes[place].function[:60]}`" if place >= 0 else ""
+        text = f"{more:+,.0f} instructions"
+        text += f", number {place + 1}: `{changes[place].function[:60]}`" if place >= 0 else ""
         reached = more > 20 and 0 <= place < 5
-        rows.append(row(f"{case.name}, found and blamed", said, "the right function", reached))
+        rows.append(row(f"{case.name}, found and attributed", text, "the right function", reached))
     return rows
 
 

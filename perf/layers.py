@@ -1,8 +1,8 @@
-"""The layer suite beside Opacus' own runner, which its wheel installs as the package `benchmarks`.
+"""The layer suite compared with Opacus' own runner, which its wheel installs as `benchmarks`.
 
-The same work on both sides: the default layers at batch sizes 16 and 64, as they are and with
-hooks, 10 runs of 20 steps, one thread. The layers are cut into three groups; for each group both
-sides run one after the other, and who goes first changes from group to group.
+Both sides do the same work: the default layers at batch sizes 16 and 64, unwrapped and with hooks,
+10 runs of 20 steps, one thread. The layers are divided into three groups; both sides run each group
+one after the other, and the side that goes first alternates.
 
 A convolution of the published size takes up to half a minute per step on a CPU, so its 10 runs of
 20 steps would take hours on each side: `python -m perf.layers --full`.
@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from opbench.stats.drift import REACH
+from opbench.stats.estimate import t_quantile
+from opbench.stats.pair import drift_of
 
-TITLE = "Layers: opbench beside Opacus' own runner"
+TITLE = "Layers: compared with Opacus' own runner"
 
 GROUPS = {
     "feed-forward": (
@@ -68,16 +69,17 @@ def measure(quick: bool = False, full: bool = False) -> str:
             rows.append(row(f"{name}, {work.runs} × {work.repeats}", theirs[name], ours[name], 1.0))
         asked = sum(theirs.values())
         rows.append(row("together", asked, sum(ours.values()), 1.0))
-        print("\n".join(rows), flush=True)  # what is known is not lost with what is not
+        print("\n".join(rows), flush=True)  # in case the rest fails
         spent = adaptive(works, place / "first.db")
         rows.append(row("the same, adaptive", asked, spent, 0.5))
         print(rows[-1], flush=True)
         text = precision(place / "first.db") + " "
-        # What a runner cannot do it skips, and is the quicker for it.
+        # A runner skips what it cannot do, which makes it faster.
         done = [len(list((place / side).rglob("*.pkl"))) for side in ("opacus", "opbench")]
-        text += f"Layers, modes and batch sizes that came out: Opacus {done[0]}, opbench {done[1]}."
+        text += "Combinations of layer, mode and batch size that were measured: "
+        text += f"Opacus {done[0]}, opbench {done[1]}."
         if not full and not quick:
-            text += " Without the convolution, whose steps would take hours on each side."
+            text += " The convolution is left out: its steps would take hours on each side."
         rows += ["", text]
         return "\n".join(rows)
 
@@ -94,7 +96,7 @@ def side_by_side(works: dict[str, Work], place: Path) -> tuple[dict[str, float],
 
 def run_opacus(work: Work, place: Path) -> float:
     root = place / "opacus"
-    root.mkdir(exist_ok=True)  # it would lose its work otherwise
+    root.mkdir(exist_ok=True)  # or its results are lost
     config = resources.files("opbench.data").joinpath("layers.json")
     command = [sys.executable, "-m", "benchmarks.run_benchmarks", *work.arguments]
     return timed([*command, "-c", str(config), "--root", f"{root}/"], place)
@@ -130,17 +132,18 @@ def adaptive(works: dict[str, Work], store: Path) -> float:
 
 
 def precision(store: Path) -> str:
-    """How many times came out as precise as asked, by sampling and with the machine's drift."""
+    """How many times are as precise as asked, from sampling alone and with the machine's drift."""
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
         results = [stored.result for stored in opened.results(metric="time", outcome="ok")]
     whole = [result.half_width or 0.0 for result in results]
-    moment = [REACH * float(result.detail.get("drift") or 0.0) for result in results]
+    drifts = [drift_of(result) for result in results]
+    moment = [t_quantile(drift.freedom) * drift.sd for drift in drifts]
     alone = [math.sqrt(max(0.0, all_**2 - part**2)) for all_, part in zip(whole, moment)]
-    text = f"Of {len(results)} adaptive times sampling brought {sum(w <= 0.02 for w in alone)} "
-    text += "within ±2 %; the others ended with the time of a case. "
-    drift = max(moment, default=0.0) / REACH
+    text = f"Of {len(results)} adaptive times, sampling brought {sum(w <= 0.02 for w in alone)} "
+    text += "within ±2 %; the others used up the time for a case. "
+    drift = max((drift.sd for drift in drifts), default=0.0)
     text += f"The machine drifted by {drift:.1%} from moment to moment; with that in their "
     return text + f"intervals, {sum(w <= 0.02 for w in whole)} are within ±2 %."
 
@@ -153,8 +156,8 @@ def row(what: str, theirs: float, ours: float, goal: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.layers", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two layers: shows that it works")
-    parser.add_argument("--full", action="store_true", help="the convolution as well: hours")
+    parser.add_argument("--quick", action="store_true", help="two layers, to see that it works")
+    parser.add_argument("--full", action="store_true", help="with the convolution: takes hours")
     parser.add_argument("--print", action="store_true", dest="only_print", help="write no page")
     options = parser.parse_args()
     body = measure(options.quick, options.full)

@@ -1,10 +1,10 @@
-"""From measured layer results to the repository: docs/results/*.csv, and the tables of the page.
+"""Writes measured layer results to docs/results/*.csv, and as tables to docs/layers.md.
 
-    python -m perf.layers_results cpu [--measure]   # the CPU file; measures it first when asked to
+    python -m perf.layers_results cpu [--measure]   # the CPU file; --measure measures it first
     python -m perf.layers_results cuda [FOLDER/layers_cuda.csv]
 
 The CPU file is the classic selection (24 names) at batch sizes 16 and 64, adaptive; the CUDA file
-is what `perf.gpu_layers` wrote. Both end up in docs/results and as tables in docs/layers.md.
+is what `perf.gpu_layers` wrote.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESULTS = ROOT / "docs" / "results"
 TITLES = {"cpu": "On a CPU", "cuda": "On a GPU"}
 #: The time that a table shows, in order of preference.
 TIMES = ("time", "host_time")
-#: What the device works, which is not what the caller waits for.
+#: How long the device works, which is not how long the caller waits.
 DEVICE_TIMES = (
     ("device_time", "Device time"),
     ("device_time_cold", "Device time with a cold cache"),
@@ -41,9 +41,9 @@ DEVICE_TIMES = (
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.layers_results", description=__doc__)
     parser.add_argument("where", choices=list(TITLES))
-    parser.add_argument("file", nargs="?", type=Path, help="a CSV file to take in")
+    parser.add_argument("file", nargs="?", type=Path, help="a CSV file to copy to docs/results")
     parser.add_argument("--measure", action="store_true", help="measure on this CPU first")
-    parser.add_argument("--layers", default="", help="with --measure: only these, with commas")
+    parser.add_argument("--layers", default="", help="with --measure: only these, comma-separated")
     options = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     kept = RESULTS / f"layers_{options.where}.csv"
@@ -55,7 +55,7 @@ def main() -> None:
     insert(options.where, text(options.where, rows, notes, kept))
 
 
-#: Seconds per step on a CPU: apart, so that the other layers are there when it is interrupted.
+#: Seconds per step on a CPU: run last, so that the other layers are done if it is interrupted.
 SLOW = ("conv",)
 
 
@@ -73,7 +73,7 @@ def measure_cpu(kept: Path, layers: str) -> None:
                 continue
             axes = ["-a", f"layer={','.join(some)}", "-a", "batch_size=16,64"]
             axes += ["-a", "mode=baseline,hooks,functorch,ew,ghost"]
-            # A case that failed is a result, and stands in the file.
+            # A case that failed is a result, and is in the file.
             subprocess.run(
                 [*opbench, "run", "layers", "--store", store, "--name", name, *axes], check=False
             )

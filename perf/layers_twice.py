@@ -1,4 +1,4 @@
-"""Two adaptive runs of the layer suite, one after the other: do they say the same?
+"""Whether two adaptive runs of the layer suite, one after the other, agree.
 
 About thirteen minutes. `python -m perf.layers_twice FOLDER` keeps the stores of both runs there.
 """
@@ -17,6 +17,7 @@ from perf.layers import GROUPS, Work, adaptive, precision
 TITLE = "Layers: two runs of the suite"
 
 RUNS = ("first.db", "second.db")
+ORDER = ("First", "Second")
 
 
 def measure(quick: bool = False) -> str:
@@ -30,11 +31,13 @@ def measured_in(place: Path, quick: bool = False) -> str:
         works = {"feed-forward": Work(("linear", "layernorm"), ("16",))}
     for name in RUNS:
         adaptive(works, place / name)
-    return "\n\n".join([agreement(place), *(precision(place / name) for name in RUNS)])
+    each = [precision(place / name) for name in RUNS]
+    labelled = [f"{label} run: {text[0].lower()}{text[1:]}" for label, text in zip(ORDER, each)]
+    return "\n\n".join([agreement(place), *labelled])
 
 
 def agreement(place: Path) -> str:
-    """How many times of the second run agree with the first within their intervals?"""
+    """How many times of the second run agree with the first within their intervals."""
     seen: list[dict[str, Result]] = []
     for name in RUNS:
         with Store.open(place / name, create=False) as opened:
@@ -54,11 +57,14 @@ def agreement(place: Path) -> str:
     share = agree / len(both) if both else 0.0
     verdict = "reached" if share >= 0.95 else "**missed**"
     text = f"Two adaptive runs agree within their intervals for {agree} of {len(both)} cases "
-    text += f"({share:.0%}; to reach: 95 %): {verdict}. "
-    # Where all moved the same way it was the machine, elsewhere the intervals are too narrow.
-    text += f"From the first to the second, times moved by {median(moved.values()):+.1%} (median)"
-    told = [f"{case} ({moved[case]:+.1%})" for case in apart]
-    return text + (f"; apart: {', '.join(told)}." if told else ".")
+    text += f"({share:.0%}; target 95 %): {verdict}. "
+    # If all changed the same way, it was the machine; otherwise the intervals are too narrow.
+    change = median(moved.values())
+    text += f"From the first run to the second, times changed by {change:+.1%} (median)"
+    disjoint = [f"{case} ({moved[case]:+.1%})" for case in apart]
+    return text + (
+        f"; the intervals do not overlap for {', '.join(disjoint)}." if disjoint else "."
+    )
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""What differs between two starts of identical code, and what between two children of one start?
+"""How much identical code varies between worker starts, and between children of one start.
 
 The experiments behind the unit of replication: small operators, several fresh workers, several
-children forked from each, everything else the same; first case by case, then as the pairs that a
-comparison takes, whose differences are what `stats.ratio` must know.
+children forked from each, everything else the same; first case by case, then as the pairs of a
+comparison, whose variance `stats.ratio` has to know.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from opbench.stats.estimate import median_error
 from opbench.workers.process import Worker
 from perf.small_cases import cases
 
-TITLE = "Layout: worker starts and children of identical code"
+TITLE = "Start-to-start variance of identical code"
 
 OPERATORS = ("add", "div", "sqrt", "exp", "log", "matmul", "sum", "view")
 BLOCKS = 15
@@ -73,26 +73,26 @@ def line(name: str, rows: Sequence[Sequence[float]]) -> str:
 
 
 def pairs_table(runs: int, pairs: int) -> list[str]:
-    """Identical pairs, sampled as long as a comparison ever samples."""
+    """Identical pairs, sampled as long as a comparison samples at most."""
     found: dict[str, list[list[list[tuple[float, float]]]]] = {name: [] for name in PAIR_OPERATORS}
     for run in range(runs):
         plan = [(name, 0.0, number) for number in range(pairs) for name in PAIR_OPERATORS]
         groups = tuple(PlannedGroup(pair(*each)) for each in plan)
-        # A precision that is never reached: every set that there may be.
+        # A precision that is never reached, so that every set is measured.
         policy = Adaptive(precision=1e-9, max_time=30.0)
         runner = Runner(Request(groups, policy, seed=run), lambda _case, _result, _again: None)
         runner.run()
         results = {case.hash: result for case, result in runner.results}
         for (name, *_), group in zip(plan, groups, strict=True):
-            one, other = (children_of(results[case.hash]) for case in group.cases)
+            base, new = (children_of(results[case.hash]) for case in group.cases)
             found[name].append(
                 [
                     [(b - a, (e**2 + f**2) ** 0.5) for (a, e), (b, f) in zip(x, y, strict=True)]
-                    for x, y in zip(one, other, strict=True)
+                    for x, y in zip(base, new, strict=True)
                 ]
             )
     lines = [
-        "| identical pairs of | sets of children | of which blocks explain "
+        "| identical pairs of | sets of children | explained by blocks "
         "| worker starts beyond that | the whole pair |",
         "| :-- | --: | --: | --: | --: |",
     ]
@@ -107,7 +107,7 @@ def pairs_table(runs: int, pairs: int) -> list[str]:
 
 
 def children_of(result: Result) -> list[list[tuple[float, float]]]:
-    """Per worker start, per child in the order of their forks: the log of its median, its error."""
+    """Per worker start and child, in order of forking: the log of its median, and its error."""
     logs: dict[int, dict[int, list[float]]] = {}
     (kept,) = undisturbed(result.samples)
     for sample in kept:
@@ -119,7 +119,7 @@ def children_of(result: Result) -> list[list[tuple[float, float]]]:
 
 
 def pair_line(name: str, pairs: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> str:
-    """Medians over the pairs, because a neighbour may have disturbed one of them."""
+    """Medians over the pairs, because other programs may have disturbed one of them."""
     sets = [[[ratio for ratio, _ in start] for start in each] for each in pairs]
     within = median(mean(stdev(start) ** 2 for start in each) for each in sets)
     noise = median(mean(error**2 for start in each for _, error in start) for each in pairs)

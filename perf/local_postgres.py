@@ -1,6 +1,6 @@
-"""A real PostgreSQL server on loopback, in a temporary folder, started and stopped by its user.
+"""A real PostgreSQL server on loopback, in a temporary folder, that tests and figures start.
 
-From the distribution's packages (`scripts/setup.sh` installs them where it may). PostgreSQL
+It uses the distribution's packages (`scripts/setup.sh` installs them where it can). PostgreSQL
 refuses to run as root, so root starts it as `postgres`, or as `nobody`.
 """
 
@@ -24,7 +24,7 @@ USER = "opbench"
 
 
 class Unavailable(Exception):
-    """Why there can be no server here."""
+    """Why no server can be started here."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Server:
     durable: bool = True
 
     def url(self, database: str = "opbench", user: str = USER, password: str | None = None) -> str:
-        """With the password in it, unless that is empty: then it comes from the environment."""
+        """With the password, unless it is empty: then it comes from the environment."""
         secret = self.password if password is None else password
         return (
             f"postgresql://{user}{f':{secret}' if secret else ''}@127.0.0.1:{self.port}/{database}"
@@ -78,8 +78,8 @@ class Server:
 
 @contextmanager
 def postgres(durable: bool = True) -> Iterator[Server]:
-    """A server for the length of the block. `Unavailable` says why there is none."""
-    programs, prefix, owner = _programs(), *_somebody()
+    """A server for the duration of the block; `Unavailable` says why there is none."""
+    programs, prefix, owner = _programs(), *_unprivileged()
     folder = Path(tempfile.mkdtemp(prefix="opbench-postgres-"))
     server = Server(folder, _free_port(), secrets.token_hex(8), prefix, programs, durable)
     try:
@@ -118,8 +118,8 @@ def _programs() -> Path:
     raise Unavailable("PostgreSQL is not installed: sudo apt-get install postgresql")
 
 
-def _somebody() -> tuple[tuple[str, ...], int | None]:
-    """How to run as somebody who is not root, and who that is."""
+def _unprivileged() -> tuple[tuple[str, ...], int | None]:
+    """The command prefix that runs as a user other than root, and the id of that user."""
     try:
         import psycopg  # noqa: F401
     except ModuleNotFoundError:
@@ -134,19 +134,21 @@ def _somebody() -> tuple[tuple[str, ...], int | None]:
         who = (f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups")
         if shutil.which("setpriv"):
             return ("setpriv", *who), user.pw_uid
-    raise Unavailable("PostgreSQL does not run as root, and there is nobody else to run it")
+    raise Unavailable(
+        "PostgreSQL does not run as root, and there is no user `postgres` or `nobody` to run it"
+    )
 
 
 def _call(prefix: Sequence[str], programs: Path, command: Sequence[str]) -> None:
     words = [*prefix, str(programs / command[0]), *command[1:]]
-    # The server inherits what pg_ctl writes to; a pipe would never end.
-    with tempfile.TemporaryFile() as said:
+    # The server inherits the output of pg_ctl; a pipe would never end.
+    with tempfile.TemporaryFile() as output:
         done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd="/", timeout=120
+            words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/", timeout=120
         )
         if done.returncode:
-            said.seek(0)
-            raise Unavailable(f"{command[0]}: {said.read().decode(errors='replace').strip()}")
+            output.seek(0)
+            raise Unavailable(f"{command[0]}: {output.read().decode(errors='replace').strip()}")
 
 
 def _free_port() -> int:
@@ -164,4 +166,4 @@ def _wait(server: Server) -> None:
             return
         except psycopg.OperationalError:
             time.sleep(0.1)
-    raise Unavailable("the server did not come up")
+    raise Unavailable("the server did not start")

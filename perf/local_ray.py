@@ -1,7 +1,7 @@
 """A real Ray cluster of several nodes on this machine, in a temporary folder.
 
-Each node is a raylet with workers of its own, as it would be on another machine; they share the
-processors, so it shows that a fleet works and what it costs, not how fast machines are.
+Each node is a raylet with its own workers, as on another machine. The nodes share the processors,
+so this shows that a fleet works and what it costs, not how fast it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ START_SECONDS = 300
 
 
 class Unavailable(Exception):
-    """Why there can be no cluster here."""
+    """Why no cluster can be started here."""
 
 
 class LocalCluster:
@@ -54,7 +54,7 @@ class LocalCluster:
             )
 
     def remove(self, name: str) -> None:
-        """Kill all processes of the node, as when its power fails."""
+        """Kill all processes of the node, as a power failure would."""
         self._cluster.remove_node(self.nodes.pop(name), allow_graceful=False)
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ def ray_cluster(*names: str, client_port: int | None = None) -> Iterator[LocalCl
         import ray  # noqa: F401
     except ModuleNotFoundError:
         raise Unavailable("Ray is not installed: pip install 'opbench[fleet]'") from None
-    # Short: the paths of sockets may have 107 characters, and Ray adds 70.
+    # Short, because a socket path may have 107 characters, and Ray adds 70.
     folder = tempfile.mkdtemp(prefix="ob-ray-")
     before = os.environ.get("RAY_TMPDIR")
     os.environ["RAY_TMPDIR"] = folder

@@ -1,4 +1,4 @@
-"""The operator catalogue: how long it takes, and whether torch's own timer says the same."""
+"""The operator catalogue: how long it takes, and whether it agrees with torch's own timer."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ TITLE = "Operators: the whole catalogue, a category, one operator; agreement wit
 
 WHOLE_MINUTES, CATEGORY_SECONDS, OPERATOR_SECONDS, AGREEMENT = 15, 60, 8, 0.03
 
-#: One of each kind: bound by memory, by arithmetic, a reduction, a product, a layer, a copy.
+#: One of each kind: memory-bound, arithmetic-bound, two reductions, a layer, a copy.
 COMPARED = ("add", "exp", "sum", "softmax", "LayerNorm", "concat")
 SINGLE = ("add", "softmax", "LSTM", "Conv2D")
-#: Categories measured from the shell beside the slowest: enough to believe the rest.
+#: Number of slowest categories to measure from the shell.
 SLOWEST = 3
 
 
 def measure(quick: bool = False) -> str:
-    lines = ["| figure | measured | to reach | |", "| :-- | --: | --: | :-- |"]
+    lines = ["| figure | measured | target | |", "| :-- | --: | --: | :-- |"]
     if quick:
         lines += shell_category("rounding")
         lines += shell_operator(SINGLE[:1])
@@ -61,7 +61,7 @@ def results(store: str) -> list[OperatorRow]:
 
 
 def whole() -> tuple[list[str], list[str]]:
-    """The categories that took longest, and the row of the table."""
+    """The categories that took longest, and the rows of the table."""
     with tempfile.TemporaryDirectory() as folder:
         store = f"{folder}/ops.db"
         seconds = opbench(store=store)
@@ -112,7 +112,7 @@ def shell_operator(names: Sequence[str]) -> list[str]:
     return found
 
 
-#: Torch's timer in a process of its own: answers each line `n` with seconds per call.
+#: Torch's timer in a separate process: answers each line `n` with the seconds per call.
 PEER = """import json, sys
 from torch.utils.benchmark import Timer
 case = json.loads(sys.stdin.readline())
@@ -144,18 +144,18 @@ def agreement(names: Sequence[str], rounds: int) -> list[str]:
 
 
 def interleaved(case: Case, blocks: int = 15) -> float:
-    """One child of ours and one process with the Timer, block by block in turn."""
+    """One of our children and one process with the Timer, alternating block by block."""
     worker = Worker(sys.executable, case.preload)
     command = [sys.executable, "-c", PEER]
     peer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    given, told = peer.stdin, peer.stdout
-    assert given is not None
-    assert told is not None
+    requests, answers = peer.stdin, peer.stdout
+    assert requests is not None
+    assert answers is not None
 
     def ask(text: str) -> str:
-        given.write(f"{text}\n")
-        given.flush()
-        return told.readline()
+        requests.write(f"{text}\n")
+        requests.flush()
+        return answers.readline()
 
     try:
         ask(json.dumps({"stmt": case.stmt, "setup": case.setup, "globals": case.globals}))
@@ -168,7 +168,7 @@ def interleaved(case: Case, blocks: int = 15) -> float:
             theirs.append(float(ask(str(n))))
         session.close()
     finally:
-        given.close()
+        requests.close()
         peer.wait(timeout=30)
         worker.close()
     return median(ours) / median(theirs)

@@ -1,11 +1,11 @@
-"""Measure operators of all frameworks, and put what came out into docs/results.
+"""Measures operators of all frameworks, and writes the results to docs/results.
 
     python -m perf.operators_results cpu --minutes 60     # torch, JAX, ONNX Runtime, MXNet, NumPy
     python -m perf.operators_results cuda --minutes 12    # torch and JAX, on this machine's GPU
 
-Several runs in one store: every framework forward, those that differentiate forward and backward,
-the size classes, and fused operators beside their parts. `--minutes` is shared out between them;
-each run keeps to its share, and the reports say how precise that made it.
+Several runs in one store: every framework forward, those with gradients forward and backward, the
+size classes, and fused operators with their parts. Each run gets a share of `--minutes`, and the
+reports show the precision that this allowed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
 OPBENCH = [sys.executable, "-m", "opbench.cli.main"]
 
-#: One of each kind for the size classes: all of them would fill the page, and large ones take long.
+#: A selection for the size classes: all operators would fill the page, and large ones take long.
 SIZED = (
     "add", "exp", "power", "iadd", "greater", "zeros", "random_normal", "sum", "sort", "dot",
     "batch_dot", "linalg_potrf", "transpose", "concat", "take", "FullyConnected", "Embedding",
@@ -50,10 +50,10 @@ def parts(where: str) -> list[Part]:
     }[where]
     back = tuple(name for name in every if name in ("torch", "jax", "mxnet"))
     joined = tuple(name for name in every if name != "numpy")
-    # The whole and its parts take turns, so that whatever happens to the machine happens to all.
+    # The fused operator and its parts alternate, so that the machine disturbs all alike.
     together = ("--stage", "forward", "--baseline", "form=fused")
     fused = (*axis("category", "fused"), *together)
-    # Each child compiles for itself, which no budget shortens: one size is enough.
+    # Each child compiles anew, however small the budget: one size is enough.
     compiled = Part("compiled", 0.06, (*fused, *axis("framework", "torch_compile")))
     return [
         Part("forward", 0.37, (*axis("framework", *every), "--stage", "forward")),
@@ -77,10 +77,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.operators_results", description=__doc__)
     parser.add_argument("where", choices=["cpu", "cuda"])
     parser.add_argument("--minutes", type=float, default=60.0, help="for all runs together")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the files")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the files")
     parser.add_argument("--store", default="", help="keep the results in this store")
-    parser.add_argument("--only", default="", help="parts, with commas: forward,training,sizes…")
-    parser.add_argument("--keep", default="", help="only cases whose id contains this; for a try")
+    parser.add_argument(
+        "--only", default="", help="parts, comma-separated: forward,training,sizes…"
+    )
+    parser.add_argument("--keep", default="", help="only cases whose id contains this, to try it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = options.store or f"{folder}/operators.db"

@@ -1,4 +1,4 @@
-"""Writes a section's figures into docs/performance.md, and leaves the other sections alone."""
+"""Writes the figures of one section to docs/performance.md; other sections stay unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 
 INTRODUCTION = """# Measured figures
 
-Every figure on this page was produced by the command above it, on the machine described beside it.
+Every figure on this page was produced by the command above it, on the machine described next to it.
 Absolute times on a shared machine vary; ratios were measured side by side, interleaved, in one run.
 A target that was missed is shown as missed.
 """
@@ -37,7 +37,7 @@ def machine_line() -> str:
 
 
 def commit() -> str:
-    """Of what was measured; figures outlive the code that they were taken of."""
+    """The commit that was measured: figures outlive the code."""
     done = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=PAGE.parent,

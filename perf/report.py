@@ -1,6 +1,6 @@
-"""The page of very many results: how long it takes to write, its size, how soon it is usable.
+"""The page of very many results: the time to write it, its size, and how soon it is usable.
 
-The results are made up (numbers, samples and sources of realistic size, as a run would store them);
+The results are synthetic (numbers, samples and sources of realistic size, as a run stores them);
 the store, the command and the browser are real.
 """
 
@@ -31,7 +31,7 @@ DAY = 86_400.0
 
 MACHINE = {
     "system": {"machine_id": "a1b2c3d4"},
-    "cpu": {"model": "made up", "logical_cores": 8},
+    "cpu": {"model": "synthetic", "logical_cores": 8},
     "git": {"dirty": False},
 }
 
@@ -42,14 +42,14 @@ w = torch.rand({n}, {m}, dtype=torch.{dtype}) + 0.5"""
 
 
 def cases(count: int) -> Iterator[Case]:
-    """Operators at sizes and dtypes, each with a source of its own."""
-    made = 0
+    """Operators at several sizes and dtypes, each with a different source."""
+    yielded = 0
     for n in range(1, 10_000):
         for dtype in ("float32", "float64", "bfloat16", "float16"):
             for name in range(OPERATORS):
-                if made == count:
+                if yielded == count:
                     return
-                made += 1
+                yielded += 1
                 yield Case(
                     "ops",
                     f"operator_{name}",
@@ -101,7 +101,7 @@ def large_store(path: Path, count: int) -> None:
 
 
 def long_store(path: Path, runs: int, count: int) -> None:
-    """That many runs of that many cases; every tenth case changed once, somewhere."""
+    """That many runs of that many cases; the level of every tenth case changes once."""
     rng = random.Random(2)
     found = list(cases(count))
     levels = [10 ** rng.uniform(-6, -2) for _ in found]
@@ -182,7 +182,7 @@ const timed = async (act) => { const began = performance.now(); act(); await fra
 
 
 def one_history(store: Path) -> float:
-    """Seconds for the history of one case, in a process that has looked at another one before."""
+    """Seconds for the history of one case, in a process that has read another one before."""
     code = (
         "import sys, time, json\n"
         "from opbench.analyse.history import history\n"
@@ -205,7 +205,7 @@ def one_history(store: Path) -> float:
 
 def measure(quick: bool = False) -> str:
     large, runs, count = (5_000, 50, 50) if quick else (100_000, 1_000, 1_000)
-    lines = ["| figure | measured | to reach |", "|---|--:|--:|"]
+    lines = ["| figure | measured | target |", "|---|--:|--:|"]
 
     def line(name: str, value: str, target: str) -> None:
         lines.append(f"| {name} | {value} | {target} |")
@@ -234,18 +234,18 @@ def measure(quick: bool = False) -> str:
 
 
 def describe() -> str:
-    """What the figures are of, for somebody who doubts them."""
+    """How the figures were measured."""
     text = (
-        f"Results are made up: {SAMPLES} samples each, {OPERATORS} operators at sizes and dtypes, "
-        "a source of its own per case. Times to write include the start of the interpreter; the "
-        "view is measured from the start of the navigation to the page's own mark that the table "
-        "can be used; the history of one case is the median of ten, in one process."
+        f"The results are synthetic: {SAMPLES} samples each, {OPERATORS} operators at several "
+        "sizes and dtypes, a different source per case. Times to write include the start of the "
+        "interpreter. The first view is timed from the start of navigation until the page reports "
+        "that its table is usable. The history of one case is the median of ten, in one process."
     )
     return re.sub(r"\s+", " ", text)
 
 
 def sizes(page: Path) -> dict[str, Any]:
-    """Bytes of each kind of block in a page: for finding what to shorten."""
+    """Bytes of each kind of data block in a page."""
     found: dict[str, int] = {}
     text = page.read_text(encoding="utf-8")
     for kind, data in re.findall(r'id="data-([a-z]+)[^"]*">([^<]*)<', text):

@@ -1,8 +1,8 @@
-"""How far do fresh runs of one tool differ from each other, at an equal wall budget?
+"""How much fresh runs of one tool differ from each other, with the same wall time for each tool.
 
-Each tool measures three small operators in a fresh process, twenty times over; the tools take
-turns, and each gets the seconds that opbench took in that round. What counts is the spread of a
-tool's own answers.
+Each tool measures three small operators in a fresh process, twenty times; the tools take turns, and
+each gets the seconds that opbench took in that round. The figure is the spread of a tool's own
+estimates.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, median, stdev
 
-TITLE = "Spread of the estimate over fresh runs, beside the peers"
+TITLE = "Spread of the estimate over fresh runs, compared with other tools"
 
 SETUP = "import torch; torch.set_num_threads(1); torch.manual_seed(0); "
 SETUP += "x = torch.randn(64, 64); w = torch.randn(64, 64)"
 OPERATORS = {"add": "x + w", "matmul": "x @ w", "sum": "x.sum()"}
 
-#: Wall seconds that pyperf spends on one process of one operator, importing torch included.
+#: Wall seconds that pyperf spends on one process of one operator, including the import of torch.
 PYPERF_PROCESS = 4.4
 
 
@@ -36,7 +36,7 @@ def measure(quick: bool = False) -> str:
             began = time.monotonic()
             found = tool(budget)
             took = time.monotonic() - began
-            budget = budget or took  # ours goes first
+            budget = budget or took  # opbench goes first
             walls.setdefault(name, []).append(took)
             for operator, value in found.items():
                 answers.setdefault(name, {}).setdefault(operator, []).append(value)
@@ -55,14 +55,14 @@ def measure(quick: bool = False) -> str:
     verdict = "reached" if share <= 0.5 else "**missed**"
     lines.append("")
     lines.append(
-        f"Standard deviation over {rounds} fresh runs, relative. Ours is {share:.2f} of the best "
-        f"peer's ({best}); to reach: ≤ 0.5: {verdict}."
+        f"Relative standard deviation over {rounds} fresh runs. Ours is {share:.2f} of the best "
+        f"other tool's ({best}); target ≤ 0.5: {verdict}."
     )
     return "\n".join(lines)
 
 
 def opbench(_budget: float) -> dict[str, float]:
-    """Worker starts are part of the budget, as imports are part of the peers'."""
+    """Worker starts are part of the budget, as imports are for the other tools."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "three.toml"
         entries = [
@@ -123,7 +123,7 @@ def torch_timer(budget: float) -> dict[str, float]:
 
 
 def pyperf_tool(budget: float) -> dict[str, float]:
-    """Its own processes, as many as fit without going over: each imports torch."""
+    """As many processes as fit into the budget; each imports torch."""
     found = {}
     processes = str(max(1, int(budget / len(OPERATORS) / PYPERF_PROCESS)))
     with tempfile.TemporaryDirectory() as folder:

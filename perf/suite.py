@@ -1,4 +1,4 @@
-"""A suite of fifty cases, five of which really became slower: are those blamed, and only those?"""
+"""Power and false discoveries in a suite of fifty cases, five of which are really slower."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from opbench.analyse.compare import compare_pairs
 from opbench.case import Case
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
-from perf.comparison import Pair, alarm_row, of, page, power_row, run, said, sides
+from perf.comparison import Pair, alarm_row, of, page, power_row, run, sides, verdict
 from perf.small_cases import SETUP, STATEMENTS
 
 TITLE = "Comparison: a suite under false-discovery control"
 
-#: A suite is judged as a whole, so each case needs more certainty than it would alone: one in doubt
-#: gets up to six seconds, most need a fifth of that.
+#: A suite is judged as a whole, so each case needs more certainty than it would alone: a case in
+#: doubt gets up to six seconds, most need a fifth of that.
 SETTINGS = Adaptive(precision=0.015, max_time=3.0)
 EFFECT = 0.02
 
@@ -37,16 +37,16 @@ def suite_trials(trials: int, cases: int, injected: int) -> list[list[Pair]]:
     found = []
     for trial in range(trials):
         rng = random.Random(trial)
-        blamed = set(rng.sample(range(cases), injected))
+        slower = set(rng.sample(range(cases), injected))
         groups = [
-            PlannedGroup(suite_pair(index, EFFECT if index in blamed else 0.0, trial))
+            PlannedGroup(suite_pair(index, EFFECT if index in slower else 0.0, trial))
             for index in range(cases)
         ]
         results = run(groups, SETTINGS)
         print(f"  suite: trial {trial + 1} of {trials}", flush=True)
         found.append(
             [
-                sides(EFFECT if index in blamed else 0.0, group, results)
+                sides(EFFECT if index in slower else 0.0, group, results)
                 for index, group in enumerate(groups)
             ]
         )
@@ -75,20 +75,20 @@ def suite_pair(index: int, effect: float, trial: int) -> tuple[Case, Case]:
 
 def suite_rows(trials: Sequence[Sequence[Pair]]) -> list[str]:
     """With false-discovery control over each trial's whole suite."""
-    found = hit = blamed = innocent = 0
+    injected = found = reported = false = 0
     for trial in trials:
-        rows = compare_pairs([one.stored() for one in trial], names=("a", "b")).rows
-        for one, row in zip(trial, rows, strict=True):
-            called = row.verdict in ("slower", "faster")
-            found += one.effect > 0
-            hit += called and one.effect > 0
-            blamed += called
-            innocent += called and not one.effect
-    power, false = hit / max(1, found), innocent / max(1, blamed)
+        rows = compare_pairs([pair.stored() for pair in trial], names=("a", "b")).rows
+        for pair, row in zip(trial, rows, strict=True):
+            changed = row.verdict in ("slower", "faster")
+            injected += pair.effect > 0
+            found += changed and pair.effect > 0
+            reported += changed
+            false += changed and not pair.effect
+    power, false_share = found / max(1, injected), false / max(1, reported)
     size = len(trials[0])
     return [
         f"| suite of {size}, 2 % injected into some, {len(trials)} trials: injected found "
-        f"| {hit} of {found} = {power:.0%} | ≥ 80 % | {said(power >= 0.8)} |",
-        f"| the same: innocent among the blamed | {innocent} of {blamed} = {false:.1%} "
-        f"| ≤ 5 % | {said(false <= 0.05)} |",
+        f"| {found} of {injected} = {power:.0%} | ≥ 80 % | {verdict(power >= 0.8)} |",
+        "| the same: false alarms among the changes reported "
+        f"| {false} of {reported} = {false_share:.1%} | ≤ 5 % | {verdict(false_share <= 0.05)} |",
     ]

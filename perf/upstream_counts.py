@@ -1,12 +1,12 @@
-"""`Timer.collect_callgrind`, really run, in a process of its own.
+"""Runs `Timer.collect_callgrind` in a separate process.
 
 It starts `python` under Valgrind for each case, so the interpreter of this environment must come
-first on the PATH. Where Valgrind cannot read torch's libraries (aarch64), it is given the copies
-that opbench's own workers load, or there would be nothing to compare with.
+first on the PATH. Where Valgrind cannot read torch's libraries (aarch64), it gets the copies that
+opbench's own workers load; otherwise there would be nothing to compare with.
 
-Its counts are read from the dumps it makes, not from the lists it sums up: those come from
-`callgrind_annotate`, which (3.19) takes what callers of a second dump have passed on (`calls=0`)
-for their own, and then says a thousand times what was counted.
+The counts are read from its dumps, not from its lists of functions: those come from
+`callgrind_annotate`, which (3.19) takes calls with `calls=0` in a second dump for the caller's own
+instructions, and then reports a thousand times the count.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Creates .venv with everything opbench needs, at the versions of constraints.txt.
+# Creates .venv with everything opbench needs, at the versions in constraints.txt.
 #
-# Run by the Makefile. Nothing is done when nothing changed since the last time. System packages
-# (g++, valgrind, postgresql, chromium) are installed where that needs no password; without them opbench works
-# and only says which measurements it cannot make, and the tests which of them they skip.
+# Run by the Makefile; does nothing if nothing has changed since the last time. System packages (g++,
+# valgrind, postgresql, chromium) are installed if that needs no password. opbench works without them:
+# it reports the measurements that need them as unsupported, and the tests that need them are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,28 +20,28 @@ find_python() {
             return
         fi
     done
-    say "needs Python 3.10 or newer, and ${PYTHON:-python3} is not. Name one: make setup PYTHON=…"
+    say "Python 3.10 or newer is needed, and ${PYTHON:-python3} is older or missing; choose one: make setup PYTHON=…"
     return 1
 }
 
-# What decides the content of .venv. The folder is part of it: scripts in .venv name it.
+# Everything that .venv depends on, including the folder, whose path is in its scripts.
 state() { { pwd; cat pyproject.toml constraints.txt scripts/setup.sh; } | sha256sum; }
 
-# Installs Debian packages if that needs no password; fails quietly otherwise.
+# Installs Debian packages if that needs no password; otherwise fails without a message.
 apt_install() {
-    local become=()
+    local sudo=()
     command -v apt-get >/dev/null || return 1
     if [ "$(id -u)" -ne 0 ]; then
         sudo -n true 2>/dev/null || return 1
-        become=(sudo -n)
+        sudo=(sudo -n)
     fi
     say "installing system packages: $*"
-    # A machine without a network should learn so in seconds, not minutes.
-    local patience=(-o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15 -o Acquire::Retries=1)
-    local install=("${become[@]}" env DEBIAN_FRONTEND=noninteractive
-        apt-get "${patience[@]}" install -y -qq --no-install-recommends "$@")
+    # Without a network, fail in seconds, not minutes.
+    local timeouts=(-o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15 -o Acquire::Retries=1)
+    local install=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive
+        apt-get "${timeouts[@]}" install -y -qq --no-install-recommends "$@")
     "${install[@]}" >/dev/null 2>&1 && return
-    "${become[@]}" apt-get "${patience[@]}" update -qq >/dev/null 2>&1 || true
+    "${sudo[@]}" apt-get "${timeouts[@]}" update -qq >/dev/null 2>&1 || true
     "${install[@]}" >/dev/null 2>&1
 }
 
@@ -49,14 +49,14 @@ system_packages() {
     local missing=()
     command -v g++ >/dev/null || missing+=(g++)
     command -v valgrind >/dev/null || missing+=(valgrind)
-    # The tests start a server of their own; nothing of the system's is used or changed.
+    # The tests start their own server; a server of the system is neither used nor changed.
     ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null ||
         missing+=(postgresql)
     [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}" ||
-        say "without ${missing[*]} some measurements and tests are left out: sudo apt-get install ${missing[*]}"
-    # The tests look at the page in a real browser. On its own: not every system has it as a package.
+        say "not installed: ${missing[*]}; some measurements and tests are skipped (sudo apt-get install ${missing[*]})"
+    # The tests open the page in a real browser. Separate, because not every system has these packages.
     command -v chromedriver >/dev/null || apt_install chromium chromium-driver ||
-        say "without chromium and chromium-driver the tests of the page are skipped"
+        say "not installed: chromium, chromium-driver; the tests of the page are skipped"
 }
 
 make_venv() {
@@ -80,7 +80,7 @@ fi
 
 system_packages
 .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || make_venv
-# torch first and alone: what is installed after it then finds it satisfied.
+# torch first and alone, so that the packages after it find it installed.
 say "installing torch (the largest download)"
 .venv/bin/python -m pip install --quiet torch==2.13.0 -c constraints.txt
 say "installing opbench and its tools"

@@ -50,7 +50,17 @@ OTHER_WORDS = {("report/export/pytest_benchmark.py", "ops")}
 #: The framework under test, which a metric may ask for what only it knows.
 FRAMEWORKS = {"torch", "numpy"}
 
-HEAVY = ("torch", "numpy", "pandas", "scipy", "altair", "sqlalchemy", "ray", "alembic", "psycopg")
+HEAVY = (
+    "torch",
+    "numpy",
+    "pandas",
+    "scipy",
+    "vl_convert",
+    "sqlalchemy",
+    "ray",
+    "alembic",
+    "psycopg",
+)
 
 FILES = sorted(SOURCE.rglob("*.py"))
 

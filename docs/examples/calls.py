@@ -1,4 +1,4 @@
-"""What docs/capture-api.md records: two training steps of a small transformer encoder."""
+"""The script that docs/capture-api.md records: two training steps of a small transformer."""
 
 import torch
 from torch import nn

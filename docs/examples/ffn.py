@@ -14,7 +14,7 @@ class FeedForward(torch.nn.Module):
 
 
 class Normed(torch.nn.Module):
-    """A batch norm as it is in training: its output depends on the whole batch."""
+    """A batch norm, whose output in training mode depends on the whole batch."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()

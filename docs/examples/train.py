@@ -1,4 +1,4 @@
-"""Trains a small convolutional network on made-up images: an ordinary training script."""
+"""An ordinary training script: a small convolutional network on random images."""
 
 import argparse
 

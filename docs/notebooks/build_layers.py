@@ -2,8 +2,8 @@
 
     python docs/notebooks/build_layers.py [RESULTS.csv]
 
-The cells are written below; they run one after the other in one namespace, and what they print and
-show is kept in the notebook as Jupyter would keep it. Charts are kept as images.
+The cells are below. They run one after the other in one namespace, and their output is stored in
+the notebook as Jupyter would store it. Charts are stored as images.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CELLS: list[tuple[str, str]] = [
     (
         "code",
         "import pandas as pd\n\n"
+        "from opbench.suites.layers import charts as layers_charts\n"
         "from opbench.suites.layers.factors_file import read\n"
-        "from opbench.suites.layers.factors_published import published\n"
-        "from opbench.suites.layers import charts as layers_charts\n\n"
+        "from opbench.suites.layers.factors_published import published\n\n"
         'path = "{path}"\n'
         "rows, environment = read(__import__('pathlib').Path(path))\n"
         'print("\\n".join(environment))',
@@ -45,7 +45,7 @@ CELLS: list[tuple[str, str]] = [
         'frame = pd.read_csv(path, comment="#")\n'
         'frame.groupby(["metric", "outcome"]).size().unstack(fill_value=0)',
     ),
-    ("markdown", "## Time\n\nMilliseconds per step of the layers as they are."),
+    ("markdown", "## Time\n\nMilliseconds per step of the unwrapped layers."),
     (
         "code",
         'waited = "host_time" if "host_time" in set(frame["metric"]) else "time"\n'
@@ -54,21 +54,21 @@ CELLS: list[tuple[str, str]] = [
         'plain = times[times["mode"] == "baseline"]\n'
         '(plain.pivot(index="layer", columns="batch_size", values="estimate") * 1e3).round(3)',
     ),
-    ("markdown", "How many times that, with per-sample gradients? (over the same layer unwrapped)"),
+    ("markdown", "With per-sample gradients: factor over the same layer unwrapped."),
     (
         "code",
         'modes = times[times["factor"].notna()]\n'
         'modes.pivot(index=["layer", "mode"], columns="batch_size", values="factor").round(2)',
     ),
     ("code", "layers_charts.summary(rows, waited)"),
-    ("markdown", "## Memory\n\nThe peak of everything held, as a factor over the same layer."),
+    ("markdown", "## Memory\n\nPeak memory, as a factor over the same layer unwrapped."),
     (
         "code",
         'peaks = step[(step["metric"] == "max_memory") & step["factor"].notna()]\n'
         'peaks.pivot(index=["layer", "mode"], columns="batch_size", values="factor").round(2)',
     ),
     ("code", 'layers_charts.summary(rows, "max_memory")'),
-    ("markdown", "Where the bytes of a wrapped linear layer are:"),
+    ("markdown", "Memory of a linear layer by component, in MB:"),
     (
         "code",
         'parts = step[(step["metric"] == "max_memory") & (step["layer"] == "linear")]\n'
@@ -78,21 +78,21 @@ CELLS: list[tuple[str, str]] = [
     ),
     ("markdown", "## One layer, every mode"),
     ("code", 'layers_charts.layer_chart(rows, "lstm")'),
-    ("markdown", "## Beside the study of 2021\n\nFactors of mode `hooks` over torch.nn."),
+    ("markdown", "## Compared with the study of 2021\n\nFactors of mode `hooks` over torch.nn."),
     (
         "code",
         "theirs = published()\n"
-        "beside = []\n"
+        "compared = []\n"
         "for row in rows:\n"
         '    other = theirs.factor("time", row.layer, row.mode, row.batch_size)\n'
         '    if row.metric == waited and row.mode == "hooks" and row.factor_nn and other:\n'
         "        ours = round(row.factor_nn.value, 2)\n"
-        "        beside.append((row.layer, row.batch_size, ours, round(other, 2)))\n"
+        "        compared.append((row.layer, row.batch_size, ours, round(other, 2)))\n"
         'columns = ["layer", "batch size", "ours", "published"]\n'
-        "table = pd.DataFrame(beside, columns=columns)\n"
+        "table = pd.DataFrame(compared, columns=columns)\n"
         'table.pivot(index="layer", columns="batch size")',
     ),
-    ("markdown", "## What did not come out, and why"),
+    ("markdown", "## Failed or unsupported, and why"),
     (
         "code",
         'missing = frame[frame["outcome"] != "ok"]\n'
@@ -142,7 +142,7 @@ def default() -> Path:
 
 
 def executed(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Run a cell; what it printed, and the value of its last line."""
+    """Runs a cell; its printed output, and the value of its last line."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()

@@ -2,8 +2,8 @@
 
     python docs/notebooks/build_results.py
 
-The cells are written below. The notebook measures what it shows: it needs numpy, about half a
-minute, and a machine that has nothing else to do.
+The cells are below. The notebook measures what it shows: it needs numpy, about half a minute, and a
+quiet machine.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ CELLS: list[tuple[str, str]] = [
     (
         "markdown",
         "# Results in a notebook\n\n"
-        "Measure, look, compare, draw: the objects of `opbench` show themselves. Everything here "
-        "was measured by this notebook when it was executed.",
+        "Measure, compare and plot: the objects of `opbench` display themselves. Everything here "
+        "was measured when this notebook was executed.",
     ),
     (
         "code",
@@ -27,7 +27,7 @@ CELLS: list[tuple[str, str]] = [
     ),
     (
         "markdown",
-        "A benchmark is a file of its own, because it is run in processes of its own.",
+        "Benchmarks are in a separate file, because they run in separate processes.",
     ),
     (
         "code",
@@ -42,9 +42,9 @@ CELLS: list[tuple[str, str]] = [
         "    x = np.random.rand(n, n)\n"
         "    yield lambda: np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)",
     ),
-    ("markdown", "`ob.run` measures it and gives a table; each result is stored at once."),
+    ("markdown", "`ob.run` measures the file and returns a table; each result is stored at once."),
     ("code", 'ob.run("bench_numpy.py", name="before", max_time_per_case="{seconds}s")'),
-    ("markdown", "## As a DataFrame\n\n`ob.load()` is everything that was ever stored."),
+    ("markdown", "## As a DataFrame\n\n`ob.load()` returns everything in the store."),
     (
         "code",
         "frame = ob.load()\n"
@@ -57,7 +57,7 @@ CELLS: list[tuple[str, str]] = [
     ),
     (
         "markdown",
-        "## Change something, and compare\n\n`softmax` computes `np.exp(x)` twice. Once is enough:",
+        "## Change the code and compare\n\n`softmax` computes `np.exp(x)` twice. Once is enough:",
     ),
     (
         "code",
@@ -73,12 +73,12 @@ CELLS: list[tuple[str, str]] = [
     (
         "markdown",
         "The two runs were measured one after the other, so a small difference stays *unknown*; "
-        "`opbench ab` measures two versions turn by turn and sees more.\n\n"
-        "## The whole run\n\nA page has charts, and saves itself as one HTML file to send around.",
+        "`opbench ab` measures two versions interleaved and detects smaller differences.\n\n"
+        "## The whole run\n\nA page has charts, and can be saved as one HTML file to share.",
     ),
     ("code", 'page = ob.page("after")\ncharts = page.charts()\nsorted(charts)'),
     ("code", 'charts["scaling_time_bench_numpy_matmul"]'),
-    ("markdown", "The samples behind one number, a row per worker start:"),
+    ("markdown", "The samples of one case, one row per worker start:"),
     ("code", 'page.samples("softmax[n=256]")'),
     ("code", 'page.save("report.html").stat().st_size > 50_000'),
     ("markdown", "## Over time"),
@@ -87,7 +87,7 @@ CELLS: list[tuple[str, str]] = [
 
 
 def notebook(seconds: str = "1"):
-    """The notebook, not yet executed."""
+    """The notebook without outputs."""
     import nbformat
 
     cells = []
@@ -99,12 +99,12 @@ def notebook(seconds: str = "1"):
 
 
 def executed(seconds: str, folder: Path):
-    """The same with its outputs; a cell that raises ends it."""
+    """The notebook with its outputs; an exception in a cell ends it."""
     from nbclient import NotebookClient
 
-    made = notebook(seconds)
+    built = notebook(seconds)
     client = NotebookClient(
-        made,
+        built,
         timeout=300,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
@@ -112,18 +112,18 @@ def executed(seconds: str, folder: Path):
         record_timing=False,
     )
     client.execute()
-    made.metadata["language_info"] = {"name": "python", "version": sys.version.split()[0]}
-    return made
+    built.metadata["language_info"] = {"name": "python", "version": sys.version.split()[0]}
+    return built
 
 
 def main() -> None:
     import nbformat
 
     with tempfile.TemporaryDirectory() as folder:
-        made = executed("1", Path(folder))
+        built = executed("1", Path(folder))
     target = HERE / "results.ipynb"
-    target.write_text(nbformat.writes(made) + "\n", encoding="utf-8")
-    print(f"{target.name}: {len(made.cells)} cells, executed")
+    target.write_text(nbformat.writes(built) + "\n", encoding="utf-8")
+    print(f"{target.name}: {len(built.cells)} cells, executed")
 
 
 if __name__ == "__main__":

@@ -17,20 +17,25 @@ class UserError(ValueError):
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """`unknown clock 'cud'; did you mean cuda?`, or all the names where none is near."""
     names = list(known)
-    lower = {each.lower(): each for each in reversed(names)}
-    close = difflib.get_close_matches(name.lower(), list(lower), n=3)
-    if close:
-        return f"unknown {what} '{name}'; did you mean {' or '.join(lower[one] for one in close)}?"
-    return f"unknown {what} '{name}'; choose from: {', '.join(names)}"
+    hint = nearest(name, names, cutoff=0.6) or f"; choose from: {', '.join(names)}"
+    return f"unknown {what} '{name}'{hint}"
 
 
-def nearest(wanted: str, known: Iterable[str]) -> str:
-    """`; nearest: a, b` for the end of an error message, or nothing when nothing is near."""
+def nearest(wanted: str, known: Iterable[str], cutoff: float = 0.4) -> str:
+    """`; did you mean a or b?` for the end of an error message; empty where nothing is near.
+
+    A lower `cutoff` suits names of which a person remembers a part.
+    """
     lower: dict[str, str] = {}
     for name in known:
         lower.setdefault(name.lower(), name)
-    close = difflib.get_close_matches(wanted.lower(), list(lower), n=3, cutoff=0.4)
-    return f"; nearest: {', '.join(lower[name] for name in close)}" if close else ""
+    close = difflib.get_close_matches(wanted.lower(), list(lower), n=3, cutoff=cutoff)
+    return f"; did you mean {' or '.join(lower[name] for name in close)}?" if close else ""
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 case`, `2 cases`, `1,234 cases`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def first_of(names: Iterable[str], shown: int = 5) -> str:

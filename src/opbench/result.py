@@ -26,7 +26,6 @@ class Metric:
     name: str
     unit: str  # "s", "bytes", "instructions", "count"
     description: str
-    lower_is_better: bool = True
     #: Sampled metrics are noisy and taken block by block; the others are near-deterministic.
     sampled: bool = False
     #: A program that workers must run under for this metric: `callgrind`, or none.

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from opbench.analyse.compare import ComparisonRow, compare
 from opbench.case import Case, UserModule
 from opbench.result import OUTCOMES, Result, Sample
+from opbench.stats.estimate import t_quantile
 from opbench.store import StoredResult
 from synthetic import blocks, case, counted, timed
 
@@ -102,8 +103,9 @@ def test_the_sharper_the_design_the_smaller_what_would_show():
         only_row(timed("add", 1e-5, design=d), timed("add", 1e-5, design=d)).detectable
         for d in ("paired", "interleaved", "separate")
     ]
-    assert shown == sorted(shown)
-    assert len(set(shown)) == 3
+    # Whether starts are shared shows in their scatter, which is the same here; that the machine may
+    # have moved between runs does not.
+    assert shown[0] == shown[1] < shown[2]
 
 
 def test_a_difference_of_two_percent_shows_in_pairs_and_not_in_runs():
@@ -116,7 +118,7 @@ def test_a_difference_of_two_percent_shows_in_pairs_and_not_in_runs():
     assert "reaches beyond ±3%" in apart.reason
 
 
-def test_a_disturbed_side_ends_in_unknown_unless_both_were_disturbed_together():
+def test_a_disturbed_side_ends_in_unknown_in_every_design():
     busy = tuple(replace(s, contended=i % 3 > 0) for i, s in enumerate(blocks(2e-5)))
     row = only_row(timed("a", 1e-5), timed("a", 2e-5, run="r2", samples=busy))
     assert row.verdict == "unknown"
@@ -125,7 +127,8 @@ def test_a_disturbed_side_ends_in_unknown_unless_both_were_disturbed_together():
     together = only_row(
         timed("a", 1e-5, design="paired"), timed("a", 2e-5, design="paired", samples=busy)
     )
-    assert together.verdict == "slower"
+    # Who of two sides waits for the other programs is a matter of luck.
+    assert (together.verdict, together.reason) == (row.verdict, row.reason)
 
 
 def test_a_few_disturbed_blocks_are_left_out():
@@ -173,7 +176,7 @@ def test_memory_does_not_share_the_error_rate_of_time():
     """Of ten times, one with p ≈ 0.02 is no discovery, whatever nine counts say."""
     many = [timed(f"t{i}", 1e-5, design="paired") for i in range(9)]
     edge_base = timed("edge", 1e-5, design="paired")
-    edge_new = timed("edge", 1.0035e-5, design="paired")
+    edge_new = timed("edge", 1.0015e-5, design="paired")
     alone = compare([edge_base], [edge_new])
     assert alone.of("slower")
     assert not compare([*many, edge_base], [*many, edge_new]).of("slower")
@@ -196,11 +199,27 @@ def test_the_mean_is_geometric_and_per_metric():
 
 
 def test_the_mean_of_many_is_surer_than_each():
-    base = [timed(f"c{i}", 1e-5) for i in range(16)]
+    base = [timed(f"c{i}", 1e-5, design="paired") for i in range(16)]
     comparison = compare(base, base)
     row, mean = comparison.rows[0], comparison.means[0]
-    # Independent errors shrink with the root of their number: √16 = 4.
-    assert (row.high - row.low) / (mean.high - mean.low) == pytest.approx(4, rel=0.01)
+    # Independent errors shrink with the root of their number, √16 = 4; and they are better known:
+    # 16 · 5 degrees of freedom instead of 5.
+    expected = 4 * t_quantile(5) / t_quantile(80)
+    assert (row.high - row.low) / (mean.high - mean.low) == pytest.approx(expected, rel=0.01)
+
+
+def test_the_mean_of_many_does_not_outvote_a_shift_of_the_machine():
+    base = [timed(f"c{i}", 1e-5) for i in range(16)]
+    comparison = compare(base, [replace(stored, run_id="r2") for stored in base])
+    row, mean = comparison.rows[0], comparison.means[0]
+    assert row.design == "separate"
+    assert mean.high - mean.low > 0.9 * (row.high - row.low)
+
+
+def test_what_would_show_depends_on_the_size_of_the_suite():
+    many = [timed(f"c{i}", 1e-5, design="paired") for i in range(20)]
+    alone = compare(many[:1], many[:1]).rows[0].detectable
+    assert compare(many, many).rows[0].detectable > 1.5 * alone
 
 
 def test_what_has_no_ratio_is_not_in_the_mean():

@@ -85,7 +85,7 @@ def test_a_side_is_found_by_what_a_person_would_type(store, text, found, name):
         ("lst", "did you mean last"),
         ("zzz", "no run, environment, commit, machine or device is called 'zzz'"),
         ("last~9", "no run 'last~9': the store has 4 runs"),
-        ("2026", "'2026' begins the ids of several runs: 20261118"),
+        ("2026", "'2026' matches several runs: 20261118"),
         ("aaa", "is called 'aaa'"),  # too short for a commit
         ("", "is called ''"),
         ("both:np99", "run both: unknown environment 'np99'; choose from: np22, np23"),

@@ -11,7 +11,9 @@ from opbench.analyse.matching import match
 from opbench.analyse.projection import columns
 from opbench.analyse.within import comparisons_within, factors
 from opbench.plan.groups import Baseline
+from opbench.stats.prior import Prior
 from opbench.stats.ratio import DESIGNS
+from opbench.stats.start_variance import Learnt
 from opbench.store import RunRecord, StoredResult
 from synthetic import blocks, case, counted, timed
 
@@ -42,7 +44,8 @@ def test_the_table_and_compare_give_the_same_interval_on_the_same_samples(design
             replace(s, contended=i % 4 == 0, value=s.value * (1 + (i % 4 == 0)))
             for i, s in enumerate(blocks(value, noise=0.03))
         )
-        detail = {**stored.result.detail, **({"layout": learnt} if learnt else {})}
+        told = Learnt(Prior(learnt, 4), Prior(learnt, 4)).detail if learnt else {}
+        detail = {**stored.result.detail, **told}
         sides.append(replace(stored, result=replace(stored.result, samples=samples, detail=detail)))
     shown = table(*sides)["time", "current", ""]
     base, new = (each for each in columns(sides, "mode").values())

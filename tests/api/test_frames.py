@@ -48,7 +48,7 @@ def test_one_row_per_result(filled):
 def test_runs_and_metrics_are_chosen_as_on_the_command_line(filled):
     assert set(load(filled, run="last")["run_name"]) == {"n2"}
     assert len(load(str(filled.path), run=["n1", "last", "last"], metric="time")) == 4
-    with pytest.raises(StoreError, match="nearest: n2, n1"):
+    with pytest.raises(StoreError, match="did you mean n2 or n1"):
         load(filled, run="n3")
 
 

@@ -65,7 +65,7 @@ def test_pairs_that_cannot_be_measured_are_told(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(selftest.WORKLOADS, "python", broken)
     report = selftest.selftest(1, (0.0,), seconds=0.2, framework="python")
     assert len(report.unmeasured) == 1
-    assert "1 pairs could not be measured: base is failed: ZeroDivisionError" in _as_text(report)
+    assert "1 pair could not be measured: base is failed: ZeroDivisionError" in _as_text(report)
     page = json.loads(_as_json(report))
     assert page["detectable"] is None
     assert "ZeroDivisionError" in page["unmeasured"][0]
@@ -78,7 +78,7 @@ def test_without_torch_plain_python_does(monkeypatch: pytest.MonkeyPatch) -> Non
         workload("torch")
     monkeypatch.setattr(selftest, "find_spec", lambda name: object())
     assert workload().framework == "torch"
-    with pytest.raises(UserError, match="there is no self-test with 'jax'; there is torch, pyt"):
+    with pytest.raises(UserError, match="unknown framework 'jax'; choose from: torch, pyt"):
         workload("jax")
 
 

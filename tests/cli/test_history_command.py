@@ -118,7 +118,7 @@ def test_the_command(nights, opbench_here, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("lineer",), "nearest: linear"),
+        (("lineer",), "did you mean linear"),
         (("linear", "--metric", "memory"), "it has time"),
         (("linear", "--last", "0"), "--last"),
     ],

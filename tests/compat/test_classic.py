@@ -113,13 +113,13 @@ def test_forward_alone():
 
 
 def test_an_unknown_input_is_refused_with_the_valid_ones():
-    with pytest.raises(UserError, match=r"Add has no input 'lhz'; nearest: lhs") as told:
+    with pytest.raises(UserError, match=r"Add has no input 'lhz' .*; did you mean lhs") as caught:
         ops.Add(inputs={"lhz": (2, 2)})
-    assert "lhs, rhs, initializer, run_backward, dtype" in str(told.value)
+    assert "lhs, rhs, initializer, run_backward, dtype" in str(caught.value)
 
 
-def test_an_unknown_operator_framework_or_initializer_is_told_with_the_nearest():
-    with pytest.raises(AttributeError, match=r"nearest: .*LeakyReLU"):
+def test_an_unknown_operator_framework_or_initializer_is_refused_with_the_nearest():
+    with pytest.raises(AttributeError, match=r"did you mean .*LeakyReLU"):
         _ = ops.LeakyReLu
     with pytest.raises(UserError, match="unknown framework 'mxnt'; did you mean mxnet"):
         ops.Add(framework="mxnt")

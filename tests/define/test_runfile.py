@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from opbench.define.expand import expand
 from opbench.define.reading import fraction, imported, seconds
-from opbench.define.runfile import Benchmark, Run, RunFile, RunFileError, load
+from opbench.define.runfile import Benchmark, Run, RunFile, load
+from opbench.errors import UserError
 
 GOOD = """
 [run]
@@ -87,15 +88,15 @@ def test_json_says_the_same(tmp_path):
 MISTAKES = {
     "toml": ("[run\n", "mine.toml line 1: not valid TOML: "),
     "no end": ('[run]\nname = "x', "line 2: not valid TOML"),
-    "empty": ("", "the file: nothing to run: add a [[benchmark]], or suites to [run]"),
-    "table": ("[runs]\n", "runs: unknown key; did you mean run?"),
-    "key": ("[run]\nbugdet = 1\n", "run.bugdet: unknown key; did you mean budget?"),
+    "empty": ("", ": nothing to run: add a [[benchmark]], or suites to [run]"),
+    "table": ("[runs]\n", "unknown key 'runs'; did you mean run?"),
+    "key": ("[run]\nbugdet = 1\n", "run: unknown key 'bugdet'; did you mean budget?"),
     "benchmark key": (
         "[[benchmark]]\nname='a'\nstmt='pass'\nset_up=''\n",
-        "benchmark[0].set_up: unknown key; did you mean setup?",
+        "benchmark[0]: unknown key 'set_up'; did you mean setup?",
     ),
-    "far key": ("[run]\nzzz = 1\n", "run.zzz: unknown key; valid: suites, axes"),
-    "missing": ("[[benchmark]]\nname = 'a'\n", "benchmark[0].stmt: missing, and needed"),
+    "far key": ("[run]\nzzz = 1\n", "run: unknown key 'zzz'; choose from: suites, axes"),
+    "missing": ("[[benchmark]]\nname = 'a'\n", "benchmark[0].stmt: required key is missing"),
     "value": (
         "[[benchmark]]\nname='a'\nstmt='pass'\n[[benchmark]]\nname='b'\nstmt='pass'\n"
         "axes.n = [1, {}]\n",
@@ -115,7 +116,7 @@ MISTAKES = {
     ),
     "stage": (
         "[[benchmark]]\nname='a'\nstmt='pass'\nstage='foward'\n",
-        "benchmark[0].stage: there is no stage 'foward'; did you mean forward?",
+        "benchmark[0].stage: unknown stage 'foward'; did you mean forward?",
     ),
     "backward": (
         "[[benchmark]]\nname='a'\nstmt='pass'\nstage='backward'\n",
@@ -140,7 +141,7 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_broken_file_is_one_line_naming_the_place(tmp_path, mistake):
     text, expected = MISTAKES[mistake]
-    with pytest.raises(RunFileError) as caught:
+    with pytest.raises(UserError) as caught:
         read(tmp_path, text)
     message = str(caught.value)
     assert expected in message
@@ -152,23 +153,23 @@ def test_a_broken_file_is_one_line_naming_the_place(tmp_path, mistake):
     ("text", "expected"),
     [
         ('{"run": {\n"seed": }}', "mine.json line 2: not valid JSON: Expecting value"),
-        ('{"run": {"seed": 1, "seed": 2}}', "the key 'seed' stands twice in one table"),
+        ('{"run": {"seed": 1, "seed": 2}}', "key 'seed' is given twice in one table"),
         ('{"run": {"seed": NaN}}', "NaN is not a value opbench can use"),
-        ("[1]", "the file: expected a valid dictionary"),
+        ("[1]", ": expected a valid dictionary"),
         ("[" * 100_000, "too deeply nested"),
     ],
 )
 def test_broken_json_too(tmp_path, text, expected):
-    with pytest.raises(RunFileError) as caught:
+    with pytest.raises(UserError) as caught:
         read(tmp_path, text, "mine.json")
     assert expected in str(caught.value)
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(RunFileError, match="there is no file"):
+    with pytest.raises(UserError, match="file not found"):
         load(tmp_path / "nowhere.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RunFileError, match="not text in UTF-8"):
+    with pytest.raises(UserError, match="not text in UTF-8"):
         load(tmp_path / "binary.toml")
 
 
@@ -218,7 +219,7 @@ def test_any_other_file_is_read_or_refused_in_one_line(tmp_path, content):
     message = ""
     try:
         read(tmp_path, json.dumps(content), "mine.json")
-    except RunFileError as error:
+    except UserError as error:
         message = str(error)
     assert "\n" not in message
     assert not message or message.startswith(str(tmp_path))

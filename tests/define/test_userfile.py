@@ -269,7 +269,7 @@ def test_what_a_file_starts_does_not_keep_us_waiting(tmp_path):
 
 
 def test_a_missing_file_a_taken_name_and_a_missing_interpreter(tmp_path):
-    with pytest.raises(UserFileError, match="there is no file"):
+    with pytest.raises(UserFileError, match="file not found"):
         targets_from(tmp_path / "nowhere.py")
     taken = write(tmp_path, "json.py", "")
     with pytest.raises(UserFileError, match="the name of the file is taken"):

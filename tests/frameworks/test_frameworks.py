@@ -53,7 +53,7 @@ def test_a_framework_is_found_by_its_file_and_by_what_code_imports():
     assert frameworks.of(["numpy", "torch"]).name == "torch"
     assert frameworks.of(["numpy", "something"]).name == "numpy"
     assert frameworks.of([]).name == "python"
-    with pytest.raises(LookupError, match="there is torch"):
+    with pytest.raises(UserError, match="did you mean torch"):
         frameworks.get("troch")
     assert frameworks.get("python").thread_env(2) == {}
     for name in ("numpy", "torch"):

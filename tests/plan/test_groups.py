@@ -6,7 +6,7 @@ import pytest
 
 from opbench.case import Case
 from opbench.errors import UserError
-from opbench.plan.groups import Baseline, baseline_of, groups
+from opbench.plan.groups import Baseline, groups
 
 
 def case(name: str = "a", stage: str = "call", **labels) -> Case:
@@ -27,7 +27,7 @@ def test_cases_that_differ_in_the_axis_of_the_baseline_are_measured_together():
     ] * 2
     assert [{c.axes["n"] for c in group.cases} for group in found] == [{1}, {2}]
     assert [group.cases[group.base].axes["mode"] for group in found] == ["fast", "fast"]
-    assert baseline_of(found[0].cases, Baseline("mode", "fast")) is GRID[1]
+    assert found[0].cases[found[0].base] is GRID[1]
 
 
 def test_other_names_and_stages_stay_apart():
@@ -45,7 +45,7 @@ def test_values_are_written_as_in_an_id():
         (group,) = groups(switches, baseline)
         assert group.cases[group.base].axes["bias"] is axis_value
     # A case without the axis is not one whose value is none.
-    assert baseline_of([case()], Baseline("bias", "none")) is None
+    assert not Baseline("bias", "none").among([case()])
 
 
 @pytest.mark.parametrize("text", ["mode", "=base", "mode=", ""])

@@ -152,7 +152,7 @@ def test_what_changed_stands_on_top_and_the_rest_is_folded():
 
 def test_nothing_changed_is_said():
     calm = Comparison("a", "b", COMPARISON.rows[2:3])
-    assert "Nothing changed for certain." in as_markdown(calm)
+    assert "No change detected." in as_markdown(calm)
     assert "<details>" not in as_markdown(calm)
 
 

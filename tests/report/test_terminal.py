@@ -106,3 +106,12 @@ def test_every_time_that_has_a_baseline_has_its_column():
                             "device_time", "vs", "plain"]  # fmt: skip
     hooks = next(row for row in rows if "mode=hooks" in row)
     assert hooks.count("2.000 [1.994, 2.006]") == 2
+
+
+def test_a_warning_is_shown_with_the_case_its_text_is_about_and_the_widest_one():
+    narrow = timed(case("a"), 1e-6, 0.03, [("imprecise", "its interval is ±3%")])
+    wide = timed(case("b"), 1e-6, 0.29, [("imprecise", "its interval is ±29%")])
+    text = as_text(Finished("r", [narrow, wide]))
+    assert "imprecise: 2 cases, e.g. layers/b/forward: its interval is ±29%" in text
+    assert "±3%" not in text
+    assert "imprecise: 1 case, e.g. layers/a/forward" in as_text(Finished("r", [narrow]))

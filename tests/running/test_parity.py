@@ -123,7 +123,7 @@ def test_lists_of_inputs_and_outputs_are_handed_over_one_by_one():
         case("short", "y = [2 * x[0]]", setup=other, rank=2),
     )
     assert results["tuple", "time"].ok
-    assert "it gives 1 tensors and not 2" in results["short", "time"].reason
+    assert "it gives 1 tensor, not 2" in results["short", "time"].reason
 
 
 def test_what_nobody_can_read_is_measured_and_marked():

@@ -29,6 +29,7 @@ from opbench.sampling.paired import (
     is_known,
 )
 from opbench.stats.ratio import Ratio, ratio
+from opbench.stats.start_variance import StartVariance
 
 HERE, THERE = Environment("here", "python"), Environment("there", "python")
 
@@ -122,7 +123,7 @@ def blocks(value: float, contended: bool = False) -> tuple[Sample, ...]:
         # No ratio is not a known ratio.
         (blocks(0.0), blocks(2e-5), False),
         (blocks(1e-5), (), False),
-        # One child of one start: 0.76 % · 2.78 (t of four degrees) is 2.1 %.
+        # One child of one start says nothing of what starts do.
         (blocks(1e-5)[:5], blocks(2e-5)[:5], False),
     ],
     ids=["undisturbed", "busy", "zero", "nothing", "few"],
@@ -152,13 +153,13 @@ def test_what_is_neither_the_same_nor_clearly_different_is_in_doubt(errors, doub
 
 
 def with_sets(sets: int, other: float, spread: float, spent: float) -> PairedDesign:
-    """After so many sets of children of four starts, in which the sides scatter by `spread`."""
+    """After so many sets of children of six starts, in which the sides scatter by `spread`."""
     design = opened(seconds=5.0)
     for _ in range(sets):
         assert not design.finished()
         one_set(
             design,
-            set_up=spent / sets / 4,
+            set_up=spent / sets / 6,
             values=lambda case, child: (1.0, other)[case] * (1 + spread * case * (child % 2 - 0.5)),
         )
     return design
@@ -170,9 +171,9 @@ def with_sets(sets: int, other: float, spread: float, spent: float) -> PairedDes
         (1.0, 1.0, 2, "precise"),
         (1.2, 1.0, 2, "precise"),
         # Precise enough, but is it slower? While there is time, find out.
-        (1.005, 1.0, 2, ""),
-        (1.005, 4.0, 2, "precise"),
-        (1.005, 1.0, MOST_SETS, "precise"),
+        (1.001, 1.0, 2, ""),
+        (1.001, 4.0, 2, "precise"),
+        (1.001, 1.0, MOST_SETS, "precise"),
     ],
     ids=["same", "clear", "doubtful", "doubtful, time spent", "doubtful, last set"],
 )
@@ -213,7 +214,7 @@ def test_every_set_has_children_of_its_own_in_every_start():
         for case in range(2):
             design.opened(Child(turn.starts[0], case, per_call=1e-5))
             design.add(Sample(1.0 + case, start=turn.starts[0], session=len(fresh)), case=case)
-    assert fresh == [(0,), (1,), (2,), (3,)] * LEAST_SETS
+    assert fresh == [(start,) for start in range(STARTS["paired"])] * LEAST_SETS
 
 
 def test_cases_too_large_to_live_together_cannot_be_paired():
@@ -229,36 +230,40 @@ def test_cases_too_large_to_live_together_cannot_be_paired():
     [(1e-6, COARSE_ROUNDS), (0.5, 5), (1.2, 3), (2.0, 3), (3.0, 1), (60.0, 1)],
 )
 def test_a_turn_that_takes_all_the_time_is_taken_once(per_call, rounds):
-    # 20 s for both cases in four starts are 5 s for each start.
-    design = opened(seconds=10.0)
-    assert one_set(design, per_call=per_call) == [rounds] * 4
+    # 30 s for both cases in six starts are 5 s for each start.
+    design = opened(seconds=15.0)
+    assert one_set(design, per_call=per_call) == [rounds] * 6
 
 
-def sequence(rng: random.Random, effect: float, *, doubt: bool) -> tuple[float, int]:
+def sequence(
+    rng: random.Random, learnt: StartVariance, effect: float, *, doubt: bool
+) -> tuple[float, int]:
     """The p-value at which a simulated pair stops, and after how many sets of children.
 
     Blocks scatter by 2 %, children by 0.4 %, starts by 0.2 %, as they do on a shared machine.
     """
     sides: list[list[tuple[int, int, float]]] = [[], []]
-    starts = [rng.gauss(0, 0.002) for _ in range(4)]
+    starts = [rng.gauss(0, 0.002) for _ in range(STARTS["paired"])]
     for taken in range(1, MOST_SETS + 1):
         for start, shift in enumerate(starts):
             child = math.log1p(effect) + shift + rng.gauss(0, 0.004)
             for _ in range(ROUNDS if taken > LEAST_SETS else COARSE_ROUNDS):
                 for side, log in zip(sides, (0.0, child), strict=True):
                     side.append((start, taken, math.exp(log + rng.gauss(0, 0.02))))
-        found = ratio(*sides, "paired")
+        found = ratio(*sides, "paired", pair=learnt.prior)
         assert found is not None
         stops = is_known(found, 0.015) and not (doubt and in_doubt(found))
         if taken >= LEAST_SETS and stops:
             break
+    learnt.add(found)
     return found.p_value, taken
 
 
 def test_going_on_while_in_doubt_finds_more_and_blames_no_more():
     rng = random.Random(3)
+    learnt = StartVariance()
     shares = {
-        (effect, doubt): [sequence(rng, effect, doubt=doubt) for _ in range(80)]
+        (effect, doubt): [sequence(rng, learnt, effect, doubt=doubt) for _ in range(80)]
         for effect in (0.0, 0.01)
         for doubt in (False, True)
     }

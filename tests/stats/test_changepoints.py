@@ -59,12 +59,29 @@ def test_short_noise_gives_no_change_either(count):
     assert sum(bool(change_points(points)) for points in series) <= 4
 
 
+@pytest.mark.parametrize("count", [30, 100])
+@pytest.mark.parametrize("half", [None, 0.02], ids=["bare", "intervals"])
+def test_a_slow_machine_stays_slow_for_days_and_is_no_change(count, half):
+    """Correlation 0.8 from run to run; nominal is 1 %, to reach was 8 %."""
+
+    def slow(rng, count: int):
+        noise = rng.normal(size=count)
+        for index in range(1, count):
+            noise[index] = 0.8 * noise[index - 1] + 0.6 * noise[index]
+        return noise
+
+    series = [history(np.ones(count), seed, slow, half) for seed in range(200)]
+    assert sum(bool(change_points(points)) for points in series) <= 16
+
+
 @pytest.mark.parametrize("count", [20, 200])
 @pytest.mark.parametrize("step", [1.05, 1 / 1.05])
 def test_a_step_of_5_percent_is_found_within_a_point(count, step):
     at = count // 2
-    for seed in range(30):
-        (change,) = change_points(history([1] * at + [step] * (count - at), seed))
+    series = [change_points(history([1] * at + [step] * (count - at), seed)) for seed in range(30)]
+    # Twenty points cannot always tell a step from a machine that is warm for a week.
+    assert sum(map(bool, series)) >= (30 if count > 20 else 24)
+    for change in (change for changes in series for change in changes):
         assert abs(change.index - at) <= 1
         assert change.ratio == pytest.approx(step, abs=0.012)
         assert change.confidence > 0.99
@@ -169,10 +186,15 @@ def test_a_constant_never_changes(value, count):
     assert change_points([Point(value, value, value)] * count) == ()
 
 
-def test_a_thousand_points_in_a_blink(capsys):
-    points = history([1.0] * 500 + [1.05] * 500, seed=7)
-    change_points(points)  # imports
-    begun = time.perf_counter()
-    change_points(points)
-    with capsys.disabled():
-        print(f"\n1,000 points: {(time.perf_counter() - begun) * 1000:.1f} ms", end=" ")
+def test_the_cost_grows_with_the_points_and_not_with_their_square():
+    """No absolute time: sixteen times the points take less than a hundred times as long."""
+
+    def seconds(count: int) -> float:
+        points = history([1.0] * (count // 2) + [1.05] * (count // 2), seed=7)
+        assert [change.index for change in change_points(points)] == [count // 2]  # imports, too
+        begun = time.perf_counter()
+        for _ in range(3):
+            change_points(points)
+        return time.perf_counter() - begun
+
+    assert seconds(1600) < 100 * seconds(100)

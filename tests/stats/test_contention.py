@@ -34,6 +34,14 @@ def test_waiting_alone_or_switching_alone_is_not_enough():
     assert not any(contended([block()] * 9 + [block(waited=0.04, switches=1)]))
 
 
+def test_what_is_usual_is_the_lower_quartile_and_not_the_one_quietest_block():
+    # A case that waits by itself, 10 %, and was once lucky: nothing disturbed it.
+    waiting = [block(0.1, 1)] * 9
+    assert not any(contended([block(0.0, 0), *waiting]))
+    # Where a quarter of the blocks was quiet, the others were disturbed.
+    assert contended([*[block()] * 3, *waiting[:7]]) == [False] * 3 + [True] * 7
+
+
 def test_a_case_that_always_sleeps_is_compared_with_itself():
     sleeping = [block(waited=0.9, switches=1)] * 10
     assert not any(contended(sleeping))

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from opbench.stats.drift import ENOUGH, MOST, drift_between, widen
+from opbench.stats.prior import Prior
 
 
 def visits(
@@ -27,7 +28,7 @@ def typical(between: float, within: float, cases: int = 4, count: int = 12) -> f
         )
         for seed in range(30)
     ]
-    known = sorted(one for one in found if one is not None)
+    known = sorted(one.sd for one in found if one is not None)
     assert len(known) == len(found)
     return known[len(known) // 2]
 
@@ -47,7 +48,7 @@ def test_nor_is_what_happens_in_every_visit_alike():
     # The first blocks after a pause are slower, always.
     made = [visits(random.Random(i), 40, 0.01, 0.005) for i in range(4)]
     slower = [[[1.1 * v[0], 1.05 * v[1], *v[2:]] for v in case] for case in made]
-    assert drift_between(slower) == pytest.approx(drift_between(made), rel=0.25)
+    assert drift_between(slower).sd == pytest.approx(drift_between(made).sd, rel=0.25)
 
 
 def test_too_few_visits_tell_nothing():
@@ -61,7 +62,7 @@ def test_too_few_visits_tell_nothing():
 def test_the_unit_does_not_matter():
     made = [visits(random.Random(i), 10, 0.02, 0.005) for i in range(3)]
     scaled = [[[1000 * value for value in visit] for visit in case] for case in made]
-    assert drift_between(made) == pytest.approx(drift_between(scaled))
+    assert drift_between(made).sd == pytest.approx(drift_between(scaled).sd)
 
 
 def test_one_busy_visit_does_not_make_a_run_useless():
@@ -69,17 +70,32 @@ def test_one_busy_visit_does_not_make_a_run_useless():
     made[0][3] = [10 * value for value in made[0][3]]
     found = drift_between(made)
     assert found is not None
-    assert found < 0.02
-    assert drift_between([[[1.0] * 10, [100.0] * 10] * 10]) <= MOST * 1.1
+    assert found.sd < 0.02
+    assert drift_between([[[1.0] * 10, [100.0] * 10] * 10]).sd <= MOST * 1.1
 
 
 def test_values_at_or_below_zero_are_left_out():
     made = [[[-1e-9] * 10, [0.0] * 10, [1.0], *visits(random.Random(1), 10, 0.01, 0.0)]]
-    assert drift_between(made) == pytest.approx(0.01, rel=0.6)
+    assert drift_between(made).sd == pytest.approx(0.01, rel=0.6)
 
 
 def test_an_interval_is_widened_on_both_sides_and_never_narrowed():
-    assert widen(10.0, 9.9, 10.1, 0.0) == pytest.approx((9.9, 10.1))
-    low, high = widen(10.0, 9.7, 10.1, 0.01)
+    known = 1e9
+    assert widen(10.0, 9.9, 10.1, Prior(0.0, known)) == pytest.approx((9.9, 10.1))
+    low, high = widen(10.0, 9.7, 10.1, Prior(0.01, known))
     assert low == pytest.approx(10 - math.hypot(0.3, 0.196))
     assert high == pytest.approx(10 + math.hypot(0.1, 0.196))
+    # Of a drift that few visits showed, less is known: 2.571 for five degrees of freedom.
+    assert widen(10.0, 10.0, 10.0, Prior(0.01, 5))[1] == pytest.approx(10.2571, abs=1e-4)
+
+
+def test_visits_that_predict_the_next_count_for_less():
+    rng = random.Random(8)
+    level, slow = 0.0, []
+    for _ in range(60):
+        level = 0.9 * level + math.sqrt(1 - 0.81) * rng.gauss(0, 0.02)
+        slow.append([math.exp(level + rng.gauss(0, 0.001)) for _ in range(10)])
+    quick = visits(rng, 60, 0.02, 0.001)
+    assert drift_between([slow]).freedom < 0.4 * drift_between([quick]).freedom
+    # Cases of one machine, visited together, are not independent witnesses.
+    assert drift_between([quick] * 4).freedom == pytest.approx(drift_between([quick]).freedom)

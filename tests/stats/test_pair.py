@@ -12,14 +12,16 @@ import pytest
 import opbench
 from opbench.result import Result, Sample
 from opbench.stats.contention import undisturbed
-from opbench.stats.estimate import DEFAULT_START_SD
 from opbench.stats.pair import (
     compare_results,
     compare_samples,
     compare_sum,
     design_of,
-    start_sd_of,
+    drift_of,
+    learnt_of,
 )
+from opbench.stats.prior import NOTHING, Prior
+from opbench.stats.ratio import BETWEEN_RUNS
 from synthetic import blocks, counted, timed
 
 
@@ -66,13 +68,27 @@ def test_two_nodes_of_one_run_are_not_as_sure_as_one():
 # -- which start variance ----------------------------------------------------------------------
 
 
-def test_the_larger_of_the_learnt_start_variances_counts():
-    plain = result(1e-5, "interleaved")
-    learnt = replace(plain, detail={**plain.detail, "layout": 0.05})
-    assert start_sd_of(plain, plain) == DEFAULT_START_SD
-    assert start_sd_of(plain, learnt) == start_sd_of(learnt, plain) == 0.05
-    usual, wide = compare_results(plain, plain), compare_results(plain, learnt)
+@pytest.mark.parametrize(("design", "key"), [("paired", "pair_layout"), ("separate", "layout")])
+def test_the_larger_of_the_learnt_scatters_counts(design, key):
+    quiet, loud = (
+        replace(result(1e-5, design), detail={"design": design, key: sd, f"{key}_freedom": 4.0})
+        for sd in (0.002, 0.2)
+    )
+    for sides in ((quiet, loud), (loud, quiet)):
+        learnt = learnt_of(*sides)
+        assert {learnt.start, learnt.pair} == {NOTHING, Prior(0.2, 4.0)}
+    usual, wide = compare_results(quiet, quiet), compare_results(quiet, loud)
     assert half(wide.low, wide.high, 1.0) > 2 * half(usual.low, usual.high, 1.0)
+
+
+def test_each_run_has_its_own_drift_or_a_default():
+    plain = result(1e-5, "")
+    seen = replace(plain, detail={"drift": 0.002, "drift_freedom": 20.0})
+    assert (drift_of(plain), drift_of(seen)) == (BETWEEN_RUNS, Prior(0.002, 20.0))
+    assert drift_of(replace(plain, detail={"drift": 0.002})).freedom == 6
+    unknown, known = compare_results(plain, plain), compare_results(seen, seen)
+    assert unknown.design == known.design == "separate"
+    assert half(unknown.low, unknown.high, 1.0) > 5 * half(known.low, known.high, 1.0)
 
 
 # -- which blocks ------------------------------------------------------------------------------
@@ -92,6 +108,12 @@ def test_disturbed_blocks_are_left_out_on_both_sides_or_on_neither():
     assert [len(side) for side in undisturbed(few, few)] == [40, 40]
     # A side of which too little would remain keeps all, and so does the other.
     assert undisturbed(few, many) == (few, many)
+    # One undisturbed block, or any number below half, is not enough.
+    rest = [replace(s, contended=i > 0) for i, s in enumerate(blocks(1.0))]
+    assert undisturbed(rest, none) == (rest, none)
+    for kept, size in ((29, 60), (30, 30)):
+        side = [replace(s, contended=i >= kept) for i, s in enumerate(blocks(1.0))]
+        assert len(undisturbed(side)[0]) == size
     assert undisturbed(many) == (many,)
 
 
@@ -101,6 +123,16 @@ def test_exchanging_the_sides_inverts_the_ratio_whatever_was_disturbed():
     assert one is not None
     assert other is not None
     assert one.value == pytest.approx(1 / other.value)
+
+
+@pytest.mark.parametrize("design", ["paired", "interleaved", ""])
+def test_a_side_disturbed_by_half_is_no_evidence_in_any_design(design):
+    busy = result(1e-5, design, samples=marked(1e-5, 3, slow=1.0) + marked(1e-5, 1, slow=1.0))
+    quiet = result(1e-5, design)
+    for base, new, side in ((busy, quiet, "base"), (quiet, busy, "new")):
+        pair = compare_results(base, new)
+        assert pair.reason == f"67% of the {side} blocks were disturbed by other programs"
+        assert pair.question.obstacle == pair.reason
 
 
 # -- values that repeat ------------------------------------------------------------------------

@@ -2,73 +2,147 @@
 
 from __future__ import annotations
 
+import math
 import random
 
+import numpy as np
 import pytest
 
-from opbench.stats.estimate import DEFAULT_START_SD, Estimate, estimate
-from opbench.stats.start_variance import ENOUGH, MOST, StartVariance
+from opbench.stats.estimate import Estimate, estimate
+from opbench.stats.prior import (
+    ENOUGH,
+    LEAST_SD,
+    MOST_WEIGHT,
+    NOTHING,
+    SHARE,
+    UNKNOWN,
+    Prior,
+    VarianceFit,
+    satterthwaite,
+)
+from opbench.stats.start_variance import Learnt, StartVariance
 
 
-def found(starts: int, seen: float, within: float = 0.0) -> Estimate:
-    return Estimate(1.0, 0.9, 1.1, starts, within, seen, seen)
+def found(starts: int, seen: float) -> Estimate:
+    return Estimate(1.0, 0.9, 1.1, starts, 0.0, seen, seen)
 
 
-def test_before_enough_cases_the_default_counts():
+def chi_square(rng: np.random.Generator, sds: np.ndarray, freedom: int) -> list[float]:
+    return list(sds**2 * rng.chisquare(freedom, len(sds)) / freedom)
+
+
+def fit_prior(variances: list[float], freedom: int) -> Prior:
+    fit = VarianceFit()
+    for variance in variances:
+        fit.add(variance, freedom)
+    return fit.prior
+
+
+def test_before_enough_cases_nothing_is_known():
     machine = StartVariance()
     for _ in range(ENOUGH // 2 - 1):
         machine.add(found(starts=3, seen=0.08))
-    assert machine.sd == DEFAULT_START_SD
+    assert machine.prior == NOTHING
     machine.add(found(starts=3, seen=0.08))
-    assert machine.sd == pytest.approx(0.08)
-
-
-def test_the_sd_never_falls_below_the_default():
-    machine = StartVariance()
-    for _ in range(20):
-        machine.add(found(starts=3, seen=0.001))
-    assert machine.sd == DEFAULT_START_SD
-
-
-def test_the_noise_of_blocks_is_not_attributed_to_starts():
-    machine = StartVariance()
-    for _ in range(10):
-        machine.add(found(starts=3, seen=0.05, within=0.04))
-    assert machine.sd == pytest.approx(0.03)  # 0.05² = 0.03² + 0.04²
-
-
-def test_one_disturbed_case_counts_only_so_much():
-    machine = StartVariance()
-    for _ in range(9):
-        machine.add(found(starts=3, seen=0.0))
-    machine.add(found(starts=3, seen=5.0))
-    assert machine.sd == pytest.approx(MOST / 10**0.5)
+    assert machine.prior.sd > 0.05
 
 
 def test_one_start_teaches_nothing():
     machine = StartVariance()
     for _ in range(100):
         machine.add(found(starts=1, seen=0.0))
-    assert machine.freedom == 0
+    assert machine.prior == NOTHING
 
 
-def test_intervals_hold_on_a_machine_whose_starts_scatter_by_six_percent():
-    """With the default three starts claim too much; with the learnt figure they do not."""
+def test_cases_that_scatter_alike_count_for_as_much_as_is_allowed_and_no_more():
+    rng = np.random.default_rng(1)
+    prior = fit_prior(chi_square(rng, np.full(400, 0.03), 4), 4)
+    assert prior.sd == pytest.approx(0.03, rel=0.05)
+    assert prior.freedom == MOST_WEIGHT
+    few = fit_prior(chi_square(rng, np.full(4, 0.03), 4), 4)
+    assert few.freedom <= SHARE * 16
+
+
+def test_the_fit_finds_what_the_cases_were_drawn_from():
+    """Variances from a scaled inverse chi-square of 3 degrees around 2 %."""
+    rng = np.random.default_rng(2)
+    sds = 0.02 * np.sqrt(3 / rng.chisquare(3, 3000))
+    prior = fit_prior(chi_square(rng, sds, 4), 4)
+    assert prior.sd == pytest.approx(0.02, rel=0.06)
+    assert prior.freedom == pytest.approx(3, rel=0.15)
+
+
+def test_cases_that_differ_greatly_teach_next_to_nothing():
+    rng = np.random.default_rng(3)
+    sds = np.exp(rng.normal(math.log(0.02), 1.5, 200))
+    assert fit_prior(chi_square(rng, sds, 4), 4).freedom < 1.5
+
+
+def test_one_disturbed_case_counts_only_so_much():
+    rng = np.random.default_rng(4)
+    variances = chi_square(rng, np.full(20, 0.01), 4)
+    quiet = fit_prior(variances, 4)
+    loud = fit_prior([*variances, 25.0], 4)
+    assert loud.sd < 2 * quiet.sd
+    assert loud.freedom < quiet.freedom
+
+
+def test_clocks_that_tick_do_not_make_a_machine_free_of_noise():
+    assert fit_prior([0.0] * 20, 4).sd >= LEAST_SD
+
+
+def test_a_prior_and_what_is_seen_are_averaged_by_their_degrees_of_freedom():
+    assert Prior(0.02, 4).moderated(0.05**2, 6) == (
+        pytest.approx((4 * 0.02**2 + 6 * 0.05**2) / 10),
+        10,
+    )
+    assert NOTHING.moderated(0.01, 5) == (0.01, 5)
+    assert NOTHING.moderated(0.0, 0) == (UNKNOWN.sd**2, UNKNOWN.freedom)
+
+
+def test_degrees_of_freedom_of_sums():
+    assert satterthwaite([(1.0, 5), (1.0, 5)]) == pytest.approx(10)
+    assert satterthwaite([(1.0, 5), (0.0, 1)]) == pytest.approx(5)
+    # (9 + 1)² / (81 / 3 + 1 / 30): the larger one decides.
+    assert satterthwaite([(9.0, 3), (1.0, 30)]) == pytest.approx(100 / (27 + 1 / 30))
+    assert satterthwaite([]) == math.inf
+
+
+def test_what_was_learnt_is_stored_with_its_worth():
+    learnt = Learnt(Prior(0.03, 2.5), Prior(0.004, 8.0))
+    assert learnt.detail == {
+        "layout": 0.03,
+        "layout_freedom": 2.5,
+        "pair_layout": 0.004,
+        "pair_layout_freedom": 8.0,
+    }
+    assert Learnt.stored(learnt.detail) == learnt
+    assert Learnt().detail == {}
+    # Older results say how much starts scattered and not how surely: they are read, as nothing.
+    assert Learnt.stored({"layout": 0.012}) == Learnt()
+
+
+@pytest.mark.parametrize("starts", [3, 5])
+@pytest.mark.parametrize("unlike", [0.0, 0.7])
+def test_intervals_hold_and_are_narrower_where_other_cases_have_told(starts, unlike):
+    """Cases of typically 6 %, alike or by a factor of two different from each other."""
     rng = random.Random(1)
     machine = StartVariance()
-    held = {"default": 0, "learnt": 0}
-    cases = 400
+    held, widths, plain = 0, [], []
+    cases = 500
     for _ in range(cases):
+        sd = 0.06 * math.exp(rng.gauss(0, unlike))
         samples = [
             (start, 0, level * (1 + rng.gauss(0, 0.005)))
-            for start in range(3)
-            for level in [1 + rng.gauss(0, 0.06)]
-            for _ in range(9)
+            for start in range(starts)
+            for level in [math.exp(rng.gauss(0, sd))]
+            for _ in range(5)
         ]
-        for name, sd in (("default", DEFAULT_START_SD), ("learnt", machine.sd)):
-            answer = estimate(samples, start_sd=sd)
-            assert answer is not None
-            held[name] += answer.low <= 1 <= answer.high
+        answer = estimate(samples, prior=machine.prior)
+        assert answer is not None
+        held += answer.low <= math.exp(sd**2 / 2) <= answer.high
+        widths.append(answer.half_width)
+        plain.append(estimate(samples).half_width)
         machine.add(answer)
-    assert held["learnt"] / cases >= 0.92
-    assert held["default"] / cases < held["learnt"] / cases
+    assert held / cases >= 0.92
+    assert sorted(widths)[cases // 2] < sorted(plain)[cases // 2]

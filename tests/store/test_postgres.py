@@ -199,8 +199,8 @@ def test_check_finds_what_does_not_fit(kind, request, tmp_path):
             connection.execute(text(broken))
     faults = "\n".join(check(database).faults)
     database.close()
-    for said in ("filed under 'elsewhere'", "20 samples where 21", "'splendid'", "lacks its 20",
-                 "stored as other", "'asleep'"):  # fmt: skip
+    for said in ("filed under 'elsewhere'", "20 samples where 21", "'splendid'",
+                 "missing 20 samples", "stored as other", "'asleep'"):  # fmt: skip
         assert said in faults
 
 

@@ -45,12 +45,12 @@ def test_a_run_is_found_by(filled, ref, found):
 @pytest.mark.parametrize(
     ("ref", "said"),
     [
-        ("20261115", "begins the ids of several runs: 20261115-031502-cd34, 20261115-031502-ab12"),
-        ("nigthly", "no run 'nigthly'; nearest: nightly"),
-        ("lats", "nearest: last"),
+        ("20261115", "matches several runs: 20261115-031502-cd34, 20261115-031502-ab12"),
+        ("nigthly", "no run 'nigthly'; did you mean nightly"),
+        ("lats", "did you mean last"),
         ("%", "no run '%'"),
         ("", "no run ''"),
-        ("last~9", "no run last~9: the store has 4 runs"),
+        ("last~9", "no run 'last~9': the store has 4 runs"),
     ],
 )
 def test_a_run_that_is_not_there_is_answered_with(filled, ref, said):
@@ -96,10 +96,10 @@ def test_a_case_is_found_by_its_hash_or_the_beginning_of_it(filled):
             "'linear' matches 2 cases: layers/linear[mode=hooks]/forward, "
             "layers/linear_relu[mode=hooks]/forward",
         ),
-        ("linaer", "no case 'linaer' in the store; nearest: linear"),
-        ("layers/conv3d[mode=hooks]/forward", "nearest: layers/conv2d[mode=hooks]/forward"),
+        ("linaer", "no case 'linaer' in the store; did you mean linear"),
+        ("layers/conv3d[mode=hooks]/forward", "did you mean layers/conv2d[mode=hooks]/forward"),
         ("l_near", "no case 'l_near'"),  # no wildcards
-        ("", "an empty text names no case"),
+        ("", "name a case: its id"),
     ],
 )
 def test_a_case_that_is_not_there_or_not_alone_is_answered_with(filled, text, said):

@@ -78,7 +78,7 @@ def test_all_that_compile_become_one_library(built):
         (CLOSED, "cpp_stmt line 1: '}' closes nothing"),
     ],
 )
-def test_what_does_not_compile_is_told_at_the_users_line(built, case, says):
+def test_what_does_not_compile_is_reported_at_the_users_line(built, case, says):
     ended = built.failures[case.hash]
     assert ended.outcome == "failed"
     plain = ended.reason.replace("'", "‘").replace("’", "‘")

@@ -1,7 +1,7 @@
 """Two sets of results against each other: a ratio, an interval and a verdict per case.
 
 A pure function of stored results. Cases are matched by id and metric, each pair is divided by
-`stats.pair`, and the verdicts of one metric are given together. What prevents a verdict is said in
+`stats.pair`, and the verdicts of one metric are given together. What prevents a verdict stands in
 the row; nothing here raises for bad data.
 """
 
@@ -14,11 +14,15 @@ from dataclasses import dataclass, replace
 from opbench.analyse.matching import MatchedPair, match
 from opbench.case import Case
 from opbench.result import Result
+from opbench.stats.mean import geometric_mean
 from opbench.stats.nodes import over_nodes
 from opbench.stats.pair import Pair, compare_results
-from opbench.stats.ratio import exp
+from opbench.stats.ratio import Ratio
 from opbench.stats.verdict import FALSE_DISCOVERY, MARGIN, Question, verdicts
 from opbench.store.records import StoredResult
+
+#: Verdicts in the order they are reported in.
+REPORTED = ("slower", "faster", "same", "unknown")
 
 
 @dataclass(frozen=True)
@@ -34,18 +38,18 @@ class ComparisonRow:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    #: The smallest slowdown these data would have shown.
+    #: The smallest slowdown these data can detect, in a suite of so many cases.
     detectable: float | None = None
     design: str = ""
     verdict: str = "unknown"
     reason: str = ""
     #: The source of the case differs between the sides: the difference may be the benchmark's own.
     edited: bool = False
-    #: Of a fleet: how many nodes measured both sides, how much the ratio differs from node to node
-    #: (a standard deviation), and that in words.
+    #: Of a fleet: how many nodes measured both sides, and how much they differ, in words.
     nodes: int = 0
-    between_nodes: float = 0.0
     note: str = ""
+    #: Of sampled values: the ratio with its errors.
+    ratio: Ratio | None = None
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,18 @@ class Comparison:
     new: str
     rows: tuple[ComparisonRow, ...]
     means: tuple[Mean, ...] = ()
-    #: Ids of cases that only one side has, and `id (metric)` where it lacks but a metric.
+    #: Ids of cases that only one side has, and `id (metric)` where only a metric is missing.
     only_base: tuple[str, ...] = ()
     only_new: tuple[str, ...] = ()
 
     def of(self, verdict: str) -> list[ComparisonRow]:
         return [row for row in self.rows if row.verdict == verdict]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows of each verdict, what needs action first."""
+        counted = {verdict: len(self.of(verdict)) for verdict in REPORTED}
+        return {verdict: count for verdict, count in counted.items() if count}
 
 
 def compare(
@@ -86,8 +96,8 @@ def compare(
     """Every case that both sides have, by metric and by id (less the compared key `without`);
     `rows` are the keys that name a row."""
     matched = match(base, new, rows, without)
-    found = compare_pairs(matched.pairs, names=names, margin=margin, rate=rate)
-    return replace(found, only_base=matched.only_base, only_new=matched.only_new)
+    comparison = compare_pairs(matched.pairs, names=names, margin=margin, rate=rate)
+    return replace(comparison, only_base=matched.only_base, only_new=matched.only_new)
 
 
 def compare_pairs(
@@ -109,8 +119,15 @@ def compare_pairs(
     for metric in {row.metric for row in rows}:
         asked = [(index, q) for index, q in questions if rows[index].metric == metric]
         given = verdicts([q for _, q in asked], rate=rate, margin=margin)
+        count = sum(not q.obstacle for _, q in asked)
         for (index, _), verdict in zip(asked, given, strict=True):
-            rows[index] = replace(rows[index], verdict=verdict.verdict, reason=verdict.reason)
+            ratio = rows[index].ratio
+            rows[index] = replace(
+                rows[index],
+                verdict=verdict.verdict,
+                reason=verdict.reason,
+                detectable=None if ratio is None else ratio.detectable(max(1, count), rate),
+            )
     return Comparison(*names, tuple(rows), tuple(_means(rows)))
 
 
@@ -144,10 +161,10 @@ def _row(title: str, metric: str, sides: Sides) -> tuple[ComparisonRow, Question
     chosen = next((i for i, pair in enumerate(pairs) if pair.value is not None), 0)
     pair, (base, new) = pairs[chosen], sides[chosen]
     joint = over_nodes([pair.ratio for pair in pairs if pair.ratio is not None])
-    nodes, between, note = 0, 0.0, ""
+    nodes, note = 0, ""
     if joint is not None and joint.nodes > 1:
-        pair, nodes, between = Pair.of(joint.ratio), joint.nodes, joint.between
-        note = f"{nodes} nodes, which differ by {between:.1%} beyond their own noise"
+        pair, nodes = Pair.of(joint.ratio), joint.nodes
+        note = f"{nodes} nodes, which differ by {joint.between:.1%} beyond their own noise"
         if missing := len(sides) - nodes:
             note += f"; {missing} without a value"
     row = ComparisonRow(
@@ -165,8 +182,8 @@ def _row(title: str, metric: str, sides: Sides) -> tuple[ComparisonRow, Question
         reason=pair.reason,
         edited=base.case.id == new.case.id and _source(base.case) != _source(new.case),
         nodes=nodes,
-        between_nodes=between,
         note=note,
+        ratio=pair.ratio,
     )
     return row, pair.question
 
@@ -179,18 +196,15 @@ def _source(case: Case) -> Case:
 
 def _means(rows: Sequence[ComparisonRow]) -> Iterable[Mean]:
     for metric in dict.fromkeys(row.metric for row in rows):
-        of_metric = [row for row in rows if row.metric == metric and row.value]
-        logs = [math.log(row.value) for row in of_metric if row.value]
-        if not logs:
-            continue
-        mean = sum(logs) / len(logs)
-        # The cases are what they are, not a sample of all cases: only their own errors count.
-        variance = sum(_log_error(row) ** 2 for row in of_metric) / len(logs) ** 2
-        reach = 1.96 * math.sqrt(variance)
-        yield Mean(metric, exp(mean), exp(mean - reach), exp(mean + reach), len(logs))
+        ratios = [_ratio(row) for row in rows if row.metric == metric and row.value]
+        if ratios:
+            yield Mean(metric, *geometric_mean(ratios), len(ratios))
 
 
-def _log_error(row: ComparisonRow) -> float:
-    if not row.low or not row.high:
-        return math.inf
-    return (math.log(row.high) - math.log(row.low)) / 2 / 1.96
+def _ratio(row: ComparisonRow) -> Ratio:
+    """Values that repeat have an interval and no ratio of samples."""
+    if row.ratio is not None:
+        return row.ratio
+    value, low, high = row.value or math.nan, row.low, row.high
+    error = (math.log(high) - math.log(low)) / 2 / 1.96 if low and high else math.inf
+    return Ratio(value, low or 0.0, high or math.inf, 0, row.design, error, math.inf)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opbench.analyse.compare import ComparisonRow
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 from opbench.stats.verdict import VERDICTS
 
 
@@ -24,15 +23,12 @@ class Gate:
         for text in texts:
             verdict, _, share = text.partition(":")
             if verdict not in VERDICTS:
-                near = difflib.get_close_matches(verdict, VERDICTS, n=1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                valid = ", ".join(VERDICTS)
-                raise UserError(f"--fail-on takes a verdict ({valid}), not '{verdict}'{hint}")
+                raise UserError(f"--fail-on: {unknown('verdict', verdict, VERDICTS)}")
             terms.append((verdict, _fraction(share) if share else 0.0))
         return cls(tuple(terms))
 
     def fails(self, row: ComparisonRow) -> bool:
-        # From nothing to something has no ratio, and is no small change.
+        # A change from zero has no ratio, and counts as large.
         change = math.inf if row.value is None else abs(row.value - 1)
         return any(row.verdict == verdict and change >= least for verdict, least in self.terms)
 
@@ -44,5 +40,5 @@ def _fraction(text: str) -> float:
         value = math.nan
     # A bare 3 would be read as 300 %, and the gate would never fail.
     if not 0 <= value < (math.inf if text.endswith("%") else 1):
-        raise UserError(f"--fail-on takes a percentage, as in slower:3%, not '{text}'")
+        raise UserError(f"--fail-on: expected a percentage such as slower:3%, found '{text}'")
     return value / 100 if text.endswith("%") else value

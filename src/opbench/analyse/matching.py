@@ -78,20 +78,20 @@ def _distinct(pairs: Sequence[MatchedPair], without: str) -> Iterable[MatchedPai
     same: dict[tuple[str, str], list[StoredResult]] = {}
     for row, _, stored in pairs:
         same.setdefault(row, []).append(stored)
-    for row, one, other in pairs:
+    for row, base, new in pairs:
         group = same[row]
         keys = [k for k in keys_of(group) if k not in (without, "id", "run", "metric", "node")]
         differing = [key for key in keys if len({value_of(stored, key) for stored in group}) > 1]
-        more = "".join(f" {key}={value_of(other, key) or ''}" for key in differing)
-        yield (row[0] + more, row[1]), one, other
+        more = "".join(f" {key}={value_of(new, key) or ''}" for key in differing)
+        yield (row[0] + more, row[1]), base, new
 
 
 def _only(here: Iterable[Key], there: Iterable[Key]) -> tuple[str, ...]:
     other = set(there)
     things = {key[:2] for key in other}
     metrics = {key[:3] for key in other}
-    found = []
+    missing = []
     for thing, environment, metric, _ in here:
         if (thing, environment, metric) not in metrics:
-            found.append(f"{thing} ({metric})" if (thing, environment) in things else thing)
-    return tuple(dict.fromkeys(found))
+            missing.append(f"{thing} ({metric})" if (thing, environment) in things else thing)
+    return tuple(dict.fromkeys(missing))

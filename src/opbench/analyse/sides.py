@@ -6,13 +6,13 @@ device. Of several runs that fit, the latest counts.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from opbench.errors import UserError, unknown
+from opbench.errors import UserError, nearest, unknown
 from opbench.store import Store, StoreError
+from opbench.store.errors import NotFound
 from opbench.store.records import RunRecord, StoredResult
 
 #: Fewer digits of a commit would match by chance.
@@ -47,11 +47,13 @@ def find_side(store: Store, text: str) -> Side:
         return _in_environment(store, store.find_run(run_ref), environment)
     try:
         run = store.find_run(text)
-    except StoreError:
-        found = None if text.startswith("last") else _by_attribute(store, text)
-        if found is not None:
-            return found
-        raise _unknown(store, text) from None
+    except StoreError as error:
+        side = None if text.startswith("last") else _by_attribute(store, text)
+        if side is not None:
+            return side
+        if isinstance(error, NotFound):
+            raise _unknown(store, text) from None
+        raise
     return _side(store, run, run.name or run.id)
 
 
@@ -82,8 +84,8 @@ def _by_attribute(store: Store, text: str) -> Side | None:
             return _side(store, run, text, lambda s: s.result.environment == text)
         if any(_on(s, text) for s in results):
             return _side(store, run, text, lambda s: _on(s, text))
-        if len(text) >= SHORTEST_COMMIT and (found := _of_commit(store, run, results, text)):
-            return found
+        if len(text) >= SHORTEST_COMMIT and (side := _of_commit(store, run, results, text)):
+            return side
     return None
 
 
@@ -91,11 +93,11 @@ def _of_commit(
     store: Store, run: RunRecord, results: Iterable[StoredResult], text: str
 ) -> Side | None:
     commits = _commits(store, run, results)
-    whole = next((c for c in commits.values() if c.startswith(text.lower())), None)
-    if whole is None:
+    commit = next((c for c in commits.values() if c.startswith(text.lower())), None)
+    if commit is None:
         return None
-    name = f"commit {whole[:10]}"
-    return _side(store, run, name, lambda s: commits[s.result.fingerprint] == whole)
+    name = f"commit {commit[:10]}"
+    return _side(store, run, name, lambda s: commits[s.result.fingerprint] == commit)
 
 
 def _on(stored: StoredResult, device: str) -> bool:
@@ -105,27 +107,17 @@ def _on(stored: StoredResult, device: str) -> bool:
 def _commits(store: Store, run: RunRecord, results: Iterable[StoredResult]) -> dict[str, str]:
     """The commit that was measured, by fingerprint: that of the environment where it is one, as in
     `opbench ab --commit`; otherwise the one the run was started in."""
-    prints = {stored.result.fingerprint for stored in results}
-    facts = store.environments(prints)
+    fingerprints = {stored.result.fingerprint for stored in results}
+    facts = store.environments(fingerprints)
     return {
         each: str((facts.get(each, {}).get("interpreter") or {}).get("commit") or run.commit)
-        for each in prints
+        for each in fingerprints
     }
 
 
 def _unknown(store: Store, text: str) -> UserError:
-    runs = store.runs()
-    if not runs:
-        return UserError(f"cannot find '{text}': the store has no runs yet")
-    if text.startswith("last"):
-        count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-        return UserError(f"no run '{text}': the store has {count}")
-    several = [run.id for run in runs if text and run.id.startswith(text)]
-    if several:
-        return UserError(f"'{text}' begins the ids of several runs: {', '.join(several[:5])}")
-    names = [name for run in runs for name in (run.name, *environments_of(store, run)) if name]
-    near = dict.fromkeys(difflib.get_close_matches(text, [*names, "last"], n=3))
-    hint = f"; did you mean {' or '.join(near)}?" if near else "; `opbench runs` lists the runs"
+    names = [n for run in store.runs() for n in (run.name, *environments_of(store, run)) if n]
+    hint = nearest(text, [*names, "last"], cutoff=0.6) or "; `opbench runs` lists the runs"
     return UserError(f"no run, environment, commit, machine or device is called '{text}'{hint}")
 
 
@@ -142,5 +134,5 @@ def same_machine(base: Side, new: Side) -> None:
     if base.machine != new.machine:
         raise UserError(
             f"'{base.name}' and '{new.name}' were measured on different machines; "
-            "compare them with --across-machines if that is the question"
+            "to compare them anyway, give --across-machines"
         )

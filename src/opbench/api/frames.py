@@ -33,7 +33,7 @@ def load(
 
     `run` is what the command line takes (`last`, `last~1`, an id, a name), or several of them; all
     runs without it. With `samples`, each row is one raw sample (`value` per call, and the columns
-    `start`, `session`, `order`, … of its block) beside what the row of its result says.
+    `start`, `session`, `order`, … of its block), next to the columns of its result.
     """
     from opbench.store import Store
 
@@ -49,11 +49,11 @@ def _load(
     if run is None:
         return frame(store.results(metric=metric, samples=samples), store.runs(), samples)
     refs = [run] if isinstance(run, str) else list(run)
-    runs = list({found.id: found for found in map(store.find_run, refs)}.values())
+    runs = list({record.id: record for record in map(store.find_run, refs)}.values())
     results = [
         stored
-        for found in runs
-        for stored in store.results(run=found, metric=metric, samples=samples)
+        for record in runs
+        for stored in store.results(run=record, metric=metric, samples=samples)
     ]
     return frame(results, runs, samples)
 

@@ -2,7 +2,7 @@
 
 Pairs of identical statements give its false-alarm rate here; pairs of which one really does more
 work (a statement of fifty operator calls against fifty-one is 2 % more) give the smallest slowdown
-it would catch. Both go through the same pipeline, policy and verdicts as `opbench ab`.
+it can detect. Both go through the same pipeline, policy and verdicts as `opbench ab`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.util import find_spec
 
 from opbench.analyse.compare import Comparison, ComparisonRow, compare_pairs
 from opbench.case import Case
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
 from opbench.plan.request import Request
@@ -82,10 +82,9 @@ def workload(framework: str | None = None) -> Workload:
     if framework is None:
         return WORKLOADS["torch" if find_spec("torch") else "python"]
     if framework not in WORKLOADS:
-        valid = ", ".join(WORKLOADS)
-        raise UserError(f"there is no self-test with '{framework}'; there is {valid}")
+        raise UserError(unknown("framework", framework, WORKLOADS))
     if framework == "torch" and not find_spec("torch"):
-        raise UserError("torch is not installed here; the self-test can do with python")
+        raise UserError("torch is not installed here; use python")
     return WORKLOADS[framework]
 
 
@@ -147,7 +146,7 @@ class Report:
 
     @property
     def detectable(self) -> float:
-        """The slowdown that a typical pair would show four times out of five."""
+        """The slowdown that a typical pair shows four times out of five."""
         known = sorted(t.row.detectable for t in self.trials if t.row.detectable is not None)
         return known[len(known) // 2] if known else math.inf
 
@@ -230,9 +229,9 @@ def selftest(
 
 def judged(base: tuple[Case, Result], new: tuple[Case, Result]) -> Comparison:
     """One pair on its own: no other questions share its error rate."""
-    one, other = (StoredResult("selftest", case, result) for case, result in (base, new))
+    sides = [StoredResult("selftest", *side) for side in (base, new)]
     key = (base[0].name, base[1].metric)
-    return compare_pairs([(key, one, other)], names=("a", "b"))
+    return compare_pairs([(key, sides[0], sides[1])], names=("a", "b"))
 
 
 def share_interval(found: int, trials: int) -> tuple[float, float]:

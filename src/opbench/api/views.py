@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opbench.errors import plural
 from opbench.store import Store, StoreError
 
 if TYPE_CHECKING:
@@ -48,15 +49,16 @@ class Page:
         """The samples of one result as a chart; `case` is a part of its id."""
         from opbench.report.charts.samples import samples
 
-        found = [
+        matches = [
             stored
             for stored in self.contents.results
             if case in stored.case.id and stored.result.metric == metric
         ]
-        exact = [stored for stored in found if stored.case.id == case]
-        if len(exact or found) != 1:
-            raise StoreError(f"'{case}' is part of {len(found)} ids with a {metric}; name one")
-        stored = (exact or found)[0]
+        exact = [stored for stored in matches if stored.case.id == case]
+        if len(exact or matches) != 1:
+            count = plural(len(matches), "case")
+            raise StoreError(f"'{case}' matches {count} with a {metric}; name exactly one")
+        stored = (exact or matches)[0]
         drawing = samples(stored.result, stored.case.id)
         return drawing and drawing.chart()
 
@@ -69,7 +71,7 @@ class Page:
 
     def __repr__(self) -> str:
         run = self.contents.run
-        return f"Page({run.name or run.id}: {len(self.contents.results):,} results)"
+        return f"Page({run.name or run.id}: {plural(len(self.contents.results), 'result')})"
 
     def _repr_html_(self) -> str:
         from opbench.report.notebook import contents_html

@@ -7,8 +7,7 @@ from typing import Any
 
 import typer
 
-from opbench.cli.options import checked, takes
-from opbench.define.reading import fraction
+from opbench.cli.options import FAIL_ON, JUNIT, MARGIN, MARKDOWN, takes
 
 
 @takes(
@@ -31,16 +30,12 @@ def ab(
     commit: list[str] = typer.Option(
         [], "--commit", metavar="REV", help="A commit of the project you are in; twice."
     ),
-    margin: str = typer.Option(
-        "3%", callback=checked(fraction), help="Same: the whole interval lies within this of 1."
-    ),
-    fail_on: list[str] = typer.Option(
-        [], "--fail-on", metavar="slower[:3%]", help="Exit with 1 if a case got this verdict."
-    ),
-    markdown: Path = typer.Option(None, "--markdown", help="Write a pull-request comment here."),
-    junit: Path = typer.Option(None, "--junit", help="Write JUnit XML here."),
+    margin: str = MARGIN,
+    fail_on: list[str] = FAIL_ON,
+    markdown: Path = MARKDOWN,
+    junit: Path = JUNIT,
 ) -> int:
-    """Compare two environments or commits: both alive at once, interleaved block by block."""
+    """Compare two environments or commits: both run at once, interleaved block by block."""
     from rich.console import Console
 
     from opbench.analyse.gate import Gate

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.options import checked, run_option
-from opbench.define.reading import expression, fraction, names
+from opbench.cli.options import FAIL_ON, GROUP, JUNIT, MARGIN, MARKDOWN, MATCH, run_option
+from opbench.define.reading import names
 
 if TYPE_CHECKING:
     from opbench.analyse.compare import Comparison
@@ -27,57 +27,51 @@ def compare(
     ),
     last: int = typer.Option(None, "--last", min=2, max=2, help="The latest two runs: --last 2."),
     col: str = typer.Option(None, "--col", metavar="KEY", help="Compare the values of this key."),
-    row: list[str] = typer.Option([], "--row", metavar="KEYS", help="Keys that make a row."),
-    filter: str = typer.Option("", "--filter", metavar="KEY:VALUE", help="Keep only these."),
-    metric: list[str] = typer.Option([], "--metric", metavar="NAMES", help="Only these metrics."),
-    margin: str = typer.Option(
-        "3%", callback=checked(fraction), help="Same: the whole interval lies within this of 1."
+    row: list[str] = typer.Option([], "--row", metavar="KEYS", help="Keys that identify a row."),
+    filter: str = typer.Option(
+        "", "--filter", metavar="KEY:VALUE", help="Only results with this value."
     ),
+    metric: list[str] = typer.Option([], "--metric", metavar="NAMES", help="Only these metrics."),
+    margin: str = MARGIN,
     across_machines: bool = typer.Option(
         False, "--across-machines", help="Compare results of different machines."
     ),
-    fail_on: list[str] = typer.Option(
-        [], "--fail-on", metavar="slower[:3%]", help="Exit with 1 if a case got this verdict."
-    ),
+    fail_on: list[str] = FAIL_ON,
     format: str = typer.Option(
-        "terminal", "--format", "-f", metavar="terminal|md|json", help="How to print it."
+        "terminal", "--format", "-f", metavar="terminal|md|json", help="Format of the output."
     ),
-    markdown: Path = typer.Option(None, "--markdown", help="Write a pull-request comment here."),
-    junit: Path = typer.Option(None, "--junit", help="Write JUnit XML here."),
+    markdown: Path = MARKDOWN,
+    junit: Path = JUNIT,
     functions: bool = typer.Option(
         False, "--functions", help="Show which functions gained or lost instructions."
     ),
-    match: str = typer.Option(
-        "", metavar="REGEX", callback=checked(expression), help="With --functions: only these."
-    ),
-    group: str = typer.Option(
-        "",
-        metavar="REGEX",
-        callback=checked(expression),
-        help="With --functions: add up those where this finds the same text.",
-    ),
+    match: str = MATCH,
+    group: str = GROUP,
     store: str = run_option("store"),
 ) -> int:
     """Compare stored results: ratio, interval and verdict for every case."""
     from opbench.analyse.gate import Gate
-    from opbench.cli.comparison_output import check_files, check_format, give
+    from opbench.cli.comparison_output import FORMATS, check_files, give
+    from opbench.cli.report_output import check_format
 
     gate = Gate.parse(fail_on)
-    check_format(format)
+    check_format(format, FORMATS)
     check_files(markdown, junit)
     wanted = _wanted(list(sides or []), last, col)
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
-        question = Question(col, names(row), filter, names(metric), float(margin), across_machines)
-        found = comparisons(opened, wanted, question)
-        code = give(found, gate, markdown, junit, format)
+        chosen = Selection(col, names(row), filter, names(metric), float(margin), across_machines)
+        compared = comparisons(opened, wanted, chosen)
+        code = give(compared, gate, markdown, junit, format)
         if functions:
-            _functions(opened, wanted, question, match, group)
+            _functions(opened, wanted, chosen, match, group)
     return code
 
 
-def _functions(store: Store, sides: list[str], question: Question, match: str, group: str) -> None:
+def _functions(
+    store: Store, sides: list[str], selection: Selection, match: str, group: str
+) -> None:
     from opbench.analyse.sides import find_side
     from opbench.cli.compare_functions import show_functions
     from opbench.errors import UserError
@@ -86,7 +80,7 @@ def _functions(store: Store, sides: list[str], question: Question, match: str, g
         raise UserError("--functions compares two runs; name both")
     chosen = [find_side(store, text) for text in sides]
     everything = [stored for side in chosen for stored in side.results]
-    base, new = (_kept(side, question, everything) for side in chosen)
+    base, new = (_kept(side, selection, everything) for side in chosen)
     show_functions(base, new, match, group)
 
 
@@ -106,7 +100,7 @@ def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Question:
+class Selection:
     """What to compare, of the results of the sides."""
 
     col: str | None = None
@@ -117,7 +111,7 @@ class Question:
     across_machines: bool = False
 
 
-def comparisons(store: Store, sides: list[str], question: Question) -> list[Comparison]:
+def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Comparison]:
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
     from opbench.analyse.sides import find_side, same_machine, side_names
@@ -125,16 +119,16 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
 
     chosen = [find_side(store, text) for text in sides]
     everything = [stored for side in chosen for stored in side.results]
-    for key in question.rows:
+    for key in selection.rows:
         check_key(key, everything)
-    kept = [_kept(side, question, everything) for side in chosen]
+    kept = [_kept(side, selection, everything) for side in chosen]
     if len(chosen) == 2:
-        if not question.across_machines:
+        if not selection.across_machines:
             same_machine(*chosen)
-        return [_compared(side_names(*chosen), kept[0], kept[1], question)]
-    col = question.col or "environment"
+        return [_compared(side_names(*chosen), kept[0], kept[1], selection)]
+    col = selection.col or "environment"
     by_value = columns(kept[0], col)
-    if len(by_value) < 2 and question.col is None:
+    if len(by_value) < 2 and selection.col is None:
         raise UserError(
             f"'{sides[0]}' is one run in one environment; name a second side, or --col KEY"
         )
@@ -145,40 +139,42 @@ def comparisons(store: Store, sides: list[str], question: Question) -> list[Comp
     base = value if axis == col and value in by_value else next(iter(by_value))
     ours = by_value.pop(base)
     others = by_value.items()
-    return [_compared((base, name), ours, theirs, question, col) for name, theirs in others]
+    return [_compared((base, name), ours, theirs, selection, col) for name, theirs in others]
 
 
-def _kept(side: Side, question: Question, everything: Sequence[StoredResult]) -> list[StoredResult]:
+def _kept(
+    side: Side, selection: Selection, everything: Sequence[StoredResult]
+) -> list[StoredResult]:
     from opbench.analyse.projection import Filter
     from opbench.errors import UserError, unknown
 
-    keep = Filter.parse(question.filter)
+    keep = Filter.parse(selection.filter)
     keep.check(everything)
-    found = keep.keep(side.results)
-    if not found:
-        raise UserError(f"the filter '{question.filter}' leaves nothing of '{side.name}'")
-    measured = dict.fromkeys(stored.result.metric for stored in found)
-    for metric in question.metrics:
+    kept = keep.keep(side.results)
+    if not kept:
+        raise UserError(f"the filter '{selection.filter}' leaves nothing of '{side.name}'")
+    measured = dict.fromkeys(stored.result.metric for stored in kept)
+    for metric in selection.metrics:
         if metric not in measured:
             raise UserError(f"{unknown('metric', metric, measured)} (in '{side.name}')")
-    return [s for s in found if not question.metrics or s.result.metric in question.metrics]
+    return [s for s in kept if not selection.metrics or s.result.metric in selection.metrics]
 
 
 def _compared(
     names: tuple[str, str],
     base: Sequence[StoredResult],
     new: Sequence[StoredResult],
-    question: Question,
+    selection: Selection,
     col: str = "",
 ) -> Comparison:
     from opbench.analyse.compare import compare as compared
     from opbench.errors import UserError
 
-    margin, rows = question.margin, question.rows
-    found = compared(base, new, names=names, margin=margin, rows=rows, without=col)
-    if not found.rows:
+    margin, rows = selection.margin, selection.rows
+    comparison = compared(base, new, names=names, margin=margin, rows=rows, without=col)
+    if not comparison.rows:
         raise UserError(
             f"'{names[0]}' and '{names[1]}' have no case and metric in common; "
             "measure the same cases in both"
         )
-    return found
+    return comparison

@@ -20,16 +20,18 @@ def show_functions(
     from rich.console import Console
     from rich.text import Text
 
+    from opbench.errors import plural
     from opbench.report.functions import changes
 
     console = Console(highlight=False)
-    found = sorted(_changed(base, new, match, group), key=lambda change: -_size(change[1]))
-    for name, rows in found[:SHOWN]:
+    cases = sorted(_changed(base, new, match, group), key=lambda change: -_size(change[1]))
+    for name, rows in cases[:SHOWN]:
         console.print(Text(f"\n{name}", style="bold"))
         console.print(changes(rows))
-    if len(found) > SHOWN:
-        console.print(Text(f"… and {len(found) - SHOWN} more cases; choose with --filter"))
-    if not found:
+    if len(cases) > SHOWN:
+        left = plural(len(cases) - SHOWN, "more case")
+        console.print(Text(f"… and {left}; choose with --filter"))
+    if not cases:
         console.print(Text("\nNo function executes more or fewer instructions in any case."))
 
 
@@ -47,11 +49,11 @@ def _changed(
     ]
     if not pairs:
         raise UserError("--functions compares instructions; run both with --metric instructions")
-    found = [
+    changes = [
         (before.case.id, difference(before.result, after.result, match=match, group=group))
         for before, after in pairs
     ]
-    return [(name, rows) for name, rows in found if rows]
+    return [(name, rows) for name, rows in changes if rows]
 
 
 def _counted(results: Sequence[StoredResult]) -> list[StoredResult]:

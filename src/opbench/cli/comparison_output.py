@@ -23,30 +23,28 @@ def give(
     format: str = "terminal",
 ) -> int:
     """Print every comparison, write the files asked for; 1 if the gate fails, else 0."""
+    from opbench.cli.report_output import writing
+    from opbench.errors import plural
     from opbench.report.comparison import as_markdown, show
     from opbench.report.comparison_json import as_json
     from opbench.report.junit import as_junit
 
+    as_text = "\n".join(as_markdown(comparison) for comparison in comparisons)
     failed = sum(gate.fails(row) for comparison in comparisons for row in comparison.rows)
     if format == "json":
         print(as_json(comparisons, gate.fails))
     elif format == "md":
-        print("\n".join(as_markdown(comparison) for comparison in comparisons))
+        print(as_text)
     else:
         for comparison in comparisons:
             show(comparison)
-    _write(markdown, "\n".join(as_markdown(comparison) for comparison in comparisons))
-    _write(junit, as_junit(comparisons, gate.fails))
+    for path, text in ((markdown, as_text), (junit, as_junit(comparisons, gate.fails))):
+        if path is not None:
+            with writing(path):
+                path.write_text(text, encoding="utf-8", errors="replace")
     if failed and format != "json":
-        print(f"gate: {failed} case{'s' if failed > 1 else ''} failed")
+        print(f"gate: {plural(failed, 'case')} failed")
     return 1 if failed else 0
-
-
-def check_format(format: str) -> None:
-    from opbench.errors import UserError, unknown
-
-    if format not in FORMATS:
-        raise UserError(unknown("format", format, FORMATS))
 
 
 def check_files(*paths: Path | None) -> None:
@@ -57,14 +55,3 @@ def check_files(*paths: Path | None) -> None:
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             why = "it is a folder" if path.is_dir() else f"folder not found: {path.parent}"
             raise UserError(f"cannot write {path}: {why}")
-
-
-def _write(path: Path | None, text: str) -> None:
-    if path is None:
-        return
-    from opbench.errors import UserError
-
-    try:
-        path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None

@@ -155,10 +155,11 @@ def system(facts: Mapping[str, Any]) -> list[Row]:
 
 
 def python(facts: Mapping[str, Any]) -> list[Row]:
-    found, torch = facts.get("python") or {}, facts.get("torch") or {}
-    packages = found.get("packages") or {}
-    settings = {**(found.get("threads") or {}), **(found.get("kernels") or {})}
-    version = f"{found.get('implementation') or ''} {found.get('version') or 'unknown'}".strip()
+    interpreter, torch = facts.get("python") or {}, facts.get("torch") or {}
+    packages = interpreter.get("packages") or {}
+    settings = {**(interpreter.get("threads") or {}), **(interpreter.get("kernels") or {})}
+    version = f"{interpreter.get('implementation') or ''} {interpreter.get('version') or 'unknown'}"
+    version = version.strip()
     rows = [Row("interpreter", version, ("python.version",))]
     rows += [Row(name, version) for name, version in packages.items()]
     if not packages:
@@ -181,8 +182,8 @@ def python(facts: Mapping[str, Any]) -> list[Row]:
             ),
             Row("torch CUDA", torch.get("cuda") or "none (built for the CPU)"),
         ]
-    if found.get("numpy_blas"):
-        rows.append(Row("numpy BLAS", found["numpy_blas"]))
+    if interpreter.get("numpy_blas"):
+        rows.append(Row("numpy BLAS", interpreter["numpy_blas"]))
     variables = ", ".join(f"{name}={value}" for name, value in settings.items())
     rows.append(Row("variables", variables or "none set", ("python.threads", "python.kernels")))
     return rows
@@ -243,6 +244,8 @@ def _show_advice(console: Console, found: Sequence[Advice]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
+    from opbench.errors import plural
+
     warnings = sum(item.severity == "warning" for item in found)
     if found:
         console.print(Text("  What to do", style="bold cyan"))
@@ -252,7 +255,7 @@ def _show_advice(console: Console, found: Sequence[Advice]) -> None:
         console.print(Padding(_prose(item.why, "dim"), (0, 2, 0, 4), expand=False))
         console.print(Padding(_prose(f"→ {item.fix}", ""), (0, 2, 1, 4), expand=False))
     if warnings:
-        console.print(f"  {_count(warnings, 'warning')}, {_count(len(found) - warnings, 'note')}.")
+        console.print(f"  {plural(warnings, 'warning')}, {plural(len(found) - warnings, 'note')}.")
     else:
         console.print("  [green]Nothing here distorts measurements.[/green]")
     console.print("  [dim]The same facts are stored with every run.[/dim]\n")
@@ -274,10 +277,6 @@ def _symbol(severities: set[str]) -> Text:
     if "note" in severities:
         return Text("•", style="blue")
     return Text("✓", style="green") if "good" in severities else Text(" ")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 def _or_dash(value: Any) -> str:

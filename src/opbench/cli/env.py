@@ -22,17 +22,15 @@ env = typer.Typer(
 @env.command("list")
 def list_() -> None:
     """List the environments that `--env` takes."""
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     from opbench.envs import builds
     from opbench.envs.environments import current, interpreter_facts_of
+    from opbench.report.table import Column, Table, grid
 
     here = interpreter_facts_of(current())
     installed = " ".join(f"{name}=={version}" for name, version in here["packages"].items())
-    rows = [("current", here["version"], installed, "opbench runs in it")]
+    rows = [("current", here["version"], installed, "the one opbench runs in")]
     built = {build.name: build for build in builds.built()}
     for name, predefined in builds.PREDEFINED.items():
         if name not in built:
@@ -42,12 +40,8 @@ def list_() -> None:
     for build in built.values():
         asked = " ".join(map(str, build.requirements))
         rows.append((build.name, build.python_version, asked, f"built {_day(build.created)}"))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("environment", "python", "packages", ""):
-        grid.add_column(column, overflow="fold")
-    for row in rows:
-        grid.add_row(*map(Text, row))
-    Console(highlight=False).print(grid)
+    columns = [Column(name, wrap="fold") for name in ("environment", "python", "packages", "")]
+    Console(highlight=False).print(grid(Table(columns, rows)))
 
 
 @env.command()
@@ -130,7 +124,7 @@ def ready(names: Sequence[str], console: Console) -> None:
 
 @contextmanager
 def building(console: Console, name: str) -> Iterator[Callable[[str], None]]:
-    """Shows a build: the installer's last line on a terminal, every line in a log."""
+    """Shows progress of a build: the installer's last line on a terminal, every line in a log."""
     if not console.is_terminal:
         yield lambda line: console.print(f"{name}: {line}", markup=False, soft_wrap=True)
         return

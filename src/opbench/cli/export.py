@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
+
+from opbench.cli.options import run_option
+from opbench.cli.report_output import writing
 
 
 def export(
@@ -17,15 +21,13 @@ def export(
         metavar="NAME",
         help="csv, json, md, parquet, pyperf, pytest-benchmark, github-action-benchmark, bencher.",
     ),
-    output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
+    output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     metric: str = typer.Option(None, help="Only this metric."),
     schema: bool = typer.Option(False, "--schema", help="Print the JSON Schema of -f json."),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Write stored results to a file or the terminal."""
-    from opbench.errors import UserError
+    from opbench.errors import UserError, plural
     from opbench.report import export as exporters
     from opbench.store import Store
 
@@ -36,7 +38,7 @@ def export(
         return
     samples, binary = exporters.needs_samples(format), exporters.is_binary(format)
     if binary and output is None and sys.stdout.isatty():
-        raise UserError(f"{format} is not for reading in a terminal; name a file with -o")
+        raise UserError(f"{format} is binary; name a file with -o")
     with Store.open(store, create=False) as opened:
         records = opened.runs() if run == "all" else [opened.find_run(run)]
         results = [
@@ -48,13 +50,7 @@ def export(
         stream = sys.stdout.buffer if binary else sys.stdout
         exporters.export(format, results, records, stream)
         return
-    try:
-        with (
-            output.open("wb")
-            if binary
-            else output.open("w", encoding="utf-8", newline="", errors="backslashreplace")
-        ) as file:
-            exporters.export(format, results, records, file)
-    except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}") from None
-    typer.echo(f"{len(results)} results in {output}", err=True)
+    text: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
+    with writing(output), output.open("wb") if binary else output.open("w", **text) as file:
+        exporters.export(format, results, records, file)
+    typer.echo(f"{plural(len(results), 'result')} in {output}", err=True)

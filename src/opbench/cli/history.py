@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import typer
 
+from opbench.cli.options import run_option
+
 
 def history(
     case: str = typer.Argument(..., help="An id, a hash, or a unique part of one."),
-    metric: str = typer.Option("time", "--metric", help="Which metric."),
+    metric: str = typer.Option("time", "--metric", help="The metric to show."),
     last: int = typer.Option(None, "--last", min=1, metavar="N", help="The latest N runs only."),
-    as_json: bool = typer.Option(False, "--json", help="For programs: points and changes."),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    as_json: bool = typer.Option(False, "--json", help="Print points and changes as JSON."),
+    store: str = run_option("store"),
 ) -> None:
-    """Show one case over all stored runs, with the changes of its level."""
+    """Show one case over all stored runs, and where its level changed."""
     from opbench.analyse.history import history as analysed
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
-        found = analysed(opened, opened.find_cases(case)[0].id, metric, last)
+        past = analysed(opened, opened.find_cases(case)[0].id, metric, last)
     if as_json:
         from opbench.report.history_json import as_json as text_of
 
-        print(text_of(found))
+        print(text_of(past))
         return
     from opbench.report.history import show
 
-    show(found)
+    show(past)

@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from opbench.cli.report_output import writing
+from opbench.errors import UserError
+
 TEMPLATE = Path(__file__).parent / "bench_example.txt"
 
 
@@ -18,18 +21,11 @@ def init(
     if path.is_dir():
         path = path / "bench_example.py"
     if path.suffix != ".py":
-        fail(f"{path} should end in .py")
+        raise UserError(f"{path} should end in .py")
     if path.exists() and not force:
-        fail(f"{path} is already there; choose another name, or --force to overwrite it")
+        raise UserError(f"{path} exists; choose another name, or overwrite it with --force")
     if not path.parent.is_dir():
-        fail(f"there is no folder {path.parent}")
-    try:
+        raise UserError(f"folder not found: {path.parent}")
+    with writing(path):
         path.write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
-    except OSError as error:
-        fail(f"cannot write {path}: {error.strerror}")
     typer.echo(f"Wrote {path}. Next: opbench run {path}")
-
-
-def fail(message: str) -> None:
-    typer.echo(f"opbench init: {message}", err=True)
-    raise typer.Exit(2)

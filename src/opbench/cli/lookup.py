@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.case import Case
-from opbench.errors import UserError
+from opbench.errors import UserError, first_of, nearest
 
 if TYPE_CHECKING:
     from opbench.store.records import StoredResult
 
-#: Candidates named when a part is not unique.
-NAMED = 5
-
 
 def stored(text: str, store: str | None) -> tuple[Case, list[StoredResult]] | None:
-    """The stored case of that name and all its results; None when the store has none such."""
+    """The stored case of that name and all its results; None when the store does not have it."""
     from opbench.store import Store, StoreError
     from opbench.store.errors import NotFound
 
@@ -45,16 +42,13 @@ def defined(targets: Sequence[str]) -> list[Case]:
 
 
 def among(text: str, cases: Sequence[Case]) -> Case:
+    """The one case that `text` names."""
     exact = [case for case in cases if text in (case.id, case.hash)]
-    found = exact or [case for case in cases if text in case.id or case.hash.startswith(text)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        import difflib
-
-        near = difflib.get_close_matches(text, [case.id for case in cases], n=3, cutoff=0.3)
-        hint = f"; the nearest are {', '.join(near)}" if near else ""
-        raise UserError(f"no case is called '{text}'{hint}")
-    names = ", ".join(case.id for case in found[:NAMED])
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    raise UserError(f"'{text}' is part of {len(found)} ids: {names}{more}")
+    matches = exact or [case for case in cases if text in case.id or case.hash.startswith(text)]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
+        hint = nearest(text, [case.id for case in cases], cutoff=0.3)
+        raise UserError(f"no case '{text}'{hint}")
+    ids = first_of(case.id for case in matches)
+    raise UserError(f"'{text}' matches {len(matches)} cases: {ids}")

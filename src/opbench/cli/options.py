@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from opbench.define.reading import expression, fraction
 from opbench.plan.option import SWITCH, Option
 from opbench.plan.options import OPTIONS, options_of
 
@@ -24,13 +25,40 @@ def checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
         if value is None or value == []:
             return value
         try:
-            found = parse(value)
+            parsed = parse(value)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
-        # What was repeated stays the list that typer makes of it.
-        return value if isinstance(value, list) else found
+        # A repeated option stays the list that typer makes of it.
+        return value if isinstance(value, list) else parsed
 
     return callback
+
+
+#: Options of `ab` and `compare`.
+MARGIN = typer.Option(
+    "3%", "--margin", callback=checked(fraction), help="Same: the whole interval is within ± this."
+)
+FAIL_ON = typer.Option(
+    [], "--fail-on", metavar="slower[:3%]", help="Exit with 1 if a case gets this verdict."
+)
+MARKDOWN = typer.Option(None, "--markdown", help="Write a pull-request comment to this file.")
+JUNIT = typer.Option(None, "--junit", help="Write JUnit XML to this file.")
+
+#: Options of `show` and `compare`.
+MATCH = typer.Option(
+    "",
+    "--match",
+    metavar="REGEX",
+    callback=checked(expression),
+    help="With --functions: only functions whose name matches.",
+)
+GROUP = typer.Option(
+    "",
+    "--group",
+    metavar="REGEX",
+    callback=checked(expression),
+    help="With --functions: sum those where this finds the same text.",
+)
 
 
 def run_option(name: str, **changes: Any) -> Any:

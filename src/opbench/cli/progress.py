@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from opbench.case import Case
+from opbench.errors import first_of, plural
 from opbench.report.units import format_interval
 from opbench.result import Result
 from opbench.running.listener import FleetState, Listener
@@ -50,16 +51,18 @@ class Display(Listener):
         self._draw(force=True)
 
     def compiling(self, statements: int) -> None:
-        self._now, self._estimate = f"compiling {statements} C++ statements", ""
+        self._now, self._estimate = f"compiling {plural(statements, 'C++ statement')}", ""
         self._draw(force=True)
 
     def comparing(self, cases: Sequence[Case]) -> None:
-        self._now, self._estimate = f"comparing outputs of {len(cases)} cases: {cases[0].id}", ""
+        self._now, self._estimate = (
+            f"comparing outputs of {plural(len(cases), 'case')}: {cases[0].id}",
+            "",
+        )
         self._draw()
 
     def measuring(self, cases: Sequence[Case]) -> None:
-        more = f" and {len(cases) - 1} more" if len(cases) > 1 else ""
-        self._now, self._estimate = cases[0].id + more, ""
+        self._now, self._estimate = first_of((case.id for case in cases), 1), ""
         self._draw()
 
     def estimated(self, case: Case, estimate: Estimate, spent: float) -> None:
@@ -80,7 +83,7 @@ class Display(Listener):
         self._draw()
 
     def second_pass(self, cases: int, seconds: float) -> None:
-        self._now = f"{seconds:.0f} s left: measuring {cases} noisy cases again"
+        self._now = f"{seconds:.0f} s left: measuring {plural(cases, 'noisy case')} again"
         self._estimate = ""
         self._draw(force=True)
 
@@ -126,7 +129,7 @@ def time_left(state: FleetState, elapsed: float) -> float | None:
 
 def fleet_line(state: FleetState) -> str:
     """`3 nodes, 3 running, 12 of 40 done, 1 failed, 2 lost and measured again`."""
-    parts = [f"{state.nodes} node{'s' * (state.nodes != 1)}"]
+    parts = [plural(state.nodes, "node")]
     if state.starting:
         parts.append(f"{state.starting} starting")
     parts += [f"{state.running} running", f"{state.done} of {state.total} done"]

@@ -1,22 +1,18 @@
-"""What the reports of suites share: the runs they read, and where they write."""
+"""What commands that report share: the runs they read, and where they write."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from opbench.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from opbench.store import Store
     from opbench.store.records import RunRecord, StoredResult
-
-#: A file has no width of its own, and a table in it should not be cut.
-FILE_WIDTH = 160
 
 
 def check_format(name: str, formats: Sequence[str]) -> None:
@@ -34,32 +30,45 @@ def runs_with(
 ) -> list[tuple[RunRecord, list[StoredResult]]]:
     """The named runs, or the latest that has a wanted result; `missing` ends the error when none
     has one."""
-    found = []
+    chosen = []
     for record in [store.find_run(name) for name in names] or store.runs():
         results = store.results(run=record, samples=samples)
         if any(map(wanted, results)):
-            found.append((record, results))
+            chosen.append((record, results))
             if not names:
                 break
-    if not found:
+    if not chosen:
         where = f"run {', '.join(names)}" if names else "this store"
         raise UserError(f"{where} has no results of {missing}")
-    return found
+    return chosen
 
 
-def write_to(output: Path | None, write: Callable[[TextIO], None]) -> None:
+def suite_results(
+    store: str | None, runs: Sequence[str], suite: str, missing: str
+) -> tuple[list[list[StoredResult]], list[str]]:
+    """The results of each run that `runs_with` finds for a suite, and where they were measured."""
+    from opbench.report.environment import environment_lines
+    from opbench.store import Store
+
+    with Store.open(store, create=False) as opened:
+        found = runs_with(opened, runs, lambda stored: stored.case.suite == suite, missing)
+    lines = (line for record, _ in found for line in environment_lines(record))
+    return [results for _, results in found], list(dict.fromkeys(lines))
+
+
+def write_to(output: Path | None, write: Callable[[TextIO], object]) -> None:
     """Into a file, or to the terminal."""
     if output is None:
         write(sys.stdout)
         return
+    with writing(output), output.open("w", encoding="utf-8", newline="") as stream:
+        write(stream)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turns a failure to write there into one line."""
     try:
-        with output.open("w", encoding="utf-8", newline="") as stream:
-            write(stream)
+        yield
     except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}") from None
-
-
-def console_for(stream: TextIO) -> Console:
-    from rich.console import Console
-
-    return Console(file=stream, width=None if stream.isatty() else FILE_WIDTH, highlight=False)
+        raise UserError(f"cannot write {path}: {error.strerror}") from None

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from opbench.cli.options import run_option
-from opbench.errors import UserError
+from opbench.cli.report_output import writing
+from opbench.errors import UserError, plural
 
 if TYPE_CHECKING:
     from opbench.report.page.contents import Contents
@@ -42,12 +40,14 @@ def page(
     With --charts and no --output, only the charts are written.
     """
     from opbench.report.page.contents import gather
+    from opbench.report.page.garbage import gc_paused
+    from opbench.report.page.page import save
     from opbench.store import Store
 
     if output is None and charts is None:
         output = Path("report.html")
     began = time.monotonic()
-    with keeping_everything():
+    with gc_paused():
         with Store.open(store, create=False) as opened:
             contents = gather(opened, run, against=against, history=history, metric=metric)
         if not contents.results:
@@ -57,43 +57,19 @@ def page(
             _write_charts(contents, charts)
         if output is None:
             return
-        write_page(contents, output)
+        with writing(output):
+            save(contents, output)
     size = output.stat().st_size / 1e6
     took = time.monotonic() - began
-    typer.echo(
-        f"{output}: {len(contents.results):,} results, {size:.1f} MB, {took:.1f} s", err=True
-    )
-
-
-@contextmanager
-def keeping_everything() -> Iterator[None]:
-    """All that is made here lives until the end: looking for garbage among millions of objects
-    that are none takes a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def write_page(contents: Contents, output: Path) -> None:
-    from opbench.report.page.page import save
-
-    try:
-        save(contents, output)
-    except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}") from None
+    count = plural(len(contents.results), "result")
+    typer.echo(f"{output}: {count}, {size:.1f} MB, {took:.1f} s", err=True)
 
 
 def _write_charts(contents: Contents, folder: Path) -> None:
     from opbench.report.charts.every import save
 
-    try:
+    with writing(folder):
         written = save(contents, folder)
-    except OSError as error:
-        raise UserError(f"cannot write charts to {folder}: {error.strerror}") from None
     if not written:
-        raise UserError("there is nothing to draw: no case has a value")
-    typer.echo(f"{len(written)} files in {folder}", err=True)
+        raise UserError("nothing to draw: no case has a value")
+    typer.echo(f"{plural(len(written), 'file')} in {folder}", err=True)

@@ -21,7 +21,7 @@ def run(
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
 ) -> int:
-    """Measure suites and files; store, and show, time and other metrics of every case."""
+    """Measure suites and files; store and show the metrics of every case."""
     from rich.console import Console
 
     from opbench.cli.env import ready
@@ -47,7 +47,7 @@ def run(
         ):
             print(line)
     if finished.status == "interrupted":
-        # In one piece, to be copied.
+        # Not wrapped, so that it can be copied.
         console.print(_how_to_continue(finished.store, options), soft_wrap=True, markup=False)
         return 130
     return 1 if finished.failures else 0
@@ -68,6 +68,7 @@ def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
 
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     from opbench.api.request import build
+    from opbench.errors import plural
     from opbench.plan.options import asked
 
     request, settled = build(asked({**options, "targets": targets}))
@@ -81,7 +82,7 @@ def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     most = cases * len(places) * settled.max_time_per_case
     limit = settled.budget if settled.budget is not None else most
     print(
-        f"\n{cases} case{'s' if cases != 1 else ''}{where}, {', '.join(settled.metrics)}; "
+        f"\n{plural(cases, 'case')}{where}, {', '.join(settled.metrics)}; "
         f"{request.policy.text}; at most about {_minutes(limit)}. Nothing was measured."
     )
     return 0

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.options import run_option
+
 if TYPE_CHECKING:
     from opbench.store.records import RunRecord
 
 
 def runs(
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
-    limit: int = typer.Option(20, "-n", min=1, help="How many, newest first."),
+    store: str = run_option("store"),
+    limit: int = typer.Option(20, "-n", min=1, help="How many to list."),
 ) -> None:
-    """List the stored runs, newest first: how each ended, and the command that made it."""
+    """List the stored runs, newest first: status, outcomes, and the command line."""
     from rich.console import Console
     from rich.text import Text
 
@@ -27,7 +27,7 @@ def runs(
         tally = opened.tally()
     console = Console(highlight=False)
     if not records:
-        console.print("No runs yet: opbench run")
+        console.print("No runs yet; measure with: opbench run")
     name = max((len(record.name) for record in records), default=0)
     for record in records:
         line = Text(f"{record.id:<20}  ", style="bold")
@@ -44,7 +44,7 @@ def facts(record: RunRecord, counts: dict[str, int], name: int) -> str:
     from datetime import datetime
 
     begun = datetime.fromtimestamp(record.created).strftime("%Y-%m-%d %H:%M")
-    found = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-    ended = f"{record.status}: {found}" if found else record.status
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+    ended = f"{record.status}: {outcomes}" if outcomes else record.status
     columns = [begun, f"{record.commit[:8]:<8}", f"{record.name:<{name}}", ended]
     return "  ".join(column for column in columns if column)

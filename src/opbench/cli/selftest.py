@@ -1,4 +1,4 @@
-"""`opbench selftest`: this machine's false-alarm rate, and the smallest slowdown it would show."""
+"""`opbench selftest`: this machine's false-alarm rate, and the smallest slowdown it can detect."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from opbench.cli.options import checked
 from opbench.define.reading import fraction, seconds
+from opbench.errors import plural
 
 if TYPE_CHECKING:
     from opbench.api.selftest import Report
@@ -22,11 +23,11 @@ def selftest(
         "10s", "--time-per-pair", callback=checked(seconds), help="At most this long per pair."
     ),
     framework: str = typer.Option(
-        None, metavar="torch|python", help="What the pairs are made of. [default: torch, if there]"
+        None, metavar="torch|python", help="What to measure. [default: torch, if installed]"
     ),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> int:
-    """Measure identical pairs and pairs with injected work; report alarms and what is caught."""
+    """Measure identical pairs and pairs with injected work; report false alarms and detections."""
     from rich.console import Console
 
     from opbench.api.selftest import selftest as run_selftest
@@ -75,10 +76,10 @@ def _as_text(report: Report) -> str:
         lines.append(f"{what}: {tally.found} of {tally.trials}  {share}")
     if report.unmeasured:
         reason = report.unmeasured[0].row.reason
-        lines.append(f"{len(report.unmeasured)} pairs could not be measured: {reason}")
+        lines.append(f"{plural(len(report.unmeasured), 'pair')} could not be measured: {reason}")
     if len(report.unmeasured) < len(report.trials):
         lines.append(
-            f"A slowdown of {report.detectable:.1%} would be caught in four of five comparisons "
-            f"here, in {report.seconds_per_pair:.1f} s per case."
+            f"Smallest detectable slowdown: {report.detectable:.1%}, in four of five comparisons, "
+            f"at {report.seconds_per_pair:.1f} s per case."
         )
     return "\n".join(lines)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.options import checked, run_option
-from opbench.define.reading import expression
+from opbench.cli.options import GROUP, MATCH, run_option
 
 if TYPE_CHECKING:
     from opbench.case import Case
@@ -21,7 +20,7 @@ def show(
         ..., help="An id, a hash, or a unique part of one; or a file of recorded calls."
     ),
     targets: list[str] = typer.Option(
-        [], "--in", metavar="SUITE|FILE", help="Look among these; otherwise store and suites."
+        [], "--in", metavar="SUITE|FILE", help="Search these instead of the store and all suites."
     ),
     script: bool = typer.Option(
         False, "--script", help="Print a standalone script that needs no opbench."
@@ -29,15 +28,8 @@ def show(
     functions: bool = typer.Option(
         False, "--functions", help="Instructions by function (needs --metric instructions)."
     ),
-    match: str = typer.Option(
-        "", metavar="REGEX", callback=checked(expression), help="With --functions: only these."
-    ),
-    group: str = typer.Option(
-        "",
-        metavar="REGEX",
-        callback=checked(expression),
-        help="With --functions: add up those where this finds the same text.",
-    ),
+    match: str = MATCH,
+    group: str = GROUP,
     callgrind: Path = typer.Option(
         None, "--callgrind", metavar="FILE", help="Write the counts for KCachegrind."
     ),
@@ -48,28 +40,25 @@ def show(
         return
     from opbench.report.script import script as script_of
 
-    found, results = _find(case, targets, store)
+    chosen, results = _find(case, targets, store)
     if functions or callgrind:
-        _functions(found, results, match, group, callgrind)
-        return
-    if script:
-        print(script_of(found), end="")
-        return
-    _describe(found, results)
+        _functions(chosen, results, match, group, callgrind)
+    elif script:
+        print(script_of(chosen), end="")
+    else:
+        _describe(chosen, results)
 
 
 def _show_file(path: Path) -> bool:
-    """What a suite prints of a file of its own; False for any other file."""
+    """Print what a suite says about a file of its own; False for any other file."""
     from opbench.define import suites
 
     parts = suites.first(lambda suite: suite.describe_file(path))
     if parts is None:
         return False
-    from rich.console import Console
+    from opbench.report.table import console_for
 
-    from opbench.report.terminal import width_for
-
-    console = Console(highlight=False, width=width_for(sys.stdout))
+    console = console_for(sys.stdout)
     for part in parts:
         console.print(part)
     return True
@@ -81,10 +70,7 @@ def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[
 
     if targets:
         return among(text, defined(targets)), []
-    kept = stored(text, store)
-    if kept is not None:
-        return kept
-    return among(text, defined([])), []
+    return stored(text, store) or (among(text, defined([])), [])
 
 
 def _functions(
@@ -99,19 +85,20 @@ def _functions(
     from rich.text import Text
 
     from opbench.analyse.functions import by_function, stats_of
-    from opbench.errors import UserError
+    from opbench.errors import UserError, plural
     from opbench.report.functions import breakdown
 
     counted = [s for s in results if s.result.ok and s.result.metric == "instructions"]
     if not counted:
         raise UserError(
-            f"no instructions of {case.id} are stored; run it with --metric instructions"
+            f"no instruction counts of {case.id} are stored; run it with --metric instructions"
         )
     latest = counted[-1]
     stats = stats_of(latest.result)
     if file is not None:
         stats.write_callgrind(file, case.id)
-        print(f"{file}: {stats.number_per_run} calls; kcachegrind or callgrind_annotate reads it")
+        calls = plural(stats.number_per_run, "call")
+        print(f"{file}: {calls}; open it with kcachegrind or callgrind_annotate")
         return
     console = Console(highlight=False)
     console.print(Text(case.id, style="bold"), Text(latest.run_id, style="dim"))
@@ -135,14 +122,14 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         "device": case.device,
         "threads": case.threads,
         "seed": case.seed,
-        "way": case.timing_mode,
+        "timing": case.timing_mode,
     }
     console.print(Text("  ".join(f"{name}={value}" for name, value in facts.items())))
     if case.unsupported:
         console.print(Text(f"unsupported: {case.unsupported}"))
     lexer = {"cpp": "cpp"}.get(case.language, "python")
     if case.prelude:
-        console.print(Text("\n# first, in Python", style="dim"))
+        console.print(Text("\n# Python, run first", style="dim"))
         console.print(Syntax(case.prelude, "python", background_color="default", word_wrap=True))
     for title, source in (
         ("module level", case.globals),

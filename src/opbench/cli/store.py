@@ -6,6 +6,8 @@ from contextlib import closing
 
 import typer
 
+from opbench.errors import plural
+
 store = typer.Typer(
     name="store",
     help="Stores as a whole: copy, check, upgrade.",
@@ -20,10 +22,10 @@ LISTED = 20
 @store.command()
 def copy(
     source: str = typer.Argument(metavar="FROM", help="A path ending in .db, or a URL."),
-    target: str = typer.Argument(metavar="TO", help="The same; made when it is not there."),
+    target: str = typer.Argument(metavar="TO", help="The same; created if missing."),
     run: list[str] = typer.Option([], "--run", metavar="RUN", help="Only this run (id or name)."),
 ) -> None:
-    """Copy runs with all their results. What TO has already stays as it is."""
+    """Copy runs with all their results; what TO has already is left alone."""
     from rich.console import Console
 
     from opbench.store import Store
@@ -36,42 +38,43 @@ def copy(
     console = Console(stderr=True)
 
     def on_run(run_id: str, results: int) -> None:
-        console.print(f"{run_id}: {results} results", markup=False, highlight=False)
+        console.print(f"{run_id}: {plural(results, 'result')}", markup=False, highlight=False)
 
     with (
         closing(Database.open(source, create=False)) as ours,
         closing(Database.open(target, create=True)) as theirs,
     ):
         done = copied(ours, theirs, chosen or all_runs(ours), on_run)
-    known = f", {done.known} were there already" if done.known else ""
-    print(f"copied {done.results} results of {done.runs} runs to {theirs.address.shown}{known}")
+    copied_text = f"{plural(done.results, 'result')} of {plural(done.runs, 'run')}"
+    known = f"; {done.known} already there" if done.known else ""
+    print(f"copied {copied_text} to {theirs.address.shown}{known}")
 
 
 @store.command()
 def check(
     where: str = typer.Argument(None, metavar="[STORE]", help="[default: .opbench/results.db]"),
 ) -> int:
-    """Read everything once and name what does not fit. Exit code 1 when something does not."""
+    """Read every row and list what is damaged. Exits with 1 if anything is."""
     from opbench.store.checking import check as checked
     from opbench.store.database import Database
 
     with closing(Database.open(where, create=False)) as database:
-        found = checked(database)
-    counts = ", ".join(f"{count} {name}" for name, count in found.counts.items())
-    print(f"{database.address.shown}: schema {found.schema}; {counts}")
-    for fault in found.faults[:LISTED]:
+        report = checked(database)
+    counts = ", ".join(f"{count} {name}" for name, count in report.counts.items())
+    print(f"{database.address.shown}: schema {report.schema}; {counts}")
+    for fault in report.faults[:LISTED]:
         print(f"  {fault}")
-    if len(found.faults) > LISTED:
-        print(f"  … and {len(found.faults) - LISTED} more")
-    print("in order" if not found.faults else f"{len(found.faults)} faults")
-    return 1 if found.faults else 0
+    if len(report.faults) > LISTED:
+        print(f"  … and {len(report.faults) - LISTED} more")
+    print(plural(len(report.faults), "fault") if report.faults else "no faults")
+    return 1 if report.faults else 0
 
 
 @store.command()
 def upgrade(
     where: str = typer.Argument(None, metavar="[STORE]", help="[default: .opbench/results.db]"),
 ) -> None:
-    """Bring a store of an older opbench to this one's schema. Older ones then no longer read it."""
+    """Upgrade a store to this opbench's schema; older versions can no longer read it."""
     from opbench.store.address import parse_address
     from opbench.store.database import upgrade as upgraded
 

@@ -3,7 +3,7 @@
     runtime, memory = opbench.run_layer_benchmark("gsm_linear", batch_size=32)
     opbench.run_layer_benchmark("lstm", 16, seq_len=64, input_size=8, hidden_size=8)
 
-Measured as everything else is, in a process of its own.
+Measured in a worker, as everything else is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def run_layer_benchmark(
 ) -> LayerBenchmark:
     """Measure a single layer. `layer` is a layer or a classic name (`gsm_linear`), `mode` one of
     baseline, hooks, functorch, ew, ghost; `config` are keys of the layer's section in a config
-    file, laid over the published configuration, or in its place when every size is given.
+    file, which override the published configuration.
 
     Raises `RuntimeError` with the reason when the layer could not be measured.
     """
@@ -54,7 +54,7 @@ def run_layer_benchmark(
     if mode not in MODES:
         raise UserError(unknown("mode", mode, MODES))
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise UserError(f"batch_size is a whole number from 1 up, not {batch_size!r}")
+        raise UserError(f"batch_size must be a whole number from 1 up, not {batch_size!r}")
     given = published().section(name).model_dump(mode="json", exclude_unset=True)
     section = checked({SECTIONS[name]: {**given, **config}}, "run_layer_benchmark").section(name)
     stage = "forward" if forward_only else "forward_backward"

@@ -50,8 +50,8 @@ class OperatorBenchmark:
         max_time: float = 4.0,
         threads: int = 1,
     ) -> None:
-        """`runs` asks for that many single calls in the place of a precision, as the classic suite
-        did. `warmup` is accepted and ignored: workers warm up until the time has settled."""
+        """`runs` asks for that many single calls instead of a precision, as the classic suite did.
+        `warmup` is accepted and ignored: workers warm up until the time has settled."""
         self.framework = framework or self.default_framework
         if self.framework not in FRAMEWORKS:
             raise UserError(unknown("framework", self.framework, FRAMEWORKS))
@@ -77,8 +77,8 @@ class OperatorBenchmark:
         for name in given:
             if name not in known:
                 raise UserError(
-                    f"{type(self).__name__} has no input '{name}'{nearest(name, known)}; it takes "
-                    f"{', '.join(known)}"
+                    f"{type(self).__name__} has no input '{name}' (it takes {', '.join(known)})"
+                    f"{nearest(name, known)}"
                 )
         return {**known, **given}
 
@@ -147,20 +147,20 @@ class OperatorBenchmark:
         if callable(initializer):
             values = self.operator.values(self._size, self.inputs["dtype"], given)
             shapes = {each.name: each.shape_at(values) for each in drawn}
-            found = {name: self._stored(initializer, name, shape) for name, shape in shapes.items()}
-            return found, str(getattr(initializer, "__name__", "callable"))
+            files = {name: self._stored(initializer, name, shape) for name, shape in shapes.items()}
+            return files, str(getattr(initializer, "__name__", "callable"))
         if initializer == OWN:
             return {}, OWN
         if initializer not in INITIALIZERS:
             raise UserError(
-                f"{unknown('initializer', str(initializer), (*INITIALIZERS, OWN))}; a callable "
-                "that makes an array of a shape will do too"
+                f"{unknown('initializer', str(initializer), (*INITIALIZERS, OWN))}; or a callable "
+                "that makes an array of a given shape"
             )
         return dict.fromkeys((each.name for each in drawn), INITIALIZERS[initializer]), initializer
 
     def _stored(self, initializer: Callable[..., Any], name: str, shape: tuple) -> Domain:
-        """What a callable of the user's makes, in a file that the worker reads: the callable
-        itself may be anything, and workers run in processes and environments of their own."""
+        """The array that a user's callable makes, in a file that the worker reads: the callable
+        itself may be anything, and workers run in other processes and environments."""
         import numpy as np
 
         values = initializer(shape)
@@ -195,9 +195,9 @@ class OperatorBenchmark:
         result = self.result
         if result is None or not result.ok or result.estimate is None:
             return {}
-        found = quantiles([sample.value for sample in result.samples])
+        spread = quantiles([sample.value for sample in result.samples])
         interval = {"estimate": result.estimate, "low": result.low, "high": result.high}
-        return {**(asdict(found) if found else {}), **interval}
+        return {**(asdict(spread) if spread else {}), **interval}
 
     def print_benchmark_results(self) -> None:
         print(self.line(), flush=True)

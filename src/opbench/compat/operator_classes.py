@@ -25,25 +25,25 @@ CUSTOM = "run_customop_operations_benchmarks"
 
 @cache
 def names(framework: str = "torch") -> dict[str, Any]:
-    """Every class and function there is, by name."""
+    """Every class and function by name."""
     from opbench.suites.ops.catalogue import CATEGORIES, catalogue
     from opbench.suites.ops.groups import GROUPS
 
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     classes: dict[str, type[OperatorBenchmark]] = {}
     for operator in catalogue().values():
         benchmark = _class(operator, framework)
         classes[operator.name] = benchmark
         for name in (benchmark.__name__, *map(camel, operator.aliases)):
-            found.setdefault(name, benchmark)
+            by_name.setdefault(name, benchmark)
     members: dict[str, list[str]] = {category: [] for category in CATEGORIES}
     for operator in catalogue().values():
         members[operator.category].append(operator.name)
     for group, listed in {**members, **GROUPS}.items():
-        found[f"{BEGIN}{group}{END}"] = _runner(group, [classes[name] for name in listed])
-    found[CUSTOM] = found[f"{BEGIN}custom{END}"]
-    found[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes.values()))
-    return found
+        by_name[f"{BEGIN}{group}{END}"] = _runner(group, [classes[name] for name in listed])
+    by_name[CUSTOM] = by_name[f"{BEGIN}custom{END}"]
+    by_name[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes.values()))
+    return by_name
 
 
 def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:

@@ -1,1 +1,1 @@
-"""What a person writes: suites, users' own files and run files, each yielding Definitions."""
+"""What people write: suites, users' own files and run files, each yielding Definitions."""

@@ -1,7 +1,7 @@
-"""A definition: what a person writes, before anybody chose sizes, devices or clocks.
+"""A definition: what a person writes, before sizes, devices or clocks are chosen.
 
 A definition has axes, and for each point of their grid a `Program`; its stages say which parts
-of a training step are cases of their own. It knows nothing of processes, clocks or storage, and
+of a training step become cases. It knows nothing of processes, clocks or storage, and
 of frameworks only what `Spelling` asks for.
 """
 
@@ -30,7 +30,7 @@ class Axis:
     choices: tuple[Label, ...] = ()
     #: Valid as well, but not worth listing: other spellings of a choice.
     also: tuple[Label, ...] = ()
-    #: An open axis takes values nobody listed. Sizes are open, names and switches are not.
+    #: An open axis takes values that are not listed. Sizes are open, names and switches are not.
     open: bool = False
 
     @classmethod
@@ -77,17 +77,21 @@ class Context:
     stages: tuple[str, ...] = ()
 
 
+def no_program(point: Point, context: Context) -> Program:
+    raise NotImplementedError("this definition overrides `cases`")
+
+
 @dataclass(frozen=True)
 class Definition:
     """A named benchmark over a grid of axes.
 
     `program` makes the source of one point. A definition that is more than one program per point
-    (another language, a captured call) is a subclass with its own `cases`.
+    (another language, a captured call) is a subclass with its own `cases`, and has none.
     """
 
     suite: str
     name: str
-    program: Callable[[Point, Context], Program]
+    program: Callable[[Point, Context], Program] = no_program
     axes: Mapping[str, Axis] = field(default_factory=dict)
     #: Name of the framework; empty to take it from `modules`. An axis `framework` overrides it.
     framework: str = ""
@@ -123,8 +127,8 @@ class Definition:
     ) -> Case:
         """The case of one stage, its source as the framework spells the stage `spelled`: `call`
         for a program whose statement is the whole stage already."""
-        made = (*(tensor.name for tensor in program.inputs), program.module)
-        components = program.components or tuple((name, name) for name in made if name)
+        names = (*(tensor.name for tensor in program.inputs), program.module)
+        components = program.components or tuple((name, name) for name in names if name)
         floating = next((t.dtype for t in program.inputs if "float" in t.dtype), "")
         source = context.framework.source(
             spelled, program, device=context.device, threads=context.threads

@@ -13,20 +13,15 @@ What `-a AXIS=V1,V2` means, on a mixture of definitions:
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from opbench import frameworks
 from opbench.case import STAGES, Case, Label, label_text
 from opbench.define.definition import Axis, Context, Definition
-from opbench.errors import UserError
+from opbench.errors import UserError, nearest, unknown
 
 #: Axes that every definition has without saying so.
 RESERVED = {"threads": Axis((1,), open=True), "device": Axis(("cpu",), open=True)}
-
-
-class ExpandError(UserError):
-    """Something was asked for that no definition has. One line, with the nearest valid names."""
 
 
 def expand(
@@ -66,9 +61,9 @@ def expand(
     for axis, axes_of_it in rejected.items():
         for value in wanted[axis]:
             if f"{axis}={value}" not in taken:
-                raise ExpandError(value_message(axis, value, axes_of_it))
+                raise UserError(value_message(axis, value, axes_of_it))
     if definitions and not cases:
-        raise ExpandError("no benchmark has all that was asked for: these axis values and stages")
+        raise UserError("no benchmark has all of these axis values and stages")
     check_unique(cases)
     return matching(cases, [text.lower() for text in keep if text])
 
@@ -82,7 +77,7 @@ def points_of(
 ) -> dict[str, list[Label]] | None:
     """The values of each axis of a definition; None when one of them is left with none.
 
-    Notes in `taken` which of the wanted values found a place anywhere, and in `rejected` the
+    Notes in `taken` which of the wanted values any axis accepted, and in `rejected` the
     axes that refused one.
     """
     axes = dict(definition.axes)
@@ -97,8 +92,8 @@ def points_of(
             continue
         grid[name] = []
         for value in given:
-            found, parsed = parse(value, axis)
-            if found:
+            accepted, parsed = parse(value, axis)
+            if accepted:
                 grid[name].append(parsed)
                 taken.add(f"{name}={value}")
             elif name in wanted:
@@ -131,7 +126,7 @@ def framework_of(definition: Definition, name: Label) -> frameworks.Framework:
     try:
         return frameworks.get(str(name))
     except UserError as error:
-        raise ExpandError(f"{definition.origin or definition.name}: {error}") from None
+        raise UserError(f"{definition.origin or definition.name}: {error}") from None
 
 
 def parse(value: Label, axis: Axis) -> tuple[bool, Label]:
@@ -161,21 +156,19 @@ def check_axes(wanted: Mapping[str, Sequence[Label]], definitions: Sequence[Defi
     known = {name: None for definition in definitions for name in definition.axes}
     for axis, values in wanted.items():
         if axis not in known and axis not in RESERVED:
-            hint = nearest(axis, [*known, *RESERVED, "stage"], among(known))
-            raise ExpandError(f"no benchmark here has an axis '{axis}'; {hint}")
+            raise UserError(unknown("axis", axis, dict.fromkeys((*known, *RESERVED, "stage"))))
         if not values:
-            raise ExpandError(f"axis '{axis}' was given no value; write {axis}=V1,V2")
+            raise UserError(f"axis '{axis}' was given no value; write {axis}=V1,V2")
 
 
 def check_reserved(asked: Mapping[str, Sequence[Label]]) -> None:
     devices = dict.fromkeys(d for name in frameworks.names() for d in frameworks.get(name).devices)
     for value in asked.get("device", ()):
         if str(value).split(":")[0] not in devices:
-            hint = nearest(str(value), devices, among(devices))
-            raise ExpandError(f"there is no device '{value}'; {hint}")
+            raise UserError(unknown("device", str(value), devices))
     for value in asked.get("threads", ()):
         if not str(value).isdecimal() or int(str(value)) < 1:
-            raise ExpandError(f"threads must be a whole number from 1 up, not '{value}'")
+            raise UserError(f"threads must be a whole number from 1 up, not '{value}'")
 
 
 def check_stages(stages: Sequence[str], definitions: Sequence[Definition]) -> tuple[str, ...]:
@@ -183,8 +176,10 @@ def check_stages(stages: Sequence[str], definitions: Sequence[Definition]) -> tu
     for stage in stages:
         if stage in here:
             continue
-        problem = "no benchmark here has the stage" if stage in STAGES else "there is no stage"
-        raise ExpandError(f"{problem} '{stage}'; {nearest(stage, here, among(here))}")
+        if stage in STAGES:
+            choices = ", ".join(here)
+            raise UserError(f"no benchmark here has stage '{stage}'; choose from: {choices}")
+        raise UserError(unknown("stage", stage, here))
     return tuple(stages)
 
 
@@ -192,8 +187,8 @@ def check_unique(cases: Sequence[Case]) -> None:
     seen: set[str] = set()
     for case in cases:
         if case.id in seen:
-            raise ExpandError(
-                f"two cases are both called {case.id}; rename one benchmark, or give a value once"
+            raise UserError(
+                f"two cases have the id {case.id}; rename one benchmark, or give a value once"
             )
         seen.add(case.id)
 
@@ -205,8 +200,8 @@ def matching(cases: list[Case], keep: Sequence[str]) -> list[Case]:
     if not kept and cases:
         names = dict.fromkeys(part for case in cases for part in (case.name, case.stage))
         asked = " or ".join(f"'{text}'" for text in keep)
-        hint = nearest(keep[0], names, f"an id looks like {cases[0].id}")
-        raise ExpandError(f"no case id contains {asked}; {hint}")
+        hint = nearest(keep[0], names) or f"; an id looks like {cases[0].id}"
+        raise UserError(f"no case id contains {asked}{hint}")
     return kept
 
 
@@ -215,13 +210,4 @@ def value_message(axis: str, value: Label, refusing: Sequence[Axis]) -> str:
         kind = "whole number" if all(isinstance(v, int) for v in refusing[0].values) else "number"
         return f"axis '{axis}' takes a {kind}, not '{value}'"
     valid = dict.fromkeys(label_text(v) for a in refusing for v in a.valid)
-    return f"axis '{axis}' has no value '{value}'; {nearest(str(value), valid, among(valid))}"
-
-
-def nearest(name: str, valid: Iterable[str], otherwise: str) -> str:
-    near = difflib.get_close_matches(name, list(valid), n=3)
-    return f"did you mean {' or '.join(near)}?" if near else otherwise
-
-
-def among(names: Iterable[str]) -> str:
-    return f"there is {', '.join(names) or 'none at all'}"
+    return unknown(axis, str(value), valid)

@@ -97,7 +97,7 @@ class Program:
     parity: str = ""
     #: Factor on the tolerance of the dtype.
     tolerance: float = 1.0
-    #: What one call of the forward stage amounts to, where there is a formula.
+    #: FLOPs and bytes of one call of the forward stage, where there is a formula.
     work: Work | None = None
 
 

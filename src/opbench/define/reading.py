@@ -1,17 +1,18 @@
-"""Values as people write them: in run files, after options, as keywords. Each function gives back
-the value in its final form, or raises a ValueError that says what was expected and what was found.
-"""
+"""Values as people write them: in run files, after options, as keywords. Each function returns the
+value in its final form, or raises a ValueError that says what was expected and what was found."""
 
 from __future__ import annotations
 
 import ast
-import difflib
 import keyword
 import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from opbench.case import STAGES
+from opbench.errors import unknown
 
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
@@ -21,40 +22,40 @@ def axis_values(value: Any) -> list[Any]:
     values = list(value) if several else [value]
     if not values:
         raise ValueError("expected at least one value, found an empty list")
-    for one in values:
-        if type(one) not in (str, int, float, bool, type(None)) or (
-            isinstance(one, float) and not math.isfinite(one)
+    for each in values:
+        if type(each) not in (str, int, float, bool, type(None)) or (
+            isinstance(each, float) and not math.isfinite(each)
         ):
-            raise ValueError(f"expected text, finite numbers or true/false, found {one!r}")
-    if len({(type(one), one) for one in values}) < len(values):
+            raise ValueError(f"expected text, finite numbers or true/false, found {each!r}")
+    if len({(type(each), each) for each in values}) < len(values):
         raise ValueError(f"expected each value once, found {value!r}")
     return values
 
 
 def axes(value: Any) -> dict[str, list[Any]]:
     """`{"n": [64, 512]}`, or `["n=64,512", "dtype=float32"]`; values of an axis add up."""
-    found: dict[str, list[Any]] = {}
+    by_axis: dict[str, list[Any]] = {}
     if isinstance(value, Mapping):
-        found = {str(axis): values for axis, values in value.items()}
+        by_axis = {str(axis): values for axis, values in value.items()}
     else:
         for text in texts(value):
             axis, equals, given = text.partition("=")
             if not equals or not axis or not given:
                 raise ValueError(f"an axis is written AXIS=V1,V2, not '{text}'")
-            found.setdefault(axis, []).extend(each for each in given.split(",") if each)
-    for axis, values in found.items():
+            by_axis.setdefault(axis, []).extend(each for each in given.split(",") if each)
+    for axis, values in by_axis.items():
         try:
-            found[axis] = axis_values(values)
+            by_axis[axis] = axis_values(values)
         except ValueError as error:
             raise ValueError(f"axis '{axis}': {error}") from None
-    return found
+    return by_axis
 
 
 def axis_name(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"expected the name of a variable, found {name!r}")
     if name in ("seed", "stage"):
-        raise ValueError(f"'{name}' has a meaning of its own and cannot be an axis")
+        raise ValueError(f"'{name}' is reserved and cannot be an axis")
     return name
 
 
@@ -72,14 +73,10 @@ def name_list(value: Any) -> list[str]:
 
 
 def stage_list(value: Any) -> list[str]:
-    from opbench.case import STAGES
-
     stages = name_list(value)
     for stage in stages:
         if stage not in STAGES:
-            near = difflib.get_close_matches(stage, STAGES, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"valid: {', '.join(STAGES)}"
-            raise ValueError(f"there is no stage '{stage}'; {hint}")
+            raise ValueError(unknown("stage", stage, STAGES))
     if len(set(stages)) < len(stages):
         raise ValueError(f"expected each stage once, found {value!r}")
     return stages
@@ -135,7 +132,7 @@ def count_from_0(value: Any) -> int:
 
 def cpus(value: Any) -> tuple[int, ...]:
     """`"0,1"`, `"0-3"` or `[0, 1]`."""
-    found: list[int] = []
+    numbers: list[int] = []
     parts = value.split(",") if isinstance(value, str) else value
     for part in map(str, parts if isinstance(parts, Iterable) else [parts]):
         first, dash, last = part.partition("-")
@@ -144,8 +141,8 @@ def cpus(value: Any) -> tuple[int, ...]:
         several = range(int(first), int(last if dash else first) + 1)
         if not several:
             raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
-        found += several
-    return tuple(found)
+        numbers += several
+    return tuple(numbers)
 
 
 def switch(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a suite is to the rest of opbench: one folder under `suites/`, with a `SUITE` in `suite.py`.
+"""The interface of a suite: one folder under `suites/`, with a `SUITE` in `suite.py`.
 
 The generic rooms know no suite by name. At each place where a suite may add something they ask all
 of them, by the hooks below; a hook that a suite does not override adds nothing. Every `suite.py`
@@ -7,7 +7,6 @@ is imported when the command line starts, so a hook imports what it needs when i
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.case import UserModule
 from opbench.define.definition import Definition
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,16 +58,13 @@ class TargetFile:
 
     @cached_property
     def table(self) -> dict[str, Any]:
-        """Its content as TOML or JSON; empty for any other file. What is wrong in a file is left
-        to the reader that it belongs to."""
-        load: Callable[[str], Any] = json.loads
-        if self.path.suffix == ".toml":
-            from opbench.define import runfile
+        """Its content as TOML or JSON; empty for any other file. Errors in a file are left to the
+        reader that it belongs to."""
+        from opbench.define.document import read
 
-            load = runfile.tomllib.loads
         try:
-            content = load(self.path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+            content = read(self.path)
+        except UserError:
             return {}
         return content if isinstance(content, dict) else {}
 
@@ -77,7 +74,7 @@ class CollectedFile:
     """A user's Python file, as the process that imported it describes it (`worker/collect.py`)."""
 
     file: TargetFile
-    found: Mapping[str, Any]
+    content: Mapping[str, Any]
     user: UserModule
     #: Modules that it imports.
     modules: tuple[str, ...] = ()
@@ -125,7 +122,7 @@ class Suite:
         return None
 
     def account(self, run: Finished, targets: Sequence[str]) -> Iterable[RenderableType] | None:
-        """What is printed in the place of the table of a run; None to leave the table."""
+        """What is printed instead of the table of a run; None to keep the table."""
         return None
 
     def tables(self, run: Finished) -> Iterable[RenderableType]:
@@ -135,7 +132,7 @@ class Suite:
     def after_run(
         self, run: Finished, targets: Sequence[str], *, store: str | None, cont: bool
     ) -> Iterable[str]:
-        """Do what `opbench run` does last, and say what was done, one line each."""
+        """Do what `opbench run` does last, and report it, one line each."""
         return ()
 
     def gather(

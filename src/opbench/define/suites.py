@@ -1,4 +1,4 @@
-"""The suites there are: every folder of `opbench.suites` with a `suite.py`.
+"""The suites: every folder of `opbench.suites` with a `suite.py`.
 
 Adding a suite is adding a folder. Each is asked through the interface of `define/suite.py`; its
 definitions, and what they import, are loaded when it is run.
@@ -33,7 +33,7 @@ def every() -> dict[str, Suite]:
 
 
 def named() -> dict[str, Suite]:
-    """Those that can be run by name."""
+    """The suites that can be run by name."""
     return {name: suite for name, suite in every().items() if suite.about}
 
 
@@ -49,7 +49,7 @@ def load(name: str) -> list[Definition]:
 
 
 def default() -> list[str]:
-    """What is run when nothing is named."""
+    """The suites that run when none is named."""
     return [name for name, suite in named().items() if suite.default]
 
 

@@ -1,4 +1,4 @@
-"""What may stand after `opbench run`: a suite's name, a user's file, a run file, a suite's file."""
+"""Targets of `opbench run`: the name of a suite, a user's file, a run file, a suite's file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def resolve(
 
     Users' files are read by the interpreter `python`, with the variables `env` added to its own.
     """
-    found = Targets()
+    resolved = Targets()
     for target in list(targets) or suites.default():
-        found.add(_resolved(target, TargetFile(Path(target), python, env)))
-    return found
+        resolved.add(_resolve(target, TargetFile(Path(target), python, env)))
+    return resolved
 
 
-def _resolved(target: str, file: TargetFile) -> Targets:
+def _resolve(target: str, file: TargetFile) -> Targets:
     if target in suites.named():
         return _suite(target)
     if file.path.suffix == ".py":
@@ -55,14 +55,14 @@ def _run_file(path: Path) -> Targets:
     from opbench.define import runfile
 
     content = runfile.load(path)
-    found = Targets()
+    targets = Targets()
     for suite in content.run.suites:
-        found.add(_suite(suite))
-    found.add(Targets(content.definitions, options_of(content.run)))
-    return found
+        targets.add(_suite(suite))
+    targets.add(Targets(content.definitions, options_of(content.run)))
+    return targets
 
 
 def options_of(run: runfile.Run) -> dict[str, Any]:
-    """What a `[run]` table asks for."""
-    asked = run.model_dump(exclude_unset=True, exclude={"suites"})
-    return {name: value for name, value in asked.items() if value is not None}
+    """The options that a `[run]` table gives."""
+    given = run.model_dump(exclude_unset=True, exclude={"suites"})
+    return {name: value for name, value in given.items() if value is not None}

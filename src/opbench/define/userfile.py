@@ -53,13 +53,13 @@ def targets_from(
     """
     path = Path(path)
     if not path.is_file():
-        raise UserFileError(f"there is no file {path}")
-    found = collected(path, python, timeout, env)
-    raise_error(found, path)
-    user = UserModule(found["module"], found["root"], found["digest"])
-    modules = tuple(found["modules"])
-    targets = Targets([definition_of(each, path, user, modules) for each in found["benchmarks"]])
-    collection = CollectedFile(TargetFile(path, python, env), found, user, modules)
+        raise UserFileError(f"file not found: {path}")
+    content = collected(path, python, timeout, env)
+    raise_error(content, path)
+    user = UserModule(content["module"], content["root"], content["digest"])
+    modules = tuple(content["modules"])
+    targets = Targets([definition_of(each, path, user, modules) for each in content["benchmarks"]])
+    collection = CollectedFile(TargetFile(path, python, env), content, user, modules)
     for suite in suites.every().values():
         own = suite.read_module(collection)
         if own is not None:
@@ -72,11 +72,11 @@ def targets_from(
     return targets
 
 
-def raise_error(found: Mapping[str, Any], path: Path) -> None:
+def raise_error(content: Mapping[str, Any], path: Path) -> None:
     """The error that the process which read the file met, in one line."""
-    if "error" not in found:
+    if "error" not in content:
         return
-    error = found["error"]
+    error = content["error"]
     line = f" line {error['line']}" if error["line"] else ""
     # Our own refusals are sentences; Python's errors need their names.
     ours = error["type"] in ("BenchError", "SnippetError", "SystemExit")
@@ -235,8 +235,8 @@ def collected(
         output.seek(0)
         printed = output.read().decode(errors="replace").strip()
     how = f"did not end within {timeout:g} s" if late else how_it_ended(process.returncode)
-    said = f": {printed.splitlines()[-1][:200]}" if printed else ""
-    raise UserFileError(f"{path}: importing it {how}{said}", printed)
+    last_line = f": {printed.splitlines()[-1][:200]}" if printed else ""
+    raise UserFileError(f"{path}: importing it {how}{last_line}", printed)
 
 
 def read_line(fd: int, deadline: float) -> bytes:

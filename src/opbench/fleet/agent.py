@@ -35,6 +35,9 @@ class Agent:
         for framework, modules in shared["preload"].items():
             self._pool.preload(framework, modules)
         self._start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
+        self._pair_variance: defaultdict[tuple[str, str], StartVariance] = defaultdict(
+            StartVariance
+        )
 
     def ready(self) -> dict[str, Any]:
         return {"pid": os.getpid()}
@@ -61,6 +64,7 @@ class Agent:
         facts = {**self._facts, "load": load_facts()}
         runner = Runner(request, keep, facts=facts, pool=self._pool)
         runner.state.start_variance = self._start_variance
+        runner.state.pair_variance = self._pair_variance
         runner.run()
         return {
             "results": [wire.result_to_dict(result) for result in kept.values()],

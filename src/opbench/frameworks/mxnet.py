@@ -58,13 +58,14 @@ class Mxnet(Framework):
         return super().refusal(stage, program, device)
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
-        made = super().source(stage, program, device=device, threads=threads)
+        source = super().source(stage, program, device=device, threads=threads)
         helpers = lines(
-            GPU if device != "cpu" else "", WITH_GRADIENT if "with_gradient(" in made.setup else ""
+            GPU if device != "cpu" else "",
+            WITH_GRADIENT if "with_gradient(" in source.setup else "",
         )
         # On the CPU each call ends when its result is there, as eager torch's do by themselves.
-        stmt = lines(made.stmt, "nd.waitall()") if device == "cpu" else made.stmt
-        return replace(made, stmt=stmt, globals=lines(made.globals, helpers))
+        stmt = lines(source.stmt, "nd.waitall()") if device == "cpu" else source.stmt
+        return replace(source, stmt=stmt, globals=lines(source.globals, helpers))
 
     def training(self, stage: str, program: Program) -> tuple[str, str, str]:
         forward = recorded(program.forward)

@@ -39,11 +39,11 @@ class TorchCompile(Torch):
             forward=f"y = call({', '.join(names)})",
             output="y",
         )
-        made = super().source(stage, compiled, device=device, threads=threads)
+        source = super().source(stage, compiled, device=device, threads=threads)
         # The gradient to start from takes the shape of the output, which eager torch knows too:
         # the set-up must not compile, or `compile_time` would come too late.
         eager = compiled.forward.replace("call(", "forward(")
-        return replace(made, setup=made.setup.replace(compiled.forward, eager))
+        return replace(source, setup=source.setup.replace(compiled.forward, eager))
 
 
 FRAMEWORK = TorchCompile(

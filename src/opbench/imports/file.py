@@ -37,14 +37,14 @@ def read_file(path: Path) -> tuple[Imported, str]:
     try:
         data = json.loads(content)
     except (ValueError, RecursionError):
-        raise StoreError(f"{path} is not JSON; files of pyperf and pytest-benchmark are") from None
+        raise StoreError(f"{path} is not JSON, as pyperf and pytest-benchmark write it") from None
     for tool in TOOLS:
         if tool.reads(data):
             try:
                 return tool.read(data), hashlib.sha256(content).hexdigest()
             except Unreadable as error:
                 raise StoreError(f"{path}: {error}") from None
-    raise StoreError(f"{path} is JSON, but neither of pyperf nor of pytest-benchmark")
+    raise StoreError(f"{path} is not a file of pyperf or pytest-benchmark")
 
 
 def import_file(store: Store, path: Path, name: str = "") -> tuple[RunRecord, Imported]:

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from opbench.case import Case, Label
+from opbench.errors import plural
 from opbench.result import Result, Sample, Warning
 from opbench.stats.estimate import estimate
 
@@ -50,7 +51,7 @@ def imported_case(tool: str, name: str, labels: Mapping[str, Label] | None = Non
 def sampled(
     case: Case, starts: Iterable[Sequence[float]], *, metric: str, unit: str, calls: int = 1
 ) -> Result:
-    """A result of values by process, judged as our own are: processes are the unit."""
+    """A result of values by process, estimated as our own are: processes are the unit."""
     samples: list[Sample] = []
     count = 0
     for start, values in enumerate(starts):
@@ -63,8 +64,8 @@ def sampled(
     warnings: tuple[Warning, ...] = ()
     if count < 3:
         text = (
-            f"rests on {count} process start{'s' * (count > 1)}; the interval is widened for what "
-            "address layout does between starts"
+            f"it rests on {plural(count, 'process start')}, so its interval is widened for what "
+            "address layout does between starts; measure in more processes"
         )
         warnings = (Warning("few-starts", text),)
     return Result(

@@ -34,7 +34,7 @@ def advice(facts: Mapping[str, Any]) -> list[Advice]:
 
 
 class Look:
-    """Facts read defensively: they may come from an older store or another machine."""
+    """Facts, checked as they are read: they may come from an older store or another machine."""
 
     def __init__(self, facts: Any) -> None:
         self.facts = facts if isinstance(facts, Mapping) else {}
@@ -93,7 +93,7 @@ def _quota(look: Look) -> Iterator[Advice]:
     if quota is not None and (usable is None or quota < usable):
         yield Advice(
             "warning",
-            f"A control group limits this process to {quota:g} CPUs' worth of time.",
+            f"A control group limits this process to {quota:g} CPU{'' if quota == 1 else 's'}.",
             "Above it, all threads are stopped until the next period (often 100 ms).",
             "Give whole CPUs instead: `docker run --cpuset-cpus=0,1` without `--cpus`.",
             "cpu.quota_cpus",
@@ -190,7 +190,7 @@ def _swap(look: Look) -> Iterator[Advice]:
     if used is not None and used > 64 << 20:  # a few idle pages are swapped out everywhere
         yield Advice(
             "warning",
-            f"{used / GIB:.1f} GiB are swapped out.",
+            f"{used / GIB:.1f} GiB of memory is swapped out.",
             "A page that has to come back from disk costs more than most operators.",
             "Free memory, then `sudo swapoff -a` (and `sudo swapon -a` afterwards).",
             "load.swap_used",
@@ -283,7 +283,8 @@ def _gpus(look: Look) -> Iterator[Advice]:
         if (processes or 0) > 0 or (busy or 0) > 5:
             yield Advice(
                 "warning",
-                f"{name} is in use ({processes or 0:.0f} processes, {busy or 0:.0f} % busy).",
+                f"{name} is in use ({processes or 0:.0f} process{'' if processes == 1 else 'es'}, "
+                f"{busy or 0:.0f} % busy).",
                 "Kernels queue behind those of other processes.",
                 "Find them with `nvidia-smi`, or choose another GPU: `CUDA_VISIBLE_DEVICES`.",
                 "gpus",

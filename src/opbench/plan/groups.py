@@ -27,10 +27,10 @@ class Baseline:
 
     def among(self, cases: Iterable[Case]) -> bool:
         """Whether any of the cases is at this value of the axis."""
-        return any(
-            self.axis in case.axes and label_text(case.axes[self.axis]) == self.value
-            for case in cases
-        )
+        return any(map(self.holds, cases))
+
+    def holds(self, case: Case) -> bool:
+        return self.axis in case.axes and label_text(case.axes[self.axis]) == self.value
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def placed(
     of in the current one.
     """
     planned, environments = list(planned), list(environments)
-    found = [group for group in planned if group.environments]
+    everywhere = [group for group in planned if group.environments]
     known: set[tuple[Slot, ...]] = set()
 
     def place(case: Case, environment: Environment) -> Environment:
@@ -98,8 +98,8 @@ def placed(
             there = replace(group, environments=places, where=where)
             if there.slots not in known:
                 known.add(there.slots)
-                found.append(there)
-    return found
+                everywhere.append(there)
+    return everywhere
 
 
 def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[PlannedGroup]:
@@ -119,18 +119,12 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
     sets: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:
         sets.setdefault(_apart_from(case, baseline.axis), []).append(case)
-    found = []
-    for members in sets.values():
-        base = baseline_of(members, baseline)
-        found.append(PlannedGroup(tuple(members), base=members.index(base) if base else 0))
-    return found
-
-
-def baseline_of(group: Sequence[Case], baseline: Baseline) -> Case | None:
-    for case in group:
-        if baseline.axis in case.axes and label_text(case.axes[baseline.axis]) == baseline.value:
-            return case
-    return None
+    return [
+        PlannedGroup(
+            tuple(members), base=next((i for i, c in enumerate(members) if baseline.holds(c)), 0)
+        )
+        for members in sets.values()
+    ]
 
 
 def _apart_from(case: Case, axis: str) -> tuple[object, ...]:

@@ -32,13 +32,13 @@ class ChartPoint:
     #: Where the level runs that this point belongs to.
     level: float | None = None
     #: One character below the axis; the first of several in one column is drawn.
-    mark: str = ""
+    symbol: str = ""
 
 
 def chart(
     points: Sequence[ChartPoint], width: int, label: Callable[[float], str], ends: tuple[str, str]
 ) -> list[str]:
-    """Lines of at most `width` characters: rows with labels, marks, then `ends` of the time."""
+    """Lines of at most `width` characters: rows with labels, symbols, then `ends` of the time."""
     values = [point.value for point in points if point.value is not None]
     if not values:
         return []
@@ -56,11 +56,11 @@ def chart(
     for row, cells in enumerate(grid):
         tick = "┤" if row in labels else "│"
         lines.append(f"{labels.get(row, ''):>{margin}} {tick} {''.join(cells)}".rstrip())
-    marks = "".join(_mark(column).ljust(step) for column in columns)
+    symbols = "".join(_symbol(column).ljust(step) for column in columns)
     pad = " " * (margin + 3)
     lines.append(f"{' ' * margin} └{'─' * (span + 1)}")
-    if marks.strip():
-        lines.append(f"{pad}{marks}".rstrip())
+    if symbols.strip():
+        lines.append(f"{pad}{symbols}".rstrip())
     gap = span - len(ends[0]) - len(ends[1])
     lines.append(f"{pad}{ends[0]}{' ' * max(gap, 0)}{ends[1]}" if gap > 0 else f"{pad}{ends[0]}")
     return lines
@@ -111,5 +111,5 @@ def _draw(
     grid[row(value)][at] = DOT
 
 
-def _mark(column: Sequence[ChartPoint]) -> str:
-    return next((point.mark for point in column if point.mark), " ")
+def _symbol(column: Sequence[ChartPoint]) -> str:
+    return next((point.symbol for point in column if point.symbol), " ")

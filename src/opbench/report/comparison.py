@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import Comparison, ComparisonRow
+from opbench.errors import first_of, plural
 from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdown, printed
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
@@ -18,21 +19,25 @@ WORDS = {
     "instructions": {"slower": "more", "faster": "fewer"},
     "count": {"slower": "more", "faster": "fewer"},
 }
-#: A sign beside the colour: colour alone does not reach everybody.
+#: A sign with the colour, in the order of `REPORTED`: not everybody sees the colour.
 SIGNS = {"slower": "▲", "faster": "▼", "same": "=", "unknown": "?"}
 
-#: Less than a hundredth of a percent is no change to speak of.
+#: Anything smaller is reported as no change.
 SMALLEST_CHANGE = 1e-4
 
 #: Reasons of unknowns that are spelled out below the table.
 REASONS = 8
 
-#: Rows of a verdict that nobody has to act upon, listed in Markdown before the rest is folded.
+#: Rows that need no action, listed in Markdown before they are folded.
 FOLDED = 20
 
 
+def verdict_word(verdict: str, unit: str) -> str:
+    return WORDS.get(unit, {}).get(verdict, verdict)
+
+
 def word(row: ComparisonRow) -> str:
-    return WORDS.get(row.unit, {}).get(row.verdict, row.verdict)
+    return verdict_word(row.verdict, row.unit)
 
 
 def ratio_text(row: ComparisonRow) -> str:
@@ -123,7 +128,7 @@ def changes_table(
         for row in rows
     ]
     title = f"{comparison.base} → {comparison.new}"
-    return Table(columns, lines, title, remarks(comparison)[:-1], counts(comparison.rows))
+    return Table(columns, lines, title, remarks(comparison)[:-1], counts(comparison))
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -139,8 +144,7 @@ def remarks(comparison: Comparison) -> list[str]:
     for row in comparison.of("unknown"):
         reasons.setdefault(row.reason, []).append(row.case_id)
     for reason, ids in list(reasons.items())[:REASONS]:
-        more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
-        lines.append(f"unknown: {ids[0]}{more}: {reason}")
+        lines.append(f"unknown: {first_of(ids, 1)}: {reason}")
     left = sum(len(ids) for ids in list(reasons.values())[REASONS:])
     if left:
         lines.append(f"unknown: {left} more, for reasons like these")
@@ -149,22 +153,17 @@ def remarks(comparison: Comparison) -> list[str]:
         (comparison.new, comparison.only_new),
     ):
         if alone:
-            plural = "s" if len(alone) > 1 else ""
-            lines.append(f"only in {name}: {len(alone)} result{plural}, e.g. {alone[0]}")
+            lines.append(f"only in {name}: {plural(len(alone), 'result')}, e.g. {alone[0]}")
     edited = [row.case_id for row in comparison.rows if row.edited]
     if edited:
-        more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
-        lines.append(f"edited in between: {edited[0]}{more}: the benchmark itself differs")
-    return [*lines, counts(comparison.rows)]
+        lines.append(f"edited in between: {first_of(edited, 1)}: the benchmark itself differs")
+    return [*lines, counts(comparison)]
 
 
-def counts(rows: Sequence[ComparisonRow]) -> str:
-    found: dict[str, int] = {}
-    for row in rows:
-        found[row.verdict] = found.get(row.verdict, 0) + 1
-    order = ("slower", "faster", "same", "unknown")
-    said = ", ".join(f"{found[verdict]} {verdict}" for verdict in order if verdict in found)
-    return said or "nothing to compare"
+def counts(comparison: Comparison) -> str:
+    """`1 slower, 12 same`."""
+    texts = [f"{count} {verdict}" for verdict, count in comparison.counts.items()]
+    return ", ".join(texts) or "nothing to compare"
 
 
 def as_text(comparison: Comparison, width: int = 120) -> str:
@@ -176,13 +175,13 @@ def as_markdown(comparison: Comparison) -> str:
     changed = [row for row in comparison.rows if row.verdict in ("slower", "faster")]
     rest = [row for row in comparison.rows if row.verdict not in ("slower", "faster")]
     sides = f"{escaped(comparison.base)} → {escaped(comparison.new)}"
-    parts = [f"### {sides}: {counts(comparison.rows)}", ""]
+    parts = [f"### {sides}: {counts(comparison)}", ""]
     if changed:
         parts += markdown(changes_table(comparison, changed), escaped)
     else:
-        parts.append("Nothing changed for certain.")
+        parts.append("No change detected.")
     if rest:
-        others = f"{len(rest)} other" + ("s" if len(rest) > 1 else "")
+        others = plural(len(rest), "other")
         inner = markdown(changes_table(comparison, rest), escaped)
         if len(rest) > FOLDED or changed:
             parts += ["", f"<details><summary>{others}</summary>", "", *inner]

@@ -42,9 +42,6 @@ def as_json(comparisons: Sequence[Comparison], fails: Callable[[ComparisonRow], 
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:
-    counts: dict[str, int] = {}
-    for row in comparison.rows:
-        counts[row.verdict] = counts.get(row.verdict, 0) + 1
     return {
         "base": comparison.base,
         "new": comparison.new,
@@ -52,7 +49,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "means": [asdict(mean) for mean in comparison.means],
         "only_base": list(comparison.only_base),
         "only_new": list(comparison.only_new),
-        "counts": counts,
+        "counts": comparison.counts,
     }
 
 

@@ -1,23 +1,24 @@
 """The history of a case for the terminal: chart, points, and a sentence for every change.
 
-Shapes carry the meaning (▲ more, ▼ less, ◆ something else changed, × no value); colours, orange
-and blue, only repeat it. Eighty columns are enough.
+Shapes carry the meaning (▲ more, ▼ less, ◆ something else changed, × no value); the colours,
+orange and blue, only repeat it. Eighty columns are enough.
 """
 
 from __future__ import annotations
 
-import io
 import textwrap
 from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from functools import partial
 from typing import TYPE_CHECKING
 
 from opbench.analyse.differences import Difference
 from opbench.analyse.history import Change, History, Series
+from opbench.errors import plural
 from opbench.report.chart import GAP, ChartPoint, chart
-from opbench.report.units import format_interval, format_percent, format_value
+from opbench.report.comparison import verdict_word
+from opbench.report.table import printed
+from opbench.report.units import format_interval, format_percent, format_time, format_value
 from opbench.stats.changepoints import HOLD
 from opbench.store.history import HistoryRow
 
@@ -44,33 +45,28 @@ def show(history: History, console: Console | None = None) -> None:
 
 
 def as_text(history: History, width: int = 80) -> str:
-    from rich.console import Console as RichConsole
-
-    stream = io.StringIO()
-    show(history, RichConsole(file=stream, width=width, highlight=False))
-    return stream.getvalue()
+    return printed(lambda console: show(history, console), width)
 
 
 def lines(history: History, width: int) -> list[str]:
-    count = history.runs
-    found = [f"{history.case_id} · {history.metric} · {count} run{'s' if count > 1 else ''}"]
+    text = [f"{history.case_id} · {history.metric} · {plural(history.runs, 'run')}"]
     for series in history.series:
-        found += ["", *_series(series, history, width)]
-    return found
+        text += ["", *_series(series, history, width)]
+    return text
 
 
 def _series(series: Series, history: History, width: int) -> list[str]:
     where = " ".join(part for part in (series.hardware, f"({series.machine})") if part != "()")
     title = f"environment {series.environment}" + (f" on {where}" if where else "")
-    found = [*textwrap.wrap(title, width), ""]
+    text = [*textwrap.wrap(title, width), ""]
     if series.measured > 1:
         label = partial(format_value, unit=history.unit)
         plot = chart(_chart_points(series), width, label, _ends(series))
-        found += [*plot, *_legend(series, words(history)), ""]
-    found += [*_table(series, history, width), ""]
+        text += [*plot, *_legend(series, words(history)), ""]
+    text += [*_table(series, history, width), ""]
     for change in series.changes:
-        found += textwrap.wrap(sentence(change, history), width, subsequent_indent="  ")
-    return found + textwrap.wrap(_conclusion(series), width)
+        text += textwrap.wrap(sentence(change, history), width, subsequent_indent="  ")
+    return text + textwrap.wrap(_conclusion(series), width)
 
 
 def _chart_points(series: Series) -> list[ChartPoint]:
@@ -78,12 +74,12 @@ def _chart_points(series: Series) -> list[ChartPoint]:
     levels = [change.level.before for change in series.changes[:1]]
     levels += [change.level.after for change in series.changes]
     symbols = _symbols(series)
-    found = []
+    points = []
     for index, point in enumerate(series.points):
         level = levels[bisect_right(starts, index)] if levels else None
         values = (point.estimate, point.low, point.high) if point.ok else (None, None, None)
-        found.append(ChartPoint(*values, level, symbols.get(index, "")))
-    return found
+        points.append(ChartPoint(*values, level, symbols.get(index, "")))
+    return points
 
 
 def _symbols(series: Series) -> dict[int, str]:
@@ -107,7 +103,7 @@ def _table(series: Series, history: History, width: int) -> list[str]:
     """Newest last."""
     rows: list[tuple[str, ...]] = []
     symbols = _symbols(series)
-    # A name that all have tells nothing, and the room is scarce.
+    # A name that all runs share tells nothing, and space is scarce.
     named = len({point.run.name for point in series.points}) > 1
     before = -1
     for index in listed(len(series.points), [change.index for change in series.changes]):
@@ -123,14 +119,14 @@ def _table(series: Series, history: History, width: int) -> list[str]:
         name = point.run.name if named else ""
         rows.append((symbols.get(index, ""), point.run.id, name, _commit(point), value, note))
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    found = []
+    lines = []
     for symbol, run, name, commit, value, note in rows:
         cells = [f"{symbol:<1}", f"{run:<{widths[1]}}"]
         cells += [f"{cell:<{size}}" for cell, size in ((name, widths[2]), (commit, widths[3]))]
         cells += [f"{value:>{widths[4]}}", note]
         text = "  ".join(cell for cell, size in zip(cells, [1, *widths[1:], 1]) if size).rstrip()
-        found.append(text if len(text) <= width else text[: width - 1] + "…")
-    return found
+        lines.append(text if len(text) <= width else text[: width - 1] + "…")
+    return lines
 
 
 def listed(count: int, changes: Sequence[int]) -> list[int]:
@@ -149,11 +145,15 @@ def sentence(change: Change, history: History) -> str:
         f"run {point.run.id}" + (f" (commit {_commit(point)})" if point.origin.commit else "")
         for point in (change.before, change.after)
     )
-    others = [difference_text(d) for d in change.differences if d.kind != "commit"]
-    if not others and any(d.kind == "commit" for d in change.differences):
-        others = ["only the commit changed"]
-    cause = ", ".join(others) or "nothing that is stored changed; look at the machine"
-    return f"{symbol} {_moved(change, history)} between {places}: {cause}"
+    return f"{symbol} {_moved(change, history)} between {places}: {cause_text(change)}"
+
+
+def cause_text(change: Change) -> str:
+    """What else changed there, as far as it is stored."""
+    others = [difference_text(each) for each in change.differences if each.kind != "commit"]
+    if others or not change.differences:
+        return ", ".join(others) or "nothing that is stored changed; look at the machine"
+    return "only the commit changed"
 
 
 def _moved(change: Change, history: History) -> str:
@@ -166,7 +166,7 @@ def _moved(change: Change, history: History) -> str:
 
 def words(history: History) -> tuple[str, str]:
     """What a rise and a fall of the metric are called."""
-    return ("slower", "faster") if history.unit == "s" else ("more", "less")
+    return verdict_word("slower", history.unit), verdict_word("faster", history.unit)
 
 
 def difference_text(difference: Difference) -> str:
@@ -184,9 +184,9 @@ def _conclusion(series: Series) -> str:
     if count == 0:
         return "No run has a value."
     if count == 1:
-        return "One run has a value: nothing can be said about change."
+        return "One run has a value: too few to detect a change."
     if count < 2 * HOLD:
-        return f"{count} runs: a change of level can be seen from {2 * HOLD} on."
+        return f"{count} runs have a value; detecting a change of level takes {2 * HOLD}."
     if not series.changes:
         return f"No change of level in {count} runs."
     return ""
@@ -199,9 +199,7 @@ def _commit(point: HistoryRow) -> str:
 
 def _ends(series: Series) -> tuple[str, str]:
     """Days, or the time of day where it was one day; in UTC, as the ids of runs are."""
-    first, last = (
-        datetime.fromtimestamp(series.points[index].run.created, tz=timezone.utc)
-        for index in (0, -1)
-    )
-    shape = "%H:%M" if first.date() == last.date() else "%Y-%m-%d"
-    return first.strftime(shape), last.strftime(shape)
+    first, last = (series.points[index].run.created for index in (0, -1))
+    day = "%Y-%m-%d"
+    shape = "%H:%M" if format_time(first, day) == format_time(last, day) else day
+    return format_time(first, shape), format_time(last, shape)

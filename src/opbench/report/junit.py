@@ -1,4 +1,4 @@
-"""Comparisons as JUnit XML: CI systems show each case as a test, a blamed one as a failure."""
+"""Comparisons as JUnit XML: each case is a test, which fails where the gate does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def as_junit(comparisons: Sequence[Comparison], fails: Callable[[ComparisonRow],
     root = ElementTree.Element("testsuites")
     root.extend(_suite(comparison, fails) for comparison in comparisons)
     ElementTree.indent(root)
-    # Said here, because the library would declare the encoding of the locale.
+    # Written here, because the library would declare the encoding of the locale.
     declaration = '<?xml version="1.0" encoding="utf-8"?>\n'
     return declaration + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -40,8 +40,8 @@ def _suite(comparison: Comparison, fails: Callable[[ComparisonRow], bool]) -> El
             suite, "testcase", classname=_clean(f"opbench.{row.metric}"), name=_clean(row.case_id)
         )
         if fails(row):
-            said = _clean(f"{word(row)}: {row.reason or ratio_text(row)}")
-            failure = ElementTree.SubElement(case, "failure", message=said)
+            message = _clean(f"{word(row)}: {row.reason or ratio_text(row)}")
+            failure = ElementTree.SubElement(case, "failure", message=message)
             failure.text = _clean(f"{row.metric} of {row.case_id}: ratio {ratio_text(row)}")
         elif row.verdict == "unknown":
             ElementTree.SubElement(case, "skipped", message=_clean(row.reason or "unknown"))

@@ -1,4 +1,4 @@
-"""What a result is called in files of other tools, where its name is all that tells it apart."""
+"""What a result is called in files of other tools, where only its name identifies it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def names(results: Sequence[StoredResult], *, metrics: bool = True) -> list[str]
     places = len({stored.result.environment for stored in results}) > 1
     kinds = metrics and len({stored.result.metric for stored in results}) > 1
     runs = len({stored.run_id for stored in results}) > 1
-    found = []
+    chosen = []
     taken: dict[str, int] = {}
     for stored in results:
         parts = [
@@ -28,5 +28,5 @@ def names(results: Sequence[StoredResult], *, metrics: bool = True) -> list[str]
         name = " ".join(" ".join(part for part in parts if part).split())
         taken[name] = taken.get(name, 0) + 1
         # The same case under two sampling policies: rare, and still two results.
-        found.append(name if taken[name] == 1 else f"{name} #{taken[name]}")
-    return found
+        chosen.append(name if taken[name] == 1 else f"{name} #{taken[name]}")
+    return chosen

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.analyse.history import History
 from opbench.case import Case
+from opbench.errors import plural
 from opbench.report.comparison import SIGNS, changes_table
 from opbench.report.history import difference_text, sentence
 from opbench.report.table import SHOWN, Cell, Column, Row, Table, to_html
@@ -75,9 +76,8 @@ def history_html(history: History) -> str:
         Column(history.metric, number=True),
         Column(""),
     ]
-    runs = f"{history.runs} run{'s' if history.runs != 1 else ''}"
     notes = lines or ["No change of level."]
-    title = f"{history.metric}, {runs}"
+    title = f"{history.metric}, {plural(history.runs, 'run')}"
     return to_html(Table(columns, rows[-SHOWN:], history.case_id, notes, title))
 
 
@@ -85,7 +85,7 @@ def contents_html(contents: Contents) -> str:
     """The results of a run, then what it was compared with."""
     pairs = [(stored.case, stored.result) for stored in contents.results]
     run = contents.run
-    note = f"{len(pairs):,} result{'s' if len(pairs) != 1 else ''}"
+    note = plural(len(pairs), "result")
     parts = [results_html(run.name or f"Run {run.id}", pairs, note)]
     parts += [comparison_html(comparison) for comparison in contents.comparisons[:4]]
     return "<br>".join(parts)

@@ -9,28 +9,10 @@ from opbench.store.records import RunRecord, StoredResult
 
 #: Before and after the columns of the labels, which depend on the results.
 IDENTITY = ("run", "run_name", "case_id", "case_hash", "suite", "benchmark")
-FACTS = (
-    "stage",
-    "framework",
-    "runtime",
-    "device",
-    "dtype",
-    "threads",
-    "metric",
-    "unit",
-    "outcome",
-    "reason",
-    "estimate",
-    "low",
-    "high",
-    "half_width",
-    "n_samples",
-    "environment",
-    "fingerprint",
-    "node",
-    "created",
-    "warnings",
-)
+OF_CASE = ("stage", "framework", "runtime", "device", "dtype", "threads")
+OF_RESULT = ("metric", "unit", "outcome", "reason", "estimate", "low", "high", "half_width")
+PLACE = ("environment", "fingerprint", "node", "created")
+FACTS = (*OF_CASE, *OF_RESULT, "n_samples", *PLACE, "warnings")
 
 
 def label_columns(results: Iterable[StoredResult]) -> list[str]:
@@ -61,24 +43,8 @@ def rows(
             "suite": case.suite,
             "benchmark": case.name,
             **{f"label.{axis}": value for axis, value in case.labels},
-            "stage": case.stage,
-            "framework": case.framework,
-            "runtime": case.runtime,
-            "device": case.device,
-            "dtype": case.dtype,
-            "threads": case.threads,
-            "metric": result.metric,
-            "unit": result.unit,
-            "outcome": result.outcome,
-            "reason": result.reason,
-            "estimate": result.estimate,
-            "low": result.low,
-            "high": result.high,
-            "half_width": result.half_width,
+            **{name: getattr(case, name) for name in OF_CASE},
+            **{name: getattr(result, name) for name in (*OF_RESULT, *PLACE)},
             "n_samples": stored.n_samples or len(result.samples),
-            "environment": result.environment,
-            "fingerprint": result.fingerprint,
-            "node": result.node,
-            "created": result.created,
             "warnings": "; ".join(f"{warning.code}: {warning.text}" for warning in result.warnings),
         }

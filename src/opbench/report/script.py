@@ -153,26 +153,26 @@ def pieces(case: Case) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _around(way: str, before: str, stmt: str, minus: str, sync: str) -> tuple[str, str]:
+def _around(timing: str, before: str, stmt: str, minus: str, sync: str) -> tuple[str, str]:
     """The measured function, up to where its set-up stands and from there on."""
-    loop = _LOOPS[way]
-    if way == "prebuilt":
+    loop = _LOOPS[timing]
+    if timing == "prebuilt":
         loop = loop.replace("{names}", f"({', '.join(sorted(assigned(ast.parse(before).body)))},)")
     parts = {"before": before, "stmt": stmt, "minus": minus, "sync": sync}
     # An untimed call first brings caches and branch predictors back.
     first = fill("{before}\n{stmt}\n{minus}", parts)
-    doc = f"Block by block: {_ABOUT[way]}."
+    doc = f"Block by block: {_ABOUT[timing]}."
     ends = {"name": "_session", "doc": doc, "first": first, "loop": fill(loop, parts)}
     top, bottom = _SESSION.split("    {setup}\n")
     return fill(top, ends), fill(bottom, ends)
 
 
 @lru_cache(maxsize=8)
-def _end(way: str) -> str:
+def _end(timing: str) -> str:
     # What the loop and its clock cost. In a difference they cancel out by themselves.
-    shape = "each" if way == "each" else "repeatable"
+    shape = "each" if timing == "each" else "repeatable"
     nothing = {"before": "", "stmt": "pass", "sync": ""}
-    cancelled = "_elapsed = 0" if way == "difference" else fill(_LOOPS[shape], nothing)
+    cancelled = "_elapsed = 0" if timing == "difference" else fill(_LOOPS[shape], nothing)
     doc = "The same loop around nothing: its cost is subtracted."
     empty = {"name": "_empty", "doc": doc, "setup": "", "first": "", "loop": cancelled}
     return fill(_SESSION, empty) + _MAIN

@@ -10,7 +10,9 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from opbench.errors import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +30,7 @@ STYLES = {
 }
 #: Rows a notebook shows before the rest is counted: it is read from top to bottom.
 SHOWN = 100
+PIPE_WIDTH = 160
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Table:
     subtitle: str = ""
     #: With less room between columns, for tables that must fit 80 characters.
     narrow: bool = False
+    #: With a rule above its last row.
+    total: bool = False
 
 
 def plain_table(
@@ -91,19 +96,21 @@ def grid(table: Table) -> Grid:
     from rich.text import Text
 
     more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
-    found = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
+    printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
     for column in table.columns:
-        found.add_column(
+        printed_table.add_column(
             Text(column.name),
             justify="right" if column.number else "left",
             no_wrap=column.wrap in ("cut", "never"),
             overflow="fold" if column.wrap == "fold" else "ellipsis",
             min_width=column.min_width,
         )
-    for row in table.rows:
+    for index, row in enumerate(table.rows):
+        if table.total and index == len(table.rows) - 1:
+            printed_table.add_section()
         cells = map(cell, row)
-        found.add_row(*(Text(c.text, STYLES[c.style][0] if c.style else "") for c in cells))
-    return found
+        printed_table.add_row(*(Text(c.text, STYLES[c.style][0] if c.style else "") for c in cells))
+    return printed_table
 
 
 def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] = ()) -> None:
@@ -118,6 +125,14 @@ def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] =
             console.print(Text(note, style="dim"))
     for line in more:
         console.print(Text(line, style="dim"))
+
+
+def console_for(stream: TextIO) -> Console:
+    """A file or a pipe has no width of its own, and long ids need not be broken there."""
+    from rich.console import Console as RichConsole
+
+    width = None if stream.isatty() else PIPE_WIDTH
+    return RichConsole(file=stream, width=width, highlight=False)
 
 
 def printed(show: Callable[[Console], None], width: int = 120) -> str:
@@ -204,7 +219,7 @@ def to_html(table: Table) -> str:
     left = len(table.rows) - SHOWN
     rows = [list(zip(table.columns, map(cell, row))) for row in table.rows[:SHOWN]]
     colours = {name: colour for name, (_, colour) in STYLES.items()}
-    notes = [*((f"… and {left:,} more rows",) if left > 0 else ()), *table.notes]
+    notes = [*((f"… and {plural(left, 'more row')}",) if left > 0 else ()), *table.notes]
     return str(_template().render(table=table, rows=rows, notes=notes, colours=colours))
 
 

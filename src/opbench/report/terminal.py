@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from opbench.analyse.within import factors
 from opbench.case import Case
 from opbench.define import suites
-from opbench.report.table import Cell, Column, Row, Table, grid, printed
+from opbench.errors import first_of, plural
+from opbench.report.table import Cell, Column, Row, Table, console_for, grid, printed
 from opbench.report.units import format_interval, format_ratio
+from opbench.report.warning_kinds import warning_kinds
 from opbench.result import Result
 
 if TYPE_CHECKING:
@@ -19,25 +21,16 @@ if TYPE_CHECKING:
     from opbench.plan.groups import Baseline
     from opbench.running.recording import Finished
 
-PIPE_WIDTH = 160
-
 #: Reasons and warnings listed in full before the rest is counted.
 LISTED = 12
 
 
 def show(run: Finished, console: Console | None = None, targets: Sequence[str] = ()) -> None:
     """The table of a run, or what a suite of its `targets` prints in its place."""
-    from rich.console import Console as RichConsole
-
-    console = console or RichConsole(highlight=False, width=width_for(sys.stdout))
+    console = console or console_for(sys.stdout)
     own = suites.first(lambda suite: suite.account(run, targets))
     for part in parts(run) if own is None else own:
         console.print(part)
-
-
-def width_for(stream: TextIO) -> int | None:
-    """A file or a pipe has no width: long ids need not be broken there."""
-    return None if stream.isatty() else PIPE_WIDTH
 
 
 def as_text(run: Finished, width: int = 120) -> str:
@@ -49,13 +42,14 @@ def parts(run: Finished) -> list[RenderableType]:
 
     if not run.results:
         return [Text("No results.")]
-    found: list[RenderableType] = [grid(table(run.results, run.baseline))]
-    found += problems(run.results)
-    found += warnings(run.results)
-    found += suites.together(lambda suite: suite.tables(run))
-    found.append(Text(""))
-    found.append(Text(summary(run)))
-    return found
+    return [
+        grid(table(run.results, run.baseline)),
+        *problems(run.results),
+        *warnings(run.results),
+        *suites.together(lambda suite: suite.tables(run)),
+        Text(""),
+        Text(summary(run)),
+    ]
 
 
 def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = None) -> Table:
@@ -86,18 +80,18 @@ def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = No
     rows: list[Row] = []
     for case_hash, case in cases.items():
         for place in places:
-            found = {m: by_key.get((case_hash, place, m)) for m in metrics}
-            if not any(found.values()):
+            by_metric = {m: by_key.get((case_hash, place, m)) for m in metrics}
+            if not any(by_metric.values()):
                 continue
             row: list[Cell | str] = [case.id]
             row += [place[0]] if several else []
             row += [place[1]] if replicated else []
-            row += [value_cell(result) for result in found.values()]
+            row += [value_cell(result) for result in by_metric.values()]
             for metric in compared:
                 ratio = ratios.get((case_hash, place, metric))
                 row.append(format_ratio(ratio.value, ratio.low, ratio.high) if ratio else "")
             if noted:
-                row.append(Cell(", ".join(codes(found.values())), "warning"))
+                row.append(Cell(", ".join(codes(by_metric.values())), "warning"))
             rows.append(row)
     return Table(columns, rows)
 
@@ -112,8 +106,7 @@ def places_of(results: Sequence[tuple[Case, Result]]) -> list[Place]:
     for case, result in results:
         nodes.setdefault((case.hash, result.environment, result.metric), set()).add(result.node)
     replicated = any(len(there) > 1 for there in nodes.values())
-    found = ((r.environment, r.node if replicated else "") for _, r in results)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys((r.environment, r.node if replicated else "") for _, r in results))
 
 
 def place_of(result: Result, places: Sequence[Place]) -> Place:
@@ -144,28 +137,23 @@ def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
             by_reason.setdefault(result.outcome_text, []).append(case.id)
     lines: list[RenderableType] = []
     for reason, ids in list(by_reason.items())[:LISTED]:
-        first = ids[0] + (f" and {len(set(ids)) - 1} more" if len(set(ids)) > 1 else "")
-        lines.append(Text.assemble((f"{first}: ", "bold"), reason))
+        lines.append(Text.assemble((f"{first_of(dict.fromkeys(ids), 1)}: ", "bold"), reason))
     if len(by_reason) > LISTED:
-        lines.append(Text(f"… and {len(by_reason) - LISTED} more reasons: opbench export"))
+        left = plural(len(by_reason) - LISTED, "more reason")
+        lines.append(Text(f"… and {left}: opbench export"))
     return lines
 
 
 def warnings(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
-    """Each kind of warning once, with what to do and how many cases it touches."""
+    """Each kind of warning once: how many cases have it, and the worst of them."""
     from rich.text import Text
 
-    by_code: dict[str, tuple[str, set[str]]] = {}
-    for case, result in results:
-        for warning in result.warnings:
-            _, ids = by_code.setdefault(warning.code, (warning.text, set()))
-            ids.add(case.id)
     return [
         Text.assemble(
-            (f"{code}: ", "yellow"),
-            f"{len(ids)} case{'s' if len(ids) > 1 else ''}, e.g. {min(ids)}: {text}",
+            (f"{kind.code}: ", "yellow"),
+            f"{plural(kind.count, 'case')}, e.g. {kind.worst}: {kind.text}",
         )
-        for code, (text, ids) in by_code.items()
+        for kind in warning_kinds((case.id, result) for case, result in results)
     ]
 
 

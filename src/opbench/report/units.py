@@ -7,6 +7,7 @@ Three significant digits, four when the interval is narrow enough to deserve the
 from __future__ import annotations
 
 import math
+from datetime import datetime, timezone
 
 #: Unit of a metric → the scales a person reads it in, smallest first.
 SCALES: dict[str, tuple[tuple[float, str], ...]] = {
@@ -76,6 +77,13 @@ def format_ratio(value: float, low: float, high: float) -> str:
     # Three decimals where a change of a percent is the question; digits where it is a thousandfold.
     form = ".3f" if 0.1 <= value < 100 else ".3g"
     return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def format_time(seconds: float | None, shape: str) -> str:
+    """Seconds since the epoch in UTC, as `strftime` writes `shape`; empty for a time never set."""
+    if not seconds:
+        return ""
+    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime(shape)
 
 
 def unit_name(unit: str) -> str:

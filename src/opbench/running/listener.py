@@ -1,4 +1,4 @@
-"""What a run tells while it goes on. The default listens to nothing."""
+"""Events of a run while it goes on; the default listener ignores them."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from opbench.errors import plural
 from opbench.plan.groups import Slot
 from opbench.running.agreement import Output, disagreement
 from opbench.workers.process import Worker, WorkerError
@@ -98,7 +99,7 @@ def _difference(slot: Slot, outputs: Sequence[Output], expected: Sequence[Output
     parity = slot.case.parity
     assert parity is not None, "only cases with something to compare come here"
     if len(outputs) != len(expected):
-        return f"it gives {len(outputs)} tensors and not {len(expected)}"
+        return f"it gives {plural(len(outputs), 'tensor')}, not {len(expected)}"
     for here, there in zip(outputs, expected):
         device = slot.case.device
         why = disagreement(here, there, parity.compare, parity.tolerance, device)

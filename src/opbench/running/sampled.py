@@ -11,7 +11,10 @@ from opbench.running.state import RunState
 from opbench.sampling import outcome
 from opbench.sampling.design import estimate_of
 from opbench.sampling.drift import DriftControl
+from opbench.sampling.paired import STARTS
 from opbench.sampling.sampler import Sampled, Sampler
+from opbench.stats.pair import compare_samples
+from opbench.stats.start_variance import Learnt
 
 
 def sampler_for(
@@ -25,12 +28,16 @@ def sampler_for(
     """The given slots of a group, ready to be sampled together in so many seconds at most."""
     policy = state.request.policy
     kinds = {state.pool.kind(slot.case, slot.environment) for slot in slots}
+    relation = "paired" if len(kinds) == 1 else "interleaved"
     design = {
         "seconds": min(policy.max_time * group.time_factor, seconds / len(slots)),
         "base": group.base_of(slots),
-        "relation": "paired" if len(kinds) == 1 else "interleaved",
+        "relation": relation,
         "first_start": first_start,
-        "start_sd": state.start_variance[metric.name].sd,
+        "learnt": Learnt(
+            state.start_variance[metric.name].prior,
+            state.pair_variance[metric.name, relation].prior,
+        ),
     }
     return Sampler(
         slots,
@@ -68,10 +75,23 @@ def sample(
         found = estimate_of(member.samples)
         if found is not None and member.ended is None:
             state.start_variance[metric.name].add(found)
+    _learn_from_pairs(state, metric, members, sampler.design.base)
     for member in members:
         _keep(state, group, member, metric, also)
     if any(member.stopped in ("time", "starts") for member in members):
         state.wide.append(group)
+
+
+def _learn_from_pairs(
+    state: RunState, metric: Metric, members: Sequence[Sampled], base: int
+) -> None:
+    for member in members:
+        pair = members[base].samples, member.samples
+        if member is members[base] or member.relation not in STARTS or not all(pair):
+            continue
+        found = compare_samples(*pair, member.relation)
+        if found is not None and found.design == member.relation:
+            state.pair_variance[metric.name, member.relation].add(found)
 
 
 def _keep(

@@ -52,6 +52,8 @@ class RunState:
         #: What the cases so far have shown of this machine, for each metric: what starts do to the
         #: time a caller waits says nothing about the time a device works.
         self.start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
+        #: The same of the ratios of pairs, by metric and design.
+        self.pair_variance: defaultdict[tuple[str, str], StartVariance] = defaultdict(StartVariance)
         #: Groups whose intervals are wider than asked.
         self.wide: list[PlannedGroup] = []
         #: Why what a case computes was compared with nobody's, although others compute the same.

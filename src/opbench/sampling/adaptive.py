@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from opbench.plan.policy import Adaptive
 from opbench.result import Sample
 from opbench.sampling.design import Child, Design, Turn
-from opbench.stats.estimate import starts_for
+from opbench.stats.estimate import LEAST_STARTS, is_precise, starts_for
 
 #: Blocks of one start need not be averaged further than this share of the asked precision: below
 #: it the starts decide.
@@ -38,7 +38,13 @@ class AdaptiveDesign(Design):
     def __post_init__(self) -> None:
         super().__post_init__()
         policy = self.policy
-        needed = starts_for(policy.precision, start_sd=self.start_sd, most=policy.max_starts)
+        known = self.learnt.start
+        # Where nothing is known, the first few starts show how many more it takes.
+        needed = (
+            starts_for(policy.precision, known.sd, known.freedom, most=policy.max_starts)
+            if known.freedom > 0
+            else LEAST_STARTS
+        )
         #: How many starts are to be taken.
         self._wanted = min(max(policy.starts, needed), policy.max_starts)
         #: Whether one start follows the other, because their children do not fit side by side.
@@ -107,7 +113,7 @@ class AdaptiveDesign(Design):
         now = self._estimate(0)
         if now is None:
             return ""
-        if now.half_width <= policy.precision:
+        if is_precise(now, policy.precision, self.learnt.start):
             return "precise"
         if late:
             return "time"

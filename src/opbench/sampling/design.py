@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from opbench.plan.policy import Policy
 from opbench.result import Sample
 from opbench.stats.contention import contended, undisturbed
-from opbench.stats.estimate import DEFAULT_START_SD, Estimate, estimate
+from opbench.stats.estimate import Estimate, estimate
+from opbench.stats.prior import NOTHING, Prior
+from opbench.stats.start_variance import NOTHING_LEARNT, Learnt
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ class Design(abc.ABC):
     #: workers, `interleaved` when not, `separate` once it turns out that they cannot live together.
     relation: str = "paired"
     first_start: int = 0
-    #: What identical code scatters between worker starts here (`stats.start_variance`).
-    start_sd: float = DEFAULT_START_SD
+    #: What earlier cases showed of the scatter between worker starts (`stats.start_variance`).
+    learnt: Learnt = NOTHING_LEARNT
     report: Report | None = None
 
     def __post_init__(self) -> None:
@@ -145,7 +147,7 @@ class Design(abc.ABC):
 
     def _estimate(self, case: int) -> Estimate | None:
         """The estimate so far, also for whoever listens."""
-        found = estimate_of(self.result(case), self.start_sd)
+        found = estimate_of(self.result(case), self.learnt.start)
         if found is not None and self.report is not None:
             self.report(case, found, self.spent[case])
         return found
@@ -168,7 +170,7 @@ def marked(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(found)
 
 
-def estimate_of(samples: Sequence[Sample], start_sd: float = DEFAULT_START_SD) -> Estimate | None:
+def estimate_of(samples: Sequence[Sample], prior: Prior = NOTHING) -> Estimate | None:
     (kept,) = undisturbed(samples)
     placed = [(sample.start, sample.session, sample.value) for sample in kept]
-    return estimate(placed, start_sd=start_sd)
+    return estimate(placed, prior=prior)

@@ -15,6 +15,7 @@ from opbench.sampling.lane import Lane
 from opbench.sampling.outcome import wider_than
 from opbench.sampling.sampler import Sampled
 from opbench.stats.drift import drift_between, widen
+from opbench.stats.prior import Prior
 from opbench.workers.session import SessionEnded
 
 #: Cases that are kept, each of another name: what slows one kind of work may spare another.
@@ -82,8 +83,8 @@ class DriftControl:
         self._cost = self._last - now
 
     @property
-    def drift(self) -> float | None:
-        """Relative standard deviation from visit to visit; None when there were too few."""
+    def drift(self) -> Prior | None:
+        """Standard deviation from visit to visit; None when there were too few."""
         return drift_between([kept.visits for kept in self.kept])
 
     def close(self) -> None:
@@ -91,18 +92,19 @@ class DriftControl:
             kept.lane.close()
 
 
-def widen_for_drift(result: Result, drift: float, precision: float) -> Result:
+def widen_for_drift(result: Result, drift: Prior, precision: float) -> Result:
     """The result, its interval holding other moments too; warns where that is what widens it."""
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
     before = result.half_width or 0.0
     low, high = widen(result.estimate, result.low, result.high, drift)
-    wider = replace(result, low=low, high=high, detail={**result.detail, "drift": drift})
+    detail = {**result.detail, "drift": drift.sd, "drift_freedom": drift.freedom}
+    wider = replace(result, low=low, high=high, detail=detail)
     after = wider.half_width or 0.0
     if before <= precision < after:
         wider = wider.with_warning(
             "drift",
-            f"{wider_than(after, precision)}, because the machine's speed drifted by {drift:.1%} "
-            "during this run; compare side by side (--baseline, opbench ab)",
+            f"{wider_than(after, precision)}, because the machine's speed drifted by "
+            f"{drift.sd:.1%} during this run; compare side by side (--baseline, opbench ab)",
         )
     return wider

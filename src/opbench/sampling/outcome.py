@@ -13,7 +13,8 @@ from opbench.result import Metric, Result, Sample
 from opbench.sampling.design import estimate_of
 from opbench.sampling.sampler import Sampled
 from opbench.stats.contention import disturbed_share
-from opbench.stats.estimate import DEFAULT_START_SD
+from opbench.stats.estimate import Estimate, starts_for
+from opbench.stats.start_variance import Learnt
 from opbench.workers.session import SessionEnded
 
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
@@ -26,6 +27,9 @@ UNSETTLED_SAMPLES = 9
 
 #: Fewer worker starts leave the interval to what starts are known to do elsewhere.
 FEW_STARTS = 3
+
+#: Advice to take more worker starts than this is no advice.
+MOST_STARTS = 1000
 
 NOT_SAMPLED = SessionEnded("failed", "no block of it was measured")
 
@@ -51,7 +55,7 @@ def also_sampled_result(
     if ended is not None:
         return failure(sampled.case, metric, ended, place)
     # What starts do to the other metric is not what they do to this one.
-    detail = {**_detail(sampled, metric), "layout": DEFAULT_START_SD}
+    detail = {k: v for k, v in _detail(sampled, metric).items() if k not in sampled.learnt.detail}
     return from_samples(sampled.case, metric, samples, detail, policy, place)
 
 
@@ -68,7 +72,7 @@ def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
         "design": sampled.relation,
         "calls_per_block": [lane.n for lane in lanes],
         "first_call": [lane.warmup.get("first") for lane in lanes],
-        "layout": sampled.start_sd,
+        **sampled.learnt.detail,
         "settled": all(lane.warmup.get("settled", True) for lane in lanes),
         "seconds": round(sampled.spent, 3),
     }
@@ -82,7 +86,7 @@ def from_samples(
     policy: Policy,
     place: Mapping[str, Any],
 ) -> Result:
-    found = estimate_of(samples, float(detail.get("layout") or DEFAULT_START_SD))
+    found = estimate_of(samples, Learnt.stored(detail).start)
     assert found is not None, "a case that did not fail has samples"
     result = Result(
         case_hash=case.hash,
@@ -96,12 +100,12 @@ def from_samples(
         created=time.time(),
         **place,
     )
-    for code, text in _warnings(result, found.starts, policy):
+    for code, text in _warnings(result, found, policy):
         result = result.with_warning(code, text)
     return result
 
 
-def _warnings(result: Result, starts: int, policy: Policy) -> Iterator[tuple[str, str]]:
+def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple[str, str]]:
     """Code and text: one sentence that says what is true of this case, and what to do."""
     share = disturbed_share(result.samples)
     if share > CONTENDED_SHARE:
@@ -119,15 +123,25 @@ def _warnings(result: Result, starts: int, policy: Policy) -> Iterator[tuple[str
         )
     wide = result.half_width
     if isinstance(policy, Adaptive) and wide is not None and wide > policy.precision:
-        yield "imprecise", f"{wider_than(wide, policy.precision)}, because {_why_wide(result)}"
+        yield (
+            "imprecise",
+            f"{wider_than(wide, policy.precision)}, because {_why_wide(result, found, policy)}",
+        )
     if len(result.samples) == 1:
         yield "one-sample", f"a single sample does not show its noise; {_get_more(policy)}"
-    elif starts < FEW_STARTS:
-        count = "a single worker start" if starts == 1 else f"{starts} worker starts"
+    elif found.starts < FEW_STARTS:
+        count = "a single worker start" if found.starts == 1 else f"{found.starts} worker starts"
         yield (
             "few-starts",
             f"it rests on {count}, so its interval is widened for what address layout does "
             f"between starts; {_get_more(policy, starts=True)}",
+        )
+    if found.groups is not None:
+        low, high = (sum(group) / len(group) for group in found.groups)
+        yield (
+            "two-groups",
+            f"its starts fall into two groups: {len(found.groups[1])} of {found.starts} took "
+            f"{high / low - 1:.0%} longer than the others; see them with opbench show",
         )
 
 
@@ -147,13 +161,14 @@ def _get_more(policy: Policy, starts: bool = False) -> str:
     return "raise --num-runs" if fixed else "raise --max-time-per-case"
 
 
-def _why_wide(result: Result) -> str:
+def _why_wide(result: Result, found: Estimate, policy: Adaptive) -> str:
     """What kept an interval from narrowing, and what to do about it."""
     if result.detail.get("stopped") == "starts":
+        needed = starts_for(policy.precision, found.between, most=MOST_STARTS)
         return (
-            f"worker starts of identical code differ by {result.detail['between']:.1%} here and "
-            "longer sampling will not help; compare side by side (--baseline, opbench ab), or "
-            "raise --max-starts"
+            f"worker starts of identical code differ by {found.between:.1%} here and longer "
+            "sampling will not help; compare side by side (--baseline, opbench ab), or raise "
+            f"--max-starts to {'more than ' * (needed == MOST_STARTS)}{needed}"
         )
     return (
         "the time for this case was spent; raise --max-time-per-case, or quiet the machine "

@@ -26,7 +26,7 @@ LEAST_ROUNDS = 3
 
 #: Worker starts of a comparison within one environment, and between two (per side): there each
 #: side brings the layout of its own starts, so more of them are needed.
-STARTS = {"paired": 4, "interleaved": 6}
+STARTS = {"paired": 6, "interleaved": 6}
 #: Fewer would leave the interval to what starts are known to do elsewhere.
 LEAST_STARTS = 3
 #: Calls of a child at the least: a few to warm up, then its turns.
@@ -123,7 +123,7 @@ class PairedDesign(Design):
             return []
         base = self.result(self.base)
         return [
-            compare_samples(base, self.result(case), self.relation, self.start_sd)
+            compare_samples(base, self.result(case), self.relation, self.learnt)
             for case in sorted(self.active - {self.base})
         ]
 

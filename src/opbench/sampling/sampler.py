@@ -22,7 +22,8 @@ from opbench.sampling.design import Child, Design, Turn
 from opbench.sampling.fixed import FixedDesign
 from opbench.sampling.lane import Lane
 from opbench.sampling.paired import PairedDesign
-from opbench.stats.estimate import DEFAULT_START_SD, Estimate
+from opbench.stats.estimate import Estimate
+from opbench.stats.start_variance import NOTHING_LEARNT, Learnt
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded
 
@@ -37,8 +38,8 @@ class Sampled:
     """What sampling one slot gives: its samples, or how it ended."""
 
     slot: Slot
-    #: What identical code scatters between worker starts here (`stats.start_variance`).
-    start_sd: float = DEFAULT_START_SD
+    #: What earlier cases showed of the scatter between worker starts (`stats.start_variance`).
+    learnt: Learnt = NOTHING_LEARNT
     #: All its lanes, those that have ended too.
     lanes: list[Lane] = field(default_factory=list)
     ended: SessionEnded | None = None
@@ -94,7 +95,7 @@ class Sampler:
         self.design: Design = kind(
             self.policy, len(self.slots), report=self._report, **self.options
         )
-        self.members = [Sampled(slot, self.design.start_sd) for slot in self.slots]
+        self.members = [Sampled(slot, self.design.learnt) for slot in self.slots]
 
     def _report(self, case: int, estimate: Estimate, spent: float) -> None:
         if self.on_estimate is not None:

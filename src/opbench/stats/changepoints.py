@@ -23,6 +23,8 @@ from itertools import pairwise
 from statistics import median, median_low
 from typing import TYPE_CHECKING
 
+from opbench.stats.autocorrelation import mean_correlation, unbiased
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -32,16 +34,17 @@ HOLD = 3
 #: What a change must explain, in squared noise: `PENALTY * log(points)`. Larger than the 2 to 3 of
 #: the books, because the noise is itself an estimate and its tails are heavier than normal.
 PENALTY = 4.0
-#: A change stays when the chance of seeing it in pure noise is below this.
-ALARM = 0.01
+#: A change stays when the chance of seeing it in pure noise is below this. In noise that stays high
+#: or low for days (correlation 0.8), whose extent thirty runs cannot tell, 7 % then show one.
+ALARM = 0.003
 #: How many differences the intervals of the points are worth against the differences themselves;
-#: like `estimate.START_SD_WEIGHT`.
+#: like `prior.MOST_WEIGHT`.
 INTERVAL_WEIGHT = 4
 #: Least noise assumed, relative: repeated counts of bytes or instructions have none at all, and a
 #: change of one in a thousand of them is still found.
 LEAST_NOISE = 1e-4
 #: More correlation between neighbours than this is not believed: the levels would mean nothing.
-MOST_CORRELATED = 0.8
+MOST_CORRELATED = 0.9
 #: Half of a 95 % interval, in standard errors.
 REACH = 1.96
 #: Relative sizes beyond this are cut: their squares must still be numbers.
@@ -229,5 +232,9 @@ def _scatter(parts: Sequence[np.ndarray], noise: float) -> tuple[float, float]:
     lagged = sum(float((rest[1:] * rest[:-1]).sum()) for rest in rests)
     freedom = INTERVAL_WEIGHT + sum(map(len, parts)) - len(parts)
     variance = max((INTERVAL_WEIGHT * noise**2 + squares) / freedom, noise**2)
-    correlation = min(max(lagged / squares, 0.0), MOST_CORRELATED) if squares else 0.0
-    return variance * (1 + correlation) / (1 - correlation), freedom
+    # Levels fitted to so few points take some of the drift with them.
+    length = sum(map(len, parts)) / len(parts)
+    correlation = unbiased(lagged / squares if squares else 0.0, length, MOST_CORRELATED)
+    variance /= 1 - mean_correlation(correlation, round(length))
+    independent = (1 - correlation) / (1 + correlation)
+    return variance / independent, max(1.0, freedom * independent)

@@ -9,38 +9,60 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
+
+from opbench.stats.autocorrelation import mean_correlation, unbiased
+from opbench.stats.estimate import t_quantile
+from opbench.stats.prior import Prior
 
 #: Degrees of freedom before the drift counts as known: two cases visited four times, say.
 ENOUGH = 6
 #: One visit while a neighbour was busy must not make a whole run useless.
-MOST = 0.1
-#: Standard deviations on either side that hold 95 %.
-REACH = 1.96
+MOST = 0.15
+#: More correlation from visit to visit than this is not believed: no run would be long enough.
+MOST_CORRELATED = 0.95
 
 #: The blocks of one visit to a case.
 Visit = Sequence[float]
 
 
-def drift_between(cases: Sequence[Sequence[Visit]]) -> float | None:
-    """Relative standard deviation between visits to the same running code; None if too few.
+def drift_between(cases: Sequence[Sequence[Visit]]) -> Prior | None:
+    """Relative standard deviation between visits to the same running code, and its degrees of
+    freedom; None if too few.
 
     Each visit is halved, every other block: what both halves show in common is drift, what they
     show apart is the noise of blocks.
+
+    A machine that is slow at one visit is often slow at the next. Then the visits of a run lie
+    nearer to each other than to other times, and there are fewer independent ones than it seems:
+    both are made good by how much one visit predicts the next.
     """
-    products, freedom = 0.0, 0
+    squares, lagged, freedom, longest = 0.0, 0.0, 0, 0
     for visits in cases:
         halves = [logs for visit in visits if (logs := _halves(visit)) is not None]
         if len(halves) < 2:
             continue
         middles = median(a for a, _ in halves), median(b for _, b in halves)
-        for a, b in halves:
-            product = (a - middles[0]) * (b - middles[1])
-            products += max(-(MOST**2), min(MOST**2, product))
+        rests = [(a - middles[0], b - middles[1]) for a, b in halves]
+        squares += sum(_cut(a * b) for a, b in rests)
+        # Either half with the other of the next visit, for they share no block.
+        lagged += sum(
+            _cut((a * after_b + b * after_a) / 2) for (a, b), (after_a, after_b) in pairwise(rests)
+        )
         freedom += len(halves) - 1
+        longest = max(longest, len(halves))
     if freedom < ENOUGH:
         return None
-    return math.sqrt(max(0.0, products / freedom))
+    correlation = unbiased(lagged / squares if squares > 0 else 0.0, longest, MOST_CORRELATED)
+    variance = max(0.0, squares / freedom) / (1 - mean_correlation(correlation, longest))
+    # All cases are on the same machine: the visits of one know no less than those of all.
+    effective = (longest - 1) * (1 - correlation**2) / (1 + correlation**2)
+    return Prior(math.sqrt(variance), max(1.0, effective))
+
+
+def _cut(product: float) -> float:
+    return max(-(MOST**2), min(MOST**2, product))
 
 
 def _halves(visit: Visit) -> tuple[float, float] | None:
@@ -52,7 +74,7 @@ def _halves(visit: Visit) -> tuple[float, float] | None:
     return (math.log(a), math.log(b)) if a > 0 and b > 0 else None
 
 
-def widen(value: float, low: float, high: float, drift: float) -> tuple[float, float]:
+def widen(value: float, low: float, high: float, drift: Prior) -> tuple[float, float]:
     """The interval for any time during the run, not just the seconds it was measured in."""
-    reach = REACH * drift * abs(value)
+    reach = t_quantile(drift.freedom) * drift.sd * abs(value)
     return value - math.hypot(value - low, reach), value + math.hypot(high - value, reach)

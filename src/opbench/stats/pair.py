@@ -3,7 +3,7 @@
 The table of a run, `compare`, `ab`, factors of layers, the gain of fusion, the page, notebooks and
 the rule that stops paired sampling all divide two results here, so the same samples give the same
 interval everywhere. Three things that the results carry decide it: the *design* they were measured
-by, the *start variance* the run had learnt, and which blocks were *disturbed*.
+by, what the run had *learnt* of its starts and of its drift, and which blocks were *disturbed*.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from opbench.stats.contention import Block, disturbed_share, undisturbed
-from opbench.stats.estimate import DEFAULT_START_SD, Placed
-from opbench.stats.ratio import DESIGNS, Ratio, exp, ratio
+from opbench.stats.drift import ENOUGH
+from opbench.stats.estimate import Placed
+from opbench.stats.prior import Prior
+from opbench.stats.ratio import BETWEEN_RUNS, DESIGNS, Ratio, exp, ratio
+from opbench.stats.start_variance import NOTHING_LEARNT, Learnt
 from opbench.stats.verdict import Question
 
-#: A side with more disturbed blocks than this says more about the machine than about the code,
-#: unless the other side was measured in the same seconds.
+#: A side with more disturbed blocks than this says more about the machine than about the code:
+#: also where the other side was measured in the same seconds, for who waits is a matter of luck.
 DISTURBED = 0.5
 
 #: Near-deterministic metrics: differences up to this are the noise of hash tables and allocators.
@@ -71,18 +74,23 @@ class Pair:
     reason: str = ""
     #: Of sampled values: the ratio itself.
     ratio: Ratio | None = None
+    #: What one worker start of both sides took; None where more of them are not what would help.
+    seconds: float | None = None
 
     @classmethod
-    def of(cls, found: Ratio, reason: str = "") -> Pair:
-        interval = (found.value, found.low, found.high)
-        return cls(*interval, found.detectable, found.design, reason=reason, ratio=found)
+    def of(cls, found: Ratio, reason: str = "", seconds: float | None = None) -> Pair:
+        interval = (found.value, found.low, found.high, found.detectable(), found.design)
+        return cls(*interval, reason=reason, ratio=found, seconds=seconds)
 
     @property
     def question(self) -> Question | None:
         """What to ask `verdicts`; None where the verdict is known already."""
         if self.ratio is None:
             return None
-        return Question(self.value, self.low, self.high, self.ratio.p_value, self.reason)
+        numbers = (self.value, self.low, self.high, self.ratio.p_value)
+        if self.seconds is None:
+            return Question(*numbers, self.reason)
+        return Question(*numbers, self.reason, self.ratio, self.seconds)
 
 
 def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> Pair:
@@ -92,23 +100,39 @@ def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> 
     if not (is_sampled(base) and is_sampled(new)):
         return _exact(base, new)
     design = design_of(base, new, same_run=same_run)
-    found = compare_samples(base.samples, new.samples, design, start_sd_of(base, new))
+    drifts = drift_of(base), drift_of(new)
+    found = compare_samples(base.samples, new.samples, design, learnt_of(base, new), drifts)
     if found is None:
         return Pair(reason="a time of zero or less has no ratio")
-    reason = ""
-    if found.design == "separate":
-        for side, result in (("base", base), ("new", new)):
-            if (share := disturbed_share(result.samples)) > DISTURBED:
-                reason = f"{share:.0%} of the {side} blocks were disturbed by other programs"
-    return Pair.of(found, reason)
+    return Pair.of(found, _disturbed(base=base, new=new), _seconds(base) + _seconds(new))
+
+
+def _disturbed(**sides: Measured) -> str:
+    """Whether other programs disturbed a side too much, in words."""
+    for side, result in sides.items():
+        if (share := disturbed_share(result.samples)) > DISTURBED:
+            return f"{share:.0%} of the {side} blocks were disturbed by other programs"
+    return ""
+
+
+def _seconds(result: Measured) -> float:
+    """Of one worker start; zero where that was not recorded."""
+    starts = len({sample.start for sample in result.samples})
+    return float(result.detail.get("seconds") or 0.0) / max(1, starts)
 
 
 def compare_samples(
-    base: Sequence[Block], new: Sequence[Block], design: str, start_sd: float = DEFAULT_START_SD
+    base: Sequence[Block],
+    new: Sequence[Block],
+    design: str,
+    learnt: Learnt = NOTHING_LEARNT,
+    drifts: tuple[Prior, Prior] = (BETWEEN_RUNS, BETWEEN_RUNS),
 ) -> Ratio | None:
     """The ratio of two sides that are still being sampled; None where they have none."""
     base, new = undisturbed(base, new)
-    return ratio(_placed(base), _placed(new), design, start_sd)
+    return ratio(
+        _placed(base), _placed(new), design, start=learnt.start, pair=learnt.pair, drifts=drifts
+    )
 
 
 def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = True) -> Pair:
@@ -122,7 +146,8 @@ def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = 
     design = design_of(whole, *parts, same_run=same_run)
     if design != "separate":
         base, *others = undisturbed(whole.samples, *(part.samples for part in parts))
-        found = ratio(_placed(base), _added(others), design, start_sd_of(whole, *parts))
+        pair = learnt_of(whole, *parts).pair
+        found = ratio(_placed(base), _added(others), design, pair=pair)
         if found is not None:
             return Pair.of(found)
     total = sum(part.estimate or 0.0 for part in parts)
@@ -140,9 +165,25 @@ def design_of(*results: Measured, same_run: bool = True) -> str:
     return design if together else "separate"
 
 
-def start_sd_of(*results: Measured) -> float:
-    """The start-to-start standard deviation that the runs had learnt. Stored as `layout`."""
-    return max(float(result.detail.get("layout") or DEFAULT_START_SD) for result in results)
+def learnt_of(*results: Measured) -> Learnt:
+    """What the runs had learnt before; where they differ, the larger scatter counts."""
+    found = [Learnt.stored(result.detail) for result in results]
+    return Learnt(
+        max((each.start for each in found), key=_size),
+        max((each.pair for each in found), key=_size),
+    )
+
+
+def _size(prior: Prior) -> float:
+    return prior.sd
+
+
+def drift_of(result: Measured) -> Prior:
+    """How much the machine's speed drifted during the run; a default where it did not look."""
+    drift = result.detail.get("drift")
+    if drift is None:
+        return BETWEEN_RUNS
+    return Prior(float(drift), float(result.detail.get("drift_freedom") or ENOUGH))
 
 
 def is_sampled(result: Measured) -> bool:

@@ -8,10 +8,14 @@ interleaved  each side has worker starts of its own (another environment, anothe
              the same time and run turn by turn: drift of the machine cancels, the starts do not
 separate     two runs, at different times: nothing cancels, and the machine itself may have changed
 
-Each worker start gives one log-ratio (or, when separate, one log on its side); the variance
-between them is moderated as in `estimate`: what these starts show is averaged with what starts are
-known to show. A pair whose starts forked several sets of children knows better than that: how much
-its own sets scatter is what its starts are expected to scatter.
+Each worker start gives one log-ratio (or, when separate, one log on its side), and the interval is
+a t interval over them. That two sides were forked from one start does not make what its layout does
+to them cancel: between pairs of different code the ratio itself scatters from start to start, by 1
+to 7 % on a quiet machine. The sets of children within a start only say what the mean of its sets is
+worth at best. What earlier pairs showed is averaged in as in `estimate`.
+
+Separate runs add a shift of the machine, which is the same for all cases of a run: each run knows
+its own drift, with its degrees of freedom.
 """
 
 from __future__ import annotations
@@ -21,30 +25,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from opbench.stats.estimate import (
-    DEFAULT_START_SD,
-    START_SD_WEIGHT,
-    Placed,
-    median_error,
-    t_quantile,
-)
+from opbench.stats.estimate import Placed, median_error, t_quantile
+from opbench.stats.prior import LEAST_SD, NOTHING, Prior, satterthwaite
 
-#: What identical code is known to scatter, relative, in logs; docs/statistics.md has the
-#: experiments. Between the children of one pair, forked from the same worker, beyond what the noise
-#: of their blocks explains:
-CHILD_PAIR = 0.004
-#: What remains between worker starts when many children of each are averaged: code placed
-#: differently relative to its data favours one side or the other.
-START_PAIR = 0.003
-#: Between two runs of the same code on the same machine, at different times.
-BETWEEN_RUNS = 0.015
+#: Between two runs of the same code on the same machine, at different times, where the run did not
+#: measure its own drift (one or two cases, a fixed number of runs): as seen between 60 stored runs,
+#: and worth so few of them that it is believed only roughly.
+BETWEEN_RUNS = Prior(0.015, 4.0)
 
 #: The log of the largest number there is, and a little less.
 LARGEST_LOG = 709.0
 
-#: How much weight the children of a pair may give to what is expected of its starts. They tell what
-#: children scatter, not what starts do, so starts that differ more must still be heard.
-MOST_WEIGHT = 8
+#: The share of real differences of the size of `detectable` that are found.
+POWER = 0.8
 
 DESIGNS = ("paired", "interleaved", "separate")
 
@@ -62,6 +55,11 @@ class Ratio:
     #: Standard error of the log of `value`, and the degrees of freedom behind it.
     error: float
     freedom: float
+    #: Standard deviation between the log-ratios of starts, as these starts alone show it.
+    seen: float = 0.0
+    #: The part of `error` that all cases of two separate runs have in common, and its freedom.
+    shift: float = 0.0
+    shift_freedom: float = math.inf
 
     @property
     def p_value(self) -> float:
@@ -72,11 +70,24 @@ class Ratio:
 
         return float(2 * stdtr(self.freedom, -abs(math.log(self.value)) / self.error))
 
-    @property
-    def detectable(self) -> float:
-        """The smallest slowdown that data like these show four times out of five: 0.02 is 2 %."""
-        reach = t_quantile(self.freedom) + t_quantile(self.freedom, 0.6)
-        return exp(reach * self.error) - 1
+    def detectable(self, cases: int = 1, rate: float = 0.05) -> float:
+        """The smallest slowdown that data like these show four times out of five: 0.02 is 2 %.
+
+        In a suite of so many cases, it is the only one that changed: then its p-value must be below
+        that share of the `rate`.
+        """
+        if self.error == 0:
+            return 0.0
+        from scipy.special import nctdtrinc
+
+        threshold = t_quantile(self.freedom, 1 - rate / cases)
+        if math.isfinite(self.freedom):
+            distance = float(nctdtrinc(self.freedom, 1 - POWER, threshold))
+            # An error from few degrees of freedom is more often too small than too large.
+            distance /= (1 - 2 / (9 * self.freedom)) ** 1.5 if self.freedom > 1 else 0.67
+        else:
+            distance = threshold + t_quantile(self.freedom, 2 * POWER - 1)
+        return exp(distance * self.error) - 1
 
 
 @dataclass(frozen=True)
@@ -94,68 +105,81 @@ def ratio(
     baseline: Iterable[Placed],
     other: Iterable[Placed],
     design: str,
-    start_sd: float = DEFAULT_START_SD,
+    *,
+    start: Prior = NOTHING,
+    pair: Prior = NOTHING,
+    drifts: tuple[Prior, Prior] = (BETWEEN_RUNS, BETWEEN_RUNS),
 ) -> Ratio | None:
     """None where either side has no samples, or a child whose typical value is not positive and
     finite: such values have no ratio.
 
-    Sides that share no worker start are separate, whatever the `design`.
-    `start_sd` is the relative standard deviation between starts of identical code on this machine.
+    Sides that share no worker start are separate, whatever the `design`. `start` and `pair` are
+    what earlier cases showed of the variance between starts, and between their ratios; `drifts`
+    how much the machine's speed drifted during each of two runs.
     """
     base, new = _starts(baseline), _starts(other)
     if not base or not new:
         return None
-    if not all(math.isfinite(start.log) for start in (*base.values(), *new.values())):
+    if not all(math.isfinite(each.log) for each in (*base.values(), *new.values())):
         return None
     shared = sorted(set(base) & set(new))
     if design == "separate" or not shared:
-        return _separate(list(base.values()), list(new.values()), start_sd)
-    logs = [new[start].log - base[start].log for start in shared]
-    noise = [new[start].noise ** 2 + base[start].noise ** 2 for start in shared]
-    if design == "paired":
-        expected, weight = _expected_of_pairs([base[s] for s in shared], [new[s] for s in shared])
-    else:
-        expected, weight = 2 * start_sd**2 + sum(noise) / len(noise), START_SD_WEIGHT
-    variance, freedom = _moderated(logs, expected, weight)
-    error = math.sqrt(variance / len(logs))
-    return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design)
+        return _separate(list(base.values()), list(new.values()), start, drifts)
+    logs = [new[each].log - base[each].log for each in shared]
+    seen = _variance(logs)
+    variance, freedom = pair.moderated(seen, len(logs) - 1)
+    least = _least_variance([base[each] for each in shared], [new[each] for each in shared])
+    error = math.sqrt(max(variance, least) / len(logs))
+    return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design, seen=math.sqrt(seen))
 
 
-def _expected_of_pairs(base: Sequence[_Start], new: Sequence[_Start]) -> tuple[float, int]:
-    """What the log-ratio of one start is expected to scatter, as a variance, and how many starts
-    that expectation is worth."""
+def _least_variance(base: Sequence[_Start], new: Sequence[_Start]) -> float:
+    """What the log-ratio of one start scatters at the least: as much as the mean of its sets, or,
+    of a single set, the noise of its blocks."""
     sets = [
         [theirs - ours for ours, theirs in zip(one.children, other.children, strict=False)]
         for one, other in zip(base, new, strict=True)
     ]
-    each = sum(map(len, sets)) / len(sets)
     pairs = zip(base, new, strict=True)
-    # The noise of a start is that of the mean of its children; of one child it is more.
-    noise = sum((one.noise**2 + other.noise**2) * each for one, other in pairs) / len(sets)
+    noise = sum(one.noise**2 + other.noise**2 for one, other in pairs) / len(sets)
     freedom = sum(len(logs) - 1 for logs in sets)
-    seen = sum(_squares(logs) for logs in sets)
-    child = (START_SD_WEIGHT * (CHILD_PAIR**2 + noise) + seen) / (START_SD_WEIGHT + freedom)
-    return child / each + START_PAIR**2, min(START_SD_WEIGHT + freedom, MOST_WEIGHT)
+    if freedom:
+        each = sum(map(len, sets)) / len(sets)
+        noise = sum(_squares(logs) for logs in sets) / freedom / each
+    return max(noise, LEAST_SD**2)
 
 
-def _separate(base: Sequence[_Start], new: Sequence[_Start], start_sd: float) -> Ratio | None:
-    value, variance, freedom = 0.0, 2 * BETWEEN_RUNS**2, 0.0
+def _separate(
+    base: Sequence[_Start], new: Sequence[_Start], start: Prior, drifts: tuple[Prior, Prior]
+) -> Ratio | None:
+    value, parts = 0.0, []
     for sign, side in ((-1, base), (1, new)):
-        logs = [start.log for start in side]
-        noise = sum(start.noise**2 for start in side) / len(side)
-        each, degrees = _moderated(logs, start_sd**2 + noise)
+        logs = [each.log for each in side]
+        noise = sum(each.noise**2 for each in side) / len(side)
+        variance, freedom = start.moderated(_variance(logs), len(logs) - 1)
+        parts.append((max(variance, noise, LEAST_SD**2) / len(logs), freedom))
         value += sign * sum(logs) / len(logs)
-        variance += each / len(logs)
-        freedom += degrees
-    starts = min(len(base), len(new))
-    return _ratio(value, math.sqrt(variance), freedom, starts, "separate")
+    shifts = [(max(drift.sd, LEAST_SD) ** 2, drift.freedom) for drift in drifts]
+    error = math.sqrt(sum(variance for variance, _ in parts + shifts))
+    return _ratio(
+        value,
+        error,
+        satterthwaite(parts + shifts),
+        min(len(base), len(new)),
+        "separate",
+        shift=math.sqrt(sum(variance for variance, _ in shifts)),
+        shift_freedom=satterthwaite(shifts),
+    )
 
 
-def _ratio(log: float, error: float, freedom: float, starts: int, design: str) -> Ratio | None:
+def _ratio(
+    log: float, error: float, freedom: float, starts: int, design: str, **more: float
+) -> Ratio | None:
     value, reach = exp(log), t_quantile(freedom) * error
     if not 0 < value < math.inf:
         return None
-    return Ratio(value, exp(log - reach), exp(log + reach), starts, design, error, freedom)
+    low, high = exp(log - reach), exp(log + reach)
+    return Ratio(value, low, high, starts, design, error, freedom, **more)
 
 
 def exp(log: float) -> float:
@@ -184,12 +208,9 @@ def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
     }
 
 
-def _moderated(
-    logs: Sequence[float], expected: float, weight: int = START_SD_WEIGHT
-) -> tuple[float, float]:
-    """Variance of one start's log, the expected and the observed averaged, and its freedom."""
-    freedom = weight + len(logs) - 1
-    return (weight * expected + _squares(logs)) / freedom, freedom
+def _variance(logs: Sequence[float]) -> float:
+    """Of one of them, by itself nothing is known: zero, with no degrees of freedom."""
+    return _squares(logs) / (len(logs) - 1) if len(logs) > 1 else 0.0
 
 
 def _squares(logs: Sequence[float]) -> float:

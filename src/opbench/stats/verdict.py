@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from opbench.stats.needed import advice
+from opbench.stats.ratio import Ratio
 
 VERDICTS = ("faster", "slower", "same", "unknown")
 
@@ -32,6 +35,9 @@ class Question:
     p_value: float | None = None
     #: Set when nothing can be said, whatever the numbers.
     obstacle: str = ""
+    #: Where more worker starts would help: the ratio, and what one start of both sides took.
+    ratio: Ratio | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,20 @@ def verdicts(
     lower_is_better: bool = True,
 ) -> list[Verdict]:
     """One verdict per question, in order."""
-    limit = discovery_limit([q.p_value for q in questions if _answerable(q)], rate)
-    return [_verdict(question, limit, margin, lower_is_better) for question in questions]
+    asked = [q.p_value for q in questions if _answerable(q)]
+    limit = discovery_limit(asked, rate)
+    given = [_verdict(question, limit, margin, lower_is_better) for question in questions]
+    return [
+        replace(verdict, reason=f"{verdict.reason}; {_advice(question, margin, rate, len(asked))}")
+        if verdict.verdict == "unknown" and not question.obstacle and question.ratio is not None
+        else verdict
+        for question, verdict in zip(questions, given, strict=True)
+    ]
+
+
+def _advice(question: Question, margin: float, rate: float, cases: int) -> str:
+    assert question.ratio is not None
+    return advice(question.ratio, margin, rate, cases, question.seconds)
 
 
 def discovery_limit(p_values: Sequence[float | None], rate: float) -> float:

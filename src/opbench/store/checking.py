@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Text, func, select, type_coerce
 
 from opbench.case import Case
+from opbench.errors import plural
 from opbench.result import OUTCOMES, result_key
 from opbench.store import payload
 from opbench.store.database import Database
@@ -48,11 +49,11 @@ def _database_itself(connection: Connection) -> Iterator[str]:
     """SQLite can look at its own pages; a server checks its own as it reads them."""
     if connection.dialect.name != "sqlite":
         return
-    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
-        if said != "ok":
-            yield f"the file is damaged: {' '.join(str(said).split())}"
+    for (message,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
+        if message != "ok":
+            yield f"the file is damaged: {' '.join(str(message).split())}"
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        yield f"row {row} of {table} points to nothing in {parent}"
+        yield f"row {row} of {table} refers to a missing row of {parent}"
 
 
 def _references(connection: Connection) -> Iterator[str]:
@@ -63,7 +64,7 @@ def _references(connection: Connection) -> Iterator[str]:
     ):
         lost = select(func.count()).select_from(child).where(column.not_in(select(parent)))
         if count := connection.scalar(lost):
-            yield f"{count} rows of {child.name} belong to no {parent.table.name}"
+            yield f"{plural(count, 'row')} of {child.name} without a row in {parent.table.name}"
 
 
 def _runs(connection: Connection) -> Iterator[str]:
@@ -84,7 +85,7 @@ def _cases(connection: Connection) -> Iterator[str]:
             yield f"case {case_hash} ({case_id}) cannot be read: {error}"
             continue
         if case.id != case_id:
-            yield f"case {case_hash} is stored as {case_id}, and calls itself {case.id}"
+            yield f"case {case_hash} is stored as {case_id}, but its id is {case.id}"
 
 
 def _results(connection: Connection) -> Iterator[str]:
@@ -122,7 +123,7 @@ def _result(row: Any) -> Iterator[str]:
         yield f"{name} has details that are not JSON"
     if row.payload is None:
         if row.n_samples:
-            yield f"{name} lacks its {row.n_samples} samples"
+            yield f"{name}: missing {plural(row.n_samples, 'sample')}"
         return
     try:
         taken = len(payload.unpack(row.payload))

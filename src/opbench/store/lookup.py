@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, func, or_, select
 
-from opbench.errors import first_of, nearest
+from opbench.errors import first_of, nearest, plural
 from opbench.store.errors import NotFound, StoreError
 from opbench.store.tables import cases, runs
 
@@ -31,25 +31,26 @@ def find_run_id(connection: Connection, ref: str) -> str:
     if len(matches) == 1:
         return str(matches[0])
     if matches:
-        raise StoreError(f"{ref!r} begins the ids of several runs: {first_of(matches)}")
+        raise StoreError(f"{ref!r} matches several runs: {first_of(matches)}")
     recent = connection.execute(
         select(runs.c.id, runs.c.name).order_by(runs.c.created.desc()).limit(1000)
     ).all()
     if not recent:
         raise StoreError(f"no run {ref!r}: the store has no runs yet")
     known = ["last", *(row.name for row in recent if row.name), *(row.id for row in recent)]
-    raise StoreError(f"no run {ref!r}{nearest(ref, known)}; `opbench runs` lists them")
+    hint = nearest(ref, known) or "; `opbench runs` lists them"
+    raise NotFound(f"no run {ref!r}{hint}")
 
 
 def _run_back(connection: Connection, steps: int) -> str:
     newest = select(runs.c.id).order_by(runs.c.created.desc(), runs.c.id.desc())
-    found = connection.scalar(newest.offset(steps).limit(1))
-    if found is not None:
-        return str(found)
+    run_id = connection.scalar(newest.offset(steps).limit(1))
+    if run_id is not None:
+        return str(run_id)
     count = connection.scalar(select(func.count()).select_from(runs)) or 0
     if not count:
         raise StoreError("the store has no runs yet")
-    raise StoreError(f"no run last~{steps}: the store has {count} run{'s' if count != 1 else ''}")
+    raise StoreError(f"no run 'last~{steps}': the store has {plural(count, 'run')}")
 
 
 def find_case_hashes(connection: Connection, text: str) -> list[str]:
@@ -59,14 +60,11 @@ def find_case_hashes(connection: Connection, text: str) -> list[str]:
     Upper and lower case are the same unless the match is exact.
     """
     if not text:
-        raise StoreError("an empty text names no case")
-    found = connection.execute(
-        select(cases.c.hash, cases.c.id)
-        .where(or_(cases.c.id == text, cases.c.hash == text))
-        .order_by(cases.c.first_seen.desc(), cases.c.hash)
-    ).all()
-    if found:
-        return [row.hash for row in found]
+        raise StoreError("name a case: its id, its hash, or a unique part of one")
+    newest = select(cases.c.hash, cases.c.id).order_by(cases.c.first_seen.desc(), cases.c.hash)
+    exact = newest.where(or_(cases.c.id == text, cases.c.hash == text))
+    if rows := connection.execute(exact).all():
+        return [row.hash for row in rows]
     lower = text.lower()
     conditions = [
         func.lower(cases.c.id).startswith(lower, autoescape=True),
@@ -75,14 +73,10 @@ def find_case_hashes(connection: Connection, text: str) -> list[str]:
     if len(text) >= SHORTEST_HASH_PREFIX:
         conditions.insert(0, cases.c.hash.startswith(lower, autoescape=True))
     for condition in conditions:
-        found = connection.execute(
-            select(cases.c.hash, cases.c.id)
-            .where(condition)
-            .order_by(cases.c.first_seen.desc(), cases.c.hash)
-        ).all()
-        ids = sorted({row.id for row in found})
+        rows = connection.execute(newest.where(condition)).all()
+        ids = sorted({row.id for row in rows})
         if len(ids) == 1:
-            return [row.hash for row in found]
+            return [row.hash for row in rows]
         if ids:
             raise StoreError(f"{text!r} matches {len(ids)} cases: {first_of(ids)}")
     raise NotFound(_unknown_case(text, connection.scalars(select(cases.c.id).distinct())))

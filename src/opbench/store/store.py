@@ -12,7 +12,8 @@ from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from opbench.case import Case
-from opbench.result import Result
+from opbench.errors import unknown
+from opbench.result import Key, Result
 from opbench.store import tables
 from opbench.store.database import Database
 from opbench.store.errors import StoreError
@@ -28,7 +29,6 @@ from opbench.store.queries import read_cases, read_packed_samples, read_results
 from opbench.store.records import RUN_STATUSES, RunRecord, StoredResult
 from opbench.store.rows import run_from_row, run_row
 
-Key = tuple[str, str, str, str]
 T = TypeVar("T")
 
 
@@ -44,7 +44,7 @@ class Store:
     def open(cls, where: str | Path | None = None, create: bool = True) -> Store:
         """A path ending in .db, `sqlite:///…`, `postgresql://…`, or the default.
 
-        `create` says that results will be written: a missing store is made, and a read-only one
+        `create` says that results will be written: a missing store is created, and a read-only one
         refused.
         """
         return cls(Database.open(where, create))
@@ -96,7 +96,7 @@ class Store:
 
     def _set_status(self, run_id: str, status: str, finished: float | None) -> None:
         if status not in RUN_STATUSES:
-            raise ValueError(f"unknown status {status!r}: one of {', '.join(RUN_STATUSES)}")
+            raise ValueError(unknown("status", status, RUN_STATUSES))
         with self._database.writing() as connection:
             changed = connection.execute(
                 update(tables.runs)
@@ -197,7 +197,7 @@ class Store:
         new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
         first, table = batch[0][1], tables.results.c
         run = select(tables.runs.c.id).where(tables.runs.c.id == run_id).with_for_update()
-        there = (
+        nodes_with_it = (
             select(table.node)
             .distinct()
             .where(
@@ -213,7 +213,7 @@ class Store:
             with self._database.writing() as connection:
                 if connection.scalar(run) is None:
                     raise StoreError(f"the store has no run {run_id}: begin it first")
-                nodes = set(connection.scalars(there))
+                nodes = set(connection.scalars(nodes_with_it))
                 if "" in nodes and first.node:
                     # An earlier attempt was given up, on no node in particular: this replaces it.
                     remove_given_up(connection, run_id, [result for _, result in batch])

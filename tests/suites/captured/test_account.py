@@ -51,25 +51,25 @@ MM, RELU, MUL = CAPTURE.calls
 
 def test_time_times_count_is_set_against_the_step_phase_by_phase():
     found = replay_of(CAPTURE, [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.25)])
-    told = fidelity(found)
+    share = fidelity(found)
     # Two steps were captured: per step mm runs once forward and twice backward, and so on.
-    assert {s.phase: s.replayed for s in told.shares} == {
+    assert {s.phase: s.replayed for s in share.shares} == {
         "forward": 1.0 + 0.5,
         "backward": 2.0,
         "optimizer": 2.5,
     }
-    assert told.total.replayed == 6.0
-    assert told.total.ratio == 0.6
-    assert {s.phase: s.ratio for s in told.shares}["backward"] == 0.5
-    assert told.missing == ()
-    assert not told.while_captured
+    assert share.total.replayed == 6.0
+    assert share.total.ratio == 0.6
+    assert {s.phase: s.ratio for s in share.shares}["backward"] == 0.5
+    assert share.missing == ()
+    assert not share.while_captured
 
 
 def test_what_could_not_be_replayed_is_named_with_its_share_of_the_calls():
     failed = result(MUL, None, reason="no kernel")
-    told = fidelity(replay_of(CAPTURE, [result(MM, 1.0), result(RELU, 0.5), failed]))
-    assert [(c.name, why) for c, why in told.missing] == [("mul_-002", "failed: no kernel")]
-    assert told.missing_calls / told.calls == 4 / 12
+    share = fidelity(replay_of(CAPTURE, [result(MM, 1.0), result(RELU, 0.5), failed]))
+    assert [(c.name, why) for c, why in share.missing] == [("mul_-002", "failed: no kernel")]
+    assert share.missing_calls / share.calls == 4 / 12
     text = "\n".join(map(str, replay_parts(replay_of(CAPTURE, [result(MM, 1.0), failed]))))
     assert "mul_-002, 4 calls: failed: no kernel" in text
 
@@ -82,7 +82,7 @@ def test_a_part_of_the_calls_does_not_pass_for_the_step():
     assert "Unexplained" not in text
 
 
-def test_other_threads_than_captured_are_told():
+def test_other_threads_than_captured_are_reported():
     case, measured = result(MM, 1.0)
     found = replay_of(CAPTURE, [(replace(case, threads=1), measured)])
     text = "\n".join(map(str, replay_parts(found)))
@@ -92,9 +92,9 @@ def test_other_threads_than_captured_are_told():
 def test_without_a_step_of_its_own_the_captured_one_is_named_as_such():
     header = {k: v for k, v in CAPTURE.header.items() if k != "step_seconds"}
     capture = replace(CAPTURE, header={**header, "captured_seconds": 12.0})
-    told = fidelity(replay_of(capture, [result(MM, 1.0)]))
-    assert told.while_captured
-    assert told.total.measured == 12.0
+    share = fidelity(replay_of(capture, [result(MM, 1.0)]))
+    assert share.while_captured
+    assert share.total.measured == 12.0
 
 
 def test_the_best_variant_of_each_operator_and_what_it_saves():

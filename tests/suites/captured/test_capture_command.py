@@ -118,12 +118,12 @@ def test_a_window_that_never_comes_and_a_script_that_fails(opbench_here, tmp_pat
     ("words", "said"),
     [
         ((), "name the script to run"),
-        (("missing.py",), "no such script: missing.py"),
+        (("missing.py",), "file not found: missing.py"),
         (("--steps", "4-3", "x.py"), "a window is written 3 or 3-4"),
         (("--steps", "1", "--calls", "1", "x.py"), "not in both"),
         (("--probe", "batch", "x.py"), "written AXIS=SIZE"),
         (("--probe", "batch=8", "x.py", "--batch", "8"), "is the base size itself"),
-        (("--probe", "batch=8", "x.py"), "where does the script take batch from?"),
+        (("--probe", "batch=8", "x.py"), "the base size of batch is unknown"),
         (("--level", "kernels", "x.py"), "unknown level 'kernels'"),
     ],
 )
@@ -143,7 +143,7 @@ def test_probes_find_the_place_of_a_size_among_the_arguments():
     assert words_at(words, sizes, {"seq": 256, "depth": 4}) == [
         "t.py", "--batch-size=8", "--seq", "256", "4",
     ]  # fmt: skip
-    with pytest.raises(UserError, match="no place for width"):
+    with pytest.raises(UserError, match="do not give width"):
         words_at(words, sizes, {"width": 3})
 
 

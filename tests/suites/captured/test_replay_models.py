@@ -41,9 +41,9 @@ def test_every_unique_call_is_replayed(files, replayed, model):
     found = replay_of(capture, replayed)
     assert {one.call.index for one in found.calls} == set(range(len(capture.calls)))
     assert [(o.call.name, o.result.outcome_text) for o in found.calls if not o.result.ok] == []
-    told = fidelity(found, "hot")
-    assert told.missing == ()
-    assert {share.phase for share in told.shares} == set(capture.phases)
+    explained = fidelity(found, "hot")
+    assert explained.missing == ()
+    assert {share.phase for share in explained.shares} == set(capture.phases)
 
 
 @pytest.mark.parametrize("model", MODELS)

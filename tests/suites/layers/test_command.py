@@ -11,7 +11,7 @@ import pytest
 from tests.suites.layers.small import CONFIG
 
 from opbench.errors import UserError
-from opbench.suites.layers.command import chosen
+from opbench.suites.layers.command import layers_in_modes
 from opbench.suites.layers.config import checked, published
 from opbench.suites.layers.names import CLASSIC
 from opbench.suites.layers.spaced_command import unfolded
@@ -56,36 +56,39 @@ def test_negative_numbers_are_values():
 
 
 def test_without_arguments_it_is_the_published_study():
-    assert len(chosen([], [], published(), "")) == len(CLASSIC) == 24
+    assert len(layers_in_modes([], [], published(), "")) == len(CLASSIC) == 24
 
 
 def test_a_plain_name_is_the_layer_as_it_is():
-    found = chosen(["linear", "gsm_conv", "linear"], [], published(), "")
+    found = layers_in_modes(["linear", "gsm_conv", "linear"], [], published(), "")
     assert found == [("linear", "baseline"), ("conv", "hooks")]
 
 
 def test_modes_apply_to_every_layer_named():
-    found = chosen(["linear", "dplstm"], ["baseline", "ghost"], published(), "")
+    found = layers_in_modes(["linear", "dplstm"], ["baseline", "ghost"], published(), "")
     assert found == [(n, m) for n in ("linear", "dplstm") for m in ("baseline", "ghost")]
 
 
 def test_a_layer_that_the_config_lacks():
     config = checked({"linear": CONFIG["linear"]}, "f.json")
-    assert chosen([], [], config, "f.json") == [("linear", "baseline"), ("linear", "hooks")]
+    assert layers_in_modes([], [], config, "f.json") == [
+        ("linear", "baseline"),
+        ("linear", "hooks"),
+    ]
     with pytest.raises(UserError, match=r"f\.json: rnn_base: missing, and gsm_dplstm needs it"):
-        chosen(["gsm_dplstm"], [], config, "f.json")
+        layers_in_modes(["gsm_dplstm"], [], config, "f.json")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--layers", "gsm_liner"], "there is no layer 'gsm_liner'; did you mean gsm_linear"),
+        (["--layers", "gsm_liner"], "unknown layer 'gsm_liner'; did you mean gsm_linear"),
         (["--layers"], "--layers was given no value"),
         (["--batch_sizes", "0"], "--batch-sizes"),
         (["--num_runs", "many"], "--num-runs"),
         (["--clock", "sundial"], "unknown clock 'sundial'"),
-        (["--modes", "spooky"], "there is no mode 'spooky'"),
-        (["-c", "none.json"], "there is no file none.json"),
+        (["--modes", "spooky"], "unknown mode 'spooky'"),
+        (["-c", "none.json"], "file not found: none.json"),
         (["--no_save", "--cont"], "--cont"),
     ],
 )

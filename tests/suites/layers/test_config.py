@@ -20,8 +20,8 @@ def write(tmp_path, content):
 
 
 def changed(section, **keys):
-    made = {**CONFIG[section], **keys}
-    return {section: {key: value for key, value in made.items() if value is not None}}
+    merged = {**CONFIG[section], **keys}
+    return {section: {key: value for key, value in merged.items() if value is not None}}
 
 
 def test_the_published_configuration_has_every_layer():
@@ -40,6 +40,19 @@ def test_the_older_keys_are_understood(tmp_path):
     assert found.suggested["clock"] == "torch"
 
 
+def test_batch_sizes_of_a_config_replace_those_of_the_suite(tmp_path):
+    path = write(tmp_path, {"batch_sizes": [2, 4], "linear": CONFIG["linear"]})
+    (definition,) = resolve([str(path)]).definitions
+    assert definition.axes["batch_size"].values == (2, 4)
+
+
+def test_a_config_may_be_toml(tmp_path):
+    path = tmp_path / "sizes.toml"
+    path.write_text("[linear]\ninput_shape = []\nin_features = 3\nout_features = 5\n")
+    (definition,) = resolve([str(path)]).definitions
+    assert definition.section.arguments() == {"in_features": 3, "out_features": 5}
+
+
 def test_a_config_is_a_target_like_any_other(tmp_path):
     found = resolve([str(write(tmp_path, CONFIG))])
     assert [definition.name for definition in found.definitions] == list(LAYERS)
@@ -49,15 +62,15 @@ def test_a_config_is_a_target_like_any_other(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"lineaar": {}}, "lineaar: unknown layer; did you mean linear?"),
-        (changed("linear", in_features=None), "linear.in_features: missing, and needed"),
+        ({"lineaar": {}}, "unknown key 'lineaar'; did you mean linear?"),
+        (changed("linear", in_features=None), "linear.in_features: required key is missing"),
         (changed("linear", in_features=-3), "linear.in_features: expected a whole number from 1"),
         (changed("linear", in_features=0), "linear.in_features: expected a whole number from 1"),
         (changed("linear", in_features=True), "linear.in_features: expected a whole number"),
-        (changed("linear", in_feature=3), "linear.in_feature: unknown key; did you mean in_feat"),
+        (changed("linear", in_feature=3), "linear: unknown key 'in_feature'; did you mean in_feat"),
         (changed("linear", input_shape=5), "linear.input_shape: expected a list of sizes"),
         (changed("linear", bias="yes"), "linear.bias: expected true or false, found 'yes'"),
-        (changed("linear", device="cuda"), "linear.device: a config file says nothing about the"),
+        (changed("linear", device="cuda"), "linear.device: not allowed in a config file; use"),
         (changed("conv", kernel_size=64), "conv.kernel_size: a kernel that spans 64×64 does not"),
         (changed("conv", kernel_size=[3]), "conv.kernel_size: 3 has another rank than input_shape"),
         (changed("conv", groups=3), "conv.groups: 3 does not divide in_channels 4"),
@@ -73,10 +86,12 @@ def test_a_config_is_a_target_like_any_other(tmp_path):
         (changed("rnn_base", nonlinearity="gelu"), "rnn_base.nonlinearity: expected 'tanh' or"),
         ({"benchmark": "sundial", **changed("linear")}, "benchmark: expected 'python', 'cuda' or"),
         ({"num_warmups": -1, **changed("linear")}, "num_warmups: expected a whole number from 0"),
-        ({}, "no layer; there is linear, conv"),
-        ([], "a layer config is an object"),
+        ({"batch_sizes": 4, **changed("linear")}, "batch_sizes: expected a list of sizes such as"),
+        ({"batch_sizes": [0], **changed("linear")}, "batch_sizes: expected a whole number from 1"),
+        ({}, "no layer; choose from: linear, conv"),
+        ([], "expected an object with a key for each layer"),
         ('{"linear": ', "line 1: not valid JSON"),
-        ('{"linear": {}, "linear": {}}', "the key 'linear' stands twice"),
+        ('{"linear": {}, "linear": {}}', "key 'linear' is given twice"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line_with_file_and_key(tmp_path, content, said):
@@ -90,7 +105,7 @@ def test_what_is_wrong_is_said_in_one_line_with_file_and_key(tmp_path, content, 
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(UserError, match="there is no file"):
+    with pytest.raises(UserError, match="file not found"):
         load(tmp_path / "none.json")
 
 
@@ -109,8 +124,8 @@ def test_every_constructor_argument_of_torch_is_a_key():
         "mha": torch.nn.MultiheadAttention,
         "rnn_base": torch.nn.modules.rnn.RNNBase,
     }
-    #: Made from others (`normalized_shape`), or no number a config could hold.
-    apart = {"self", "normalized_shape", "_weight", "_freeze", "mode"}
+    #: Made from others (`normalized_shape`), refused by name (`device`), or no number.
+    apart = {"self", "normalized_shape", "device", "_weight", "_freeze", "mode"}
     for section, kind in kinds.items():
         model = next(
             part for part in Config.model_fields[section].annotation.__args__ if part is not None

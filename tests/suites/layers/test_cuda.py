@@ -117,7 +117,7 @@ def test_host_and_device_time_are_two_things(worker):
     assert cold > device
 
 
-def test_the_source_of_a_device_time_and_the_clocks_are_told(worker):
+def test_the_source_of_a_device_time_and_the_clocks_are_recorded(worker):
     (answer, *_) = block(worker, case("linear", "baseline", 16), "device_time")
     assert answer["seen"]["source"]
     assert answer["seen"]["sm_mhz"] > 0

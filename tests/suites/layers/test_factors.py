@@ -192,7 +192,7 @@ def test_the_shipped_figures_say_where_they_are_from():
         ("layer,batch_size\nlinear,16\n", "no column peak_minus_base_MB_median"),
         (
             "layer,batch_size,runtime_ms_median,peak_minus_base_MB_median\nliner,16,1,1\n",
-            "line 2: there is no layer 'liner'",
+            "line 2: unknown layer 'liner'",
         ),
         (
             "layer,batch_size,runtime_ms_median,peak_minus_base_MB_median\nlinear,16,x,1\n",

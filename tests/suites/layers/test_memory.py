@@ -116,7 +116,7 @@ def test_too_little_memory_is_the_result_of_one_case_alone(worker):
     assert outcomes == ["ok", "out_of_memory", "ok"]
 
 
-def test_an_unsupported_mode_is_told_as_such(worker):
+def test_an_unsupported_mode_is_reported_as_such(worker):
     session = worker.open()
     with pytest.raises(SessionEnded) as caught:
         session.prepare(case("lstm", "hooks"), 0, 60)

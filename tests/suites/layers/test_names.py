@@ -34,7 +34,7 @@ def test_a_classic_name_is_a_layer_in_a_mode_and_back(name):
 def test_a_name_that_nobody_knows_gets_the_nearest():
     with pytest.raises(UserError, match="did you mean gsm_linear"):
         read_name("gsm_liner")
-    with pytest.raises(UserError, match="there is no layer 'gsm_lstm'"):
+    with pytest.raises(UserError, match="unknown layer 'gsm_lstm'"):
         read_name("gsm_lstm")
 
 
@@ -60,7 +60,7 @@ def test_names_of_both_kinds_go_together():
 
 
 def test_a_mode_that_a_name_excludes_leaves_nothing():
-    with pytest.raises(UserError, match="no benchmark has all that was asked for"):
+    with pytest.raises(UserError, match="no benchmark has all of these"):
         ids(layer=["gsm_linear"], mode=["baseline"])
 
 

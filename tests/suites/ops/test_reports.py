@@ -1,4 +1,4 @@
-"""What is told of operators: fusion as a number, every result kept, the coverage table current."""
+"""Reports on operators: fusion as a number, every result kept, the coverage table current."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from opbench.suites.ops import files
 from opbench.suites.ops import report as text
 from opbench.suites.ops.coverage import updated
 from opbench.suites.ops.fusion import gains
-from opbench.suites.ops.rows import OperatorRow, counts, rows
+from opbench.suites.ops.outcomes import outcome_table
+from opbench.suites.ops.rows import OperatorRow, rows
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -83,21 +84,23 @@ def test_the_fastest_framework_is_marked_and_outcomes_are_counted():
     slower = replace(ROW, framework="jax", estimate=2.0, low=1.9, high=2.1)
     none = replace(ROW, framework="mxnet", outcome="unsupported", reason="no add", estimate=None)
     other = replace(ROW, operator="exp", category="unary", framework="mxnet")
-    told = markdown([ROW, slower, none, other])
-    assert "| unary | exp | – | – | 1.00 s ± 10 % |" in told  # nothing to be faster than
-    assert "| binary | add | 1.00 s ± 10 % * | 2.00 s ± 5.0 % | – |" in told
-    assert "| mxnet | 1 | 1 | 0 |" in told
-    assert "- mxnet: unsupported: no add (add)" in told
-    assert counts([ROW, none]) == {"torch": {"ok": 1}, "mxnet": {"unsupported": 1}}
+    page = markdown([ROW, slower, none, other])
+    assert "| unary | exp | – | – | 1.00 s ± 10 % |" in page  # nothing to be faster than
+    assert "| binary | add | 1.00 s ± 10 % * | 2.00 s ± 5.0 % | – |" in page
+    assert "| mxnet | 1 | 1 | 0 |" in page
+    assert "- mxnet: unsupported: no add (add)" in page
+    table = outcome_table((row.framework, row.outcome) for row in (ROW, none))
+    assert [column.name for column in table.columns] == ["framework", "ok", "unsupported", "failed"]
+    assert table.rows == [["torch", "1", "0", "0"], ["mxnet", "0", "1", "0"]]
 
 
 def test_a_framework_without_a_metric_gets_no_column_of_dashes():
     host = [replace(ROW, metric="host_time", framework=name) for name in ("torch", "jax")]
     device = replace(ROW, metric="device_time", estimate=0.5)
     silent = replace(device, framework="jax", outcome="unsupported", estimate=None)
-    told = markdown([*host, device, silent])
-    assert "host time\n\n| category | operator | torch | jax |" in told
-    assert "device time\n\n| category | operator | torch |\n" in told
+    page = markdown([*host, device, silent])
+    assert "host time\n\n| category | operator | torch | jax |" in page
+    assert "device time\n\n| category | operator | torch |\n" in page
 
 
 def test_size_classes_stand_side_by_side_where_there_are_several_each_metric_apart():

@@ -200,7 +200,7 @@ def test_side_by_side_columns():
         (lambda: GroupedStmts(lambda: 1), "a lambda has no name"),
     ],
 )
-def test_mistakes_are_told_where_they_are_written(make, says):
+def test_mistakes_are_reported_where_they_are_written(make, says):
     with pytest.raises(SnippetError) as caught:
         make()
     assert says in str(caught.value)

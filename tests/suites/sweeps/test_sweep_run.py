@@ -183,7 +183,7 @@ def test_models_of_installed_packages_and_json(opbench_here, tmp_path):
 )
 def test_a_model_that_cannot_be_found(opbench_here, tmp_path, model, said):
     (tmp_path / "models.py").write_text(
-        "class Mini: pass\nimport json as torch\n"  # no torch needed to be told so
+        "class Mini: pass\nimport json as torch\n"  # fails without torch
     )
     (tmp_path / "s.toml").write_text(SWEEP.replace("models.py:Mini", model))
     done = opbench_here("list", "s.toml")

@@ -1,2 +1,2 @@
-"""Modules that are imported as if they stood in `opbench`; `opbench/__init__.py` adds this folder
+"""Modules that are imported as if they were in `opbench`; `opbench/__init__.py` adds this folder
 to its path, so import them from there only, or they are loaded twice."""

@@ -1,4 +1,4 @@
-"""The operators of `opbench.ops`, on MXNet unless told otherwise, where the classic suite had them:
+"""The operators of `opbench.ops`, on MXNet by default, where the classic suite had them:
 `from opbench.mxnet_benchmarks.nd import Add`, `from opbench.mxnet_benchmarks.gluon import Dense`.
 """
 

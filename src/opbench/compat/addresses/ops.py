@@ -1,4 +1,4 @@
-"""`from opbench.ops import Add`: the operators, on torch unless told otherwise."""
+"""`from opbench.ops import Add`: the operators, on torch by default."""
 
 from __future__ import annotations
 

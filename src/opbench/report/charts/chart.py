@@ -30,8 +30,8 @@ FORMATS = (".png", ".svg", ".html", ".json")
 #: Okabe and Ito's palette, from the page's style sheet, which has it for both themes: readable with
 #: any kind of colour vision.
 PALETTE = [f"var(--c{index})" for index in range(8)]
-VERDICTS = ("slower", "faster", "same", "unknown")
-#: A shape as well as a colour: colour alone does not reach everybody.
+#: Of the verdicts, in the order they are reported in. A shape as well as a colour: not everybody
+#: sees the colour.
 SHAPES = ["triangle-up", "triangle-down", "circle", "diamond"]
 
 LOG = {"type": "log"}
@@ -106,16 +106,16 @@ class Chart:
             return [
                 p for panel in self.spec["concat"] for p in panel["layer"][-1]["data"]["values"]
             ]
-        found: list[dict[str, Any]] = self.spec["datasets"]["points"]
-        return found
+        points: list[dict[str, Any]] = self.spec["datasets"]["points"]
+        return points
 
     def to_dict(self) -> Spec:
         """Complete Vega-Lite, as any of its tools reads it."""
         light = _light_theme()
         config = {**CONFIG, "background": "white"}
         text = json.dumps({"$schema": SCHEMA, "config": config, **self.spec})
-        found: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda m: light[m[1]], text))
-        return found
+        spec: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda m: light[m[1]], text))
+        return spec
 
     def save(self, path: str | Path) -> None:
         path = Path(path)

@@ -114,12 +114,12 @@ def _histories(contents: Contents) -> dict[str, Chart]:
         key=lambda series: (-len(series.changes), -len(series.points)),
     )
     machines = len({series.machine for series in long})
-    found = {}
+    charts = {}
     for series in long[:HISTORIES]:
         name = f"history_{series.metric}_{series.case_id}_{series.environment}"
         if machines > 1:  # a case has one history on each
             name += f"_{series.machine}"
         drawing = history(series)
         if drawing is not None:
-            found[name] = drawing.chart()
-    return found
+            charts[name] = drawing.chart()
+    return charts

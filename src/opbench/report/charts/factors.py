@@ -44,18 +44,18 @@ SPEC = {
 def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]:
     """Of comparisons with one base (`mode=baseline` → `mode=hooks`, → `mode=ghost`): a chart for
     each stage and each set of the other axes."""
-    found: dict[tuple[str, str], list[tuple[str, str, ComparisonRow]]] = {}
+    panels: dict[tuple[str, str], list[tuple[str, str, ComparisonRow]]] = {}
     for comparison in comparisons:
         variant = comparison.new.partition("=")[2] or comparison.new
         for row in comparison.rows:
             if row.metric == metric and row.new and row.value and row.low and row.high:
                 name, axes, stage = _split(row.case_id)
-                found.setdefault((stage, axes), []).append((name, variant, row))
+                panels.setdefault((stage, axes), []).append((name, variant, row))
 
     def order(key: tuple[str, str]) -> tuple[bool, list[tuple[int, str]]]:
         return key[0] != "forward_backward", counted(" ".join(key))
 
-    for stage, axes in sorted(found, key=order):
+    for stage, axes in sorted(panels, key=order):
         points = [
             {
                 "case": row.case_id,
@@ -66,7 +66,7 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
                 "high": row.high,
                 "interval": f"[{row.low:.4g}, {row.high:.4g}]",
             }
-            for name, variant, row in found[stage, axes]
+            for name, variant, row in panels[stage, axes]
         ]
         base = comparisons[0].base
         at = ", ".join(part for part in (axes, stage) if part)
@@ -77,11 +77,11 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
                 "{title}": at,
                 "{y}": f"{metric}, × {base}",
                 "{legend}": f"vs {base}",
-                "{variants}": list(dict.fromkeys(variant for _, variant, _ in found[stage, axes])),
+                "{variants}": list(dict.fromkeys(variant for _, variant, _ in panels[stage, axes])),
             },
             {"points": columns_of(points), "one": {"one": [1.0]}},
             {"Metric": metric, "Stage": stage.replace("_", " + "), "At": axes or "–"},
-            [row.new for _, _, row in found[stage, axes] if row.new],
+            [row.new for _, _, row in panels[stage, axes] if row.new],
             note=f"Interleaved with the baseline; the line at × 1 is {base}.",
         )
 

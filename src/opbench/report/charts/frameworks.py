@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
+from opbench.errors import plural
 from opbench.report.charts.chart import (
     DOT,
     EQUAL,
@@ -82,16 +83,15 @@ def frameworks(names: tuple[str, str], shared: Sequence[Pair], metric: str) -> D
         for at in chosen
     ]
     ends = [values[0] / factor, values[-1] / factor]
-    note = (
-        f"{len(shared):,} benchmarks on both. Geometric mean: {up} takes × {mean:.3g} of {across}."
-    )
+    both = f"{plural(len(shared), 'benchmark')} on both"
+    note = f"{both}. Geometric mean: {up} takes × {mean:.3g} of {across}."
     if len(chosen) < len(shared):
         note += f" {len(chosen):,} of them drawn."
     return Drawing(
         "frameworks",
         SPEC,
         {
-            "{title}": f"{len(shared):,} benchmarks on both; {up} takes × {mean:.3g} of {across}",
+            "{title}": f"{both}; {up} takes × {mean:.3g} of {across}",
             "{x}": f"{across}, {metric} in {symbol}",
             "{y}": f"{up}, {metric} in {symbol}",
             "{names}": [up, across],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timezone
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -19,6 +18,7 @@ from opbench.report.charts.chart import (
     scaled,
     tips,
 )
+from opbench.report.units import format_time
 
 #: Values farther than this many interquartile ranges from the quartiles are drawn as arrows at the
 #: edge: one bad night must not flatten a year.
@@ -101,7 +101,7 @@ def history(series: Series) -> Drawing | None:
                 "high": high,
                 "interval": f"[{low:.4g}, {high:.4g}]",
                 "run id": row.run.id,
-                "when": _day(row.run.created, "%Y-%m-%d %H:%M"),
+                "when": format_time(row.run.created, "%Y-%m-%d %H:%M"),
                 "commit": row.origin.commit[:10],
             }
         )
@@ -114,7 +114,7 @@ def history(series: Series) -> Drawing | None:
         }
         for change in series.changes
     ]
-    days = [_day(row.run.created) for row in series.points]
+    days = [format_time(row.run.created, "%Y-%m-%d") for row in series.points]
     levels = [
         {"run": start, "to": end, "level": level / factor}
         for start, end, level in levels_of(series)
@@ -142,13 +142,9 @@ def history(series: Series) -> Drawing | None:
 def levels_of(series: Series) -> list[tuple[float, float, float]]:
     """From, to, and the median of each stretch between two changes."""
     edges = [0, *(change.index for change in series.changes), len(series.points)]
-    found = []
+    levels = []
     for start, end in pairwise(edges):
         own = [float(row.estimate or 0.0) for row in series.points[start:end] if row.ok]
         if own:
-            found.append((start - 0.5, end - 0.5, median(own)))
-    return found
-
-
-def _day(created: float, shape: str = "%Y-%m-%d") -> str:
-    return datetime.fromtimestamp(created, tz=timezone.utc).strftime(shape)
+            levels.append((start - 0.5, end - 0.5, median(own)))
+    return levels

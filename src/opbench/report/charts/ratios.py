@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-from opbench.analyse.compare import Comparison, ComparisonRow
+from opbench.analyse.compare import REPORTED, Comparison, ComparisonRow
 from opbench.report.charts.chart import (
     DOT,
     EQUAL,
     LOG,
     SHAPES,
-    VERDICTS,
     Drawing,
     category,
     columns_of,
@@ -30,9 +29,9 @@ ORDERS = {
 _CASE = category("case", axis={"labelLimit": "{labels}"})
 _COLOUR = {
     "field": "verdict", "type": "nominal", "title": None,
-    "scale": {"domain": list(VERDICTS), "range": [f"var(--{name})" for name in VERDICTS]},
+    "scale": {"domain": list(REPORTED), "range": [f"var(--{name})" for name in REPORTED]},
 }  # fmt: skip
-_SHAPE = {**_COLOUR, "scale": {"domain": list(VERDICTS), "range": SHAPES}}
+_SHAPE = {**_COLOUR, "scale": {"domain": list(REPORTED), "range": SHAPES}}
 _SCALE = {**LOG, "nice": False, "padding": 12}
 SPEC = {
     "title": "{title}",

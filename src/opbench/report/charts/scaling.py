@@ -48,7 +48,7 @@ def axes_of(results: Iterable[StoredResult]) -> list[str]:
         for axis, value in stored.case.labels:
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 values.setdefault(axis, set()).add(value)
-    several = [axis for axis, found in values.items() if len(found) > 1]
+    several = [axis for axis, sizes in values.items() if len(sizes) > 1]
     return sorted(several, key=lambda axis: -len(values[axis]))
 
 
@@ -66,14 +66,14 @@ def scaling(
     factor, symbol = scaled(good[0].result.unit, values[len(values) // 2])
     varying = [key for key in PARTS if len({getattr(s.case, key) for s in good}) > 1]
     environments = len({s.result.environment for s in good}) > 1
-    found = [
+    placed = [
         (_line(stored, axis, varying, environments), size, stored)
         for stored in good
         if isinstance(size := stored.case.axes.get(axis), (int, float))
         and not isinstance(size, bool)
     ]
-    lines = sorted({line for line, _, _ in found}, key=counted)
-    shown = found if len(lines) <= LINES else [p for p in found if p[0] in lines[:LINES]]
+    lines = sorted({line for line, _, _ in placed}, key=counted)
+    shown = placed if len(lines) <= LINES else [p for p in placed if p[0] in lines[:LINES]]
     points = [_point(line, size, stored, factor) for line, size, stored in shown]
     sizes = {point["x"] for point in points}
     if len(sizes) < 2:

@@ -1,9 +1,8 @@
 """Exporting results to a file: one format per file of this folder.
 
 A format is a module with a function `write(results, runs, stream)`; its name on the command line
-is that of the file, with hyphens, its description the first line of its
-docstring. `NEEDS_SAMPLES` in it asks for raw samples, `BINARY` for a stream of bytes. Adding a
-format is adding that file.
+is that of the file, with hyphens. `NEEDS_SAMPLES` in it asks for raw samples, `BINARY` for a stream
+of bytes. Adding a format is adding that file.
 """
 
 from __future__ import annotations
@@ -14,22 +13,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import IO, Any
 
-from opbench.errors import UserError, nearest
+from opbench.errors import UserError, unknown
 from opbench.store.records import RunRecord, StoredResult
-
-
-class UnknownFormat(UserError):
-    """One line with the formats there are, or with what the format lacks here."""
 
 
 def formats() -> list[str]:
     """Names of all formats, without importing any of them."""
     names = (module.name for module in pkgutil.iter_modules(__path__))
     return sorted(name.replace("_", "-") for name in names)
-
-
-def describe(name: str) -> str:
-    return (_module(name).__doc__ or "").strip().splitlines()[0]
 
 
 def needs_samples(name: str) -> bool:
@@ -52,6 +43,5 @@ def export(
 def _module(name: str) -> ModuleType:
     known = formats()
     if name.replace("_", "-") not in known:
-        near = nearest(name, known)
-        raise UnknownFormat(f"unknown format {name!r}{near}; formats: {', '.join(known)}")
+        raise UserError(unknown("format", name, known))
     return import_module(f"{__name__}.{name.replace('-', '_')}")

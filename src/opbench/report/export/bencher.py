@@ -15,7 +15,7 @@ from opbench.report.naming import names
 from opbench.store.records import RunRecord, StoredResult
 
 NANOSECONDS = 1e9
-#: Bencher cuts nothing: it refuses longer names.
+#: Bencher refuses longer names.
 LONGEST = 1024
 
 
@@ -25,7 +25,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
         for s in results
         if s.result.ok and s.result.estimate is not None and math.isfinite(s.result.estimate)
     ]
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    benchmarks: dict[str, dict[str, dict[str, float]]] = {}
     for stored, name in zip(good, _names(good)):
         result = stored.result
         scale = NANOSECONDS if result.unit == "s" else 1.0
@@ -33,22 +33,22 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
         if result.low is not None and result.high is not None:
             metric |= {"lower_value": result.low * scale, "upper_value": result.high * scale}
         measure = "latency" if result.metric == "time" else result.metric.replace("_", "-")
-        found.setdefault(name[:LONGEST], {})[measure] = metric
-    json.dump(found, stream, ensure_ascii=True, indent=1)
+        benchmarks.setdefault(name[:LONGEST], {})[measure] = metric
+    json.dump(benchmarks, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
 
 
 def _names(results: Sequence[StoredResult]) -> list[str]:
-    """Metrics are told apart by their measure, not by the name of the benchmark."""
+    """Metrics differ in their measure, not by the name of the benchmark."""
     by_metric: dict[str, list[int]] = {}
     for index, stored in enumerate(results):
         by_metric.setdefault(stored.result.metric, []).append(index)
-    found = [""] * len(results)
+    chosen_names = [""] * len(results)
     places = len({stored.result.environment for stored in results}) > 1
     for members in by_metric.values():
         chosen = [results[index] for index in members]
         for index, name in zip(members, names(chosen, metrics=False)):
             alone = len({stored.result.environment for stored in chosen}) == 1
             more = f" in {results[index].result.environment}" if places and alone else ""
-            found[index] = name + more
-    return found
+            chosen_names[index] = name + more
+    return chosen_names

@@ -1,18 +1,18 @@
 """CSV: one row per result, plain numbers in base units, for spreadsheets and scripts.
 
 Times are seconds, sizes bytes; `half_width` is relative (0.02 is ±2 %); `created` is UTC. An empty
-field means that there is no value, `none` that the value of a label is None.
+field means no value, `none` that the value of a label is None.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from typing import Any, TextIO
 
 from opbench.case import label_text
 from opbench.report import rows
+from opbench.report.units import format_time
 from opbench.store.records import RunRecord, StoredResult
 
 
@@ -28,12 +28,5 @@ def _text(column: str, value: Any) -> str:
     if column.startswith("label."):
         return label_text(value)
     if column == "created":
-        return moment(value)
+        return format_time(value, "%Y-%m-%dT%H:%M:%SZ")
     return "" if value is None else str(value)
-
-
-def moment(seconds: float) -> str:
-    """`2026-11-15T03:15:02Z`; nothing for a time that was never set."""
-    if not seconds:
-        return ""
-    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,6 +1,6 @@
 """JSON of github-action-benchmark, for its tool `customSmallerIsBetter`.
 
-One entry per result that came out. The value keeps one unit per metric (nanoseconds, bytes), so
+One entry per result with a value. The value keeps one unit per metric (nanoseconds, bytes), so
 that the action's chart of a benchmark never changes its scale.
 """
 
@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from opbench.errors import plural
 from opbench.report.naming import names
 from opbench.store.records import RunRecord, StoredResult
 
@@ -34,10 +35,10 @@ def _entry(stored: StoredResult, name: str) -> dict[str, Any]:
     }
     if result.low is not None and result.high is not None and result.high > result.low:
         entry["range"] = f"± {(result.high - result.low) / 2 * scale:.4g}"
-    told = [
+    extra = [
         f"run {stored.run_id}",
-        f"{stored.n_samples or len(result.samples)} samples",
+        plural(stored.n_samples or len(result.samples), "sample"),
         *(f"{warning.code}: {warning.text}" for warning in result.warnings),
     ]
-    entry["extra"] = "\n".join(told)
+    entry["extra"] = "\n".join(extra)
     return entry

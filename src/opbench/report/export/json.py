@@ -31,6 +31,10 @@ from opbench.store.records import RunRecord, StoredResult
 SCHEMA = "opbench-results/1"
 NEEDS_SAMPLES = True
 
+#: Fields of a result that are written as they are.
+VALUE = ("metric", "unit", "outcome", "reason", "estimate", "low", "high")
+CIRCUMSTANCES = ("detail", "environment", "fingerprint", "node", "policy", "group", "created")
+
 
 def schema_text() -> str:
     """The JSON Schema of what `write` writes."""
@@ -62,22 +66,10 @@ def result_record(stored: StoredResult) -> dict[str, Any]:
     return {
         "run": stored.run_id,
         "case": result.case_hash,
-        "metric": result.metric,
-        "unit": result.unit,
-        "outcome": result.outcome,
-        "reason": result.reason,
-        "estimate": result.estimate,
-        "low": result.low,
-        "high": result.high,
+        **{name: getattr(result, name) for name in VALUE},
         "n_samples": stored.n_samples or len(result.samples),
         "warnings": [asdict(warning) for warning in result.warnings],
-        "detail": result.detail,
-        "environment": result.environment,
-        "fingerprint": result.fingerprint,
-        "node": result.node,
-        "policy": result.policy,
-        "group": result.group,
-        "created": result.created,
+        **{name: getattr(result, name) for name in CIRCUMSTANCES},
         "samples": sample_columns(result.samples),
     }
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from opbench.case import label_text
+from opbench.errors import UserError
 from opbench.report import rows
-from opbench.report.export import UnknownFormat
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
@@ -25,7 +25,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: IO
         import pyarrow
         from pyarrow import parquet
     except ModuleNotFoundError:
-        raise UnknownFormat("Parquet needs pyarrow: pip install 'opbench[parquet]'") from None
+        raise UserError("Parquet needs pyarrow: pip install 'opbench[parquet]'") from None
     flat = list(rows.rows(results, runs))
     columns: dict[str, Any] = {}
     for name in rows.columns(results):

@@ -1,17 +1,17 @@
 """pyperf JSON: what `python -m pyperf stats`, `hist` and `compare_to` read.
 
-One benchmark per result, one pyperf run per child of a worker: pyperf, too, takes processes for the
-unit of replication. pyperf knows no failures and no values of zero or less: those are left out.
+One benchmark per result, one pyperf run per child of a worker: pyperf, too, treats processes as the
+unit of replication. Failures and values of zero or less do not exist there, and are left out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from typing import Any, TextIO
 
 from opbench.report.naming import names
+from opbench.report.units import format_time
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
@@ -21,12 +21,10 @@ UNITS = {"s": "second", "bytes": "byte"}
 
 def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
     by_id = {run.id: run for run in runs}
-    benchmarks = []
-    for stored, name in zip(results, names(results)):
-        told = _benchmark(stored, name, by_id.get(stored.run_id))
-        if told is not None:
-            benchmarks.append(told)
-    json.dump({"version": FORMAT, "benchmarks": benchmarks}, stream, ensure_ascii=True)
+    named = zip(results, names(results))
+    benchmarks = [_benchmark(stored, name, by_id.get(stored.run_id)) for stored, name in named]
+    known = [benchmark for benchmark in benchmarks if benchmark is not None]
+    json.dump({"version": FORMAT, "benchmarks": known}, stream, ensure_ascii=True)
     stream.write("\n")
 
 
@@ -48,7 +46,7 @@ def _benchmark(stored: StoredResult, name: str, run: RunRecord | None) -> dict[s
         "opbench_run": stored.run_id,
         **_machine(run),
     }
-    date = _moment(result.created)
+    date = format_time(result.created, "%Y-%m-%d %H:%M:%S")
     members = [
         {
             "values": values,
@@ -64,16 +62,10 @@ def _machine(run: RunRecord | None) -> dict[str, Any]:
     if run is None:
         return {}
     cpu, python = run.machine.get("cpu") or {}, run.machine.get("python") or {}
-    told = {
+    metadata = {
         "cpu_model_name": cpu.get("model"),
         "cpu_count": cpu.get("logical_cores"),
         "python_version": python.get("version"),
         "python_implementation": str(python.get("implementation") or "").lower(),
     }
-    return {key: value for key, value in told.items() if value}
-
-
-def _moment(seconds: float) -> str:
-    if not seconds:
-        return ""
-    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
+    return {key: value for key, value in metadata.items() if value}

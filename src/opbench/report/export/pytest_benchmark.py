@@ -21,14 +21,14 @@ NEEDS_SAMPLES = True
 def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
     timed = [s for s in results if s.result.ok and s.result.unit == "s" and s.result.samples]
     run = next((each for each in runs if timed and each.id == timed[-1].run_id), None)
-    told = {
+    file = {
         "machine_info": _machine(run),
         "commit_info": _commit(run),
         "benchmarks": [_benchmark(stored, name) for stored, name in zip(timed, names(timed))],
         "datetime": datetime.fromtimestamp(run.created if run else 0, tz=timezone.utc).isoformat(),
         "version": "5.0.0",
     }
-    json.dump(told, stream, ensure_ascii=True, indent=1)
+    json.dump(file, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
 
 

@@ -12,7 +12,7 @@ from opbench.analyse.compare import Comparison
 from opbench.analyse.history import MANY, Change, Series
 from opbench.analyse.side_by_side import side_by_side
 from opbench.report.charts.history import levels_of
-from opbench.report.history import difference_text
+from opbench.report.history import cause_text, difference_text
 from opbench.report.page.packing import Words, number, packed
 from opbench.report.page.table import Place, place_of
 from opbench.stats.verdict import VERDICTS
@@ -25,13 +25,13 @@ CHANGES = 400
 
 
 def comparison(
-    found: Comparison, places: Mapping[Place, int], metrics: Sequence[str]
+    compared: Comparison, places: Mapping[Place, int], metrics: Sequence[str]
 ) -> dict[str, Any]:
     """Rows as [row, metric, ratio, low, high, verdict, detectable, base estimate, reason]."""
     reasons = Words()
     reasons.index("")
     rows = []
-    for row in found.rows:
+    for row in compared.rows:
         if row.new is None or row.base is None:
             continue
         at = places.get(place_of(row.new))
@@ -52,33 +52,33 @@ def comparison(
             ]
         )
     return {
-        "base": found.base,
-        "new": found.new,
+        "base": compared.base,
+        "new": compared.new,
         "verdicts": list(VERDICTS),
         "rows": rows,
         "reasons": reasons.texts,
         "means": [
             {**asdict(mean), **{k: number(getattr(mean, k)) for k in ("value", "low", "high")}}
-            for mean in found.means
+            for mean in compared.means
         ],
-        "only_base": list(found.only_base[:50]),
-        "only_new": list(found.only_new[:50]),
-        "only_counts": [len(found.only_base), len(found.only_new)],
+        "only_base": list(compared.only_base[:50]),
+        "only_new": list(compared.only_new[:50]),
+        "only_counts": [len(compared.only_base), len(compared.only_new)],
     }
 
 
 def history(
-    found: Sequence[Series], rows: Mapping[str, Mapping[str, int]], metrics: Sequence[str]
+    all_series: Sequence[Series], rows: Mapping[str, Mapping[str, int]], metrics: Sequence[str]
 ) -> tuple[dict[str, Any], Points]:
     """What the page needs at once, and the points of the series.
 
     `rows` are the rows of each case id, by environment. A series is listed as [row, metric, kind,
     points]; one of an environment that this run has not goes to the first row of its case.
     """
-    origins = {row.origin for series in found for row in series.points}
+    origins = {row.origin for series in all_series for row in series.points}
     runs = {origin.index: origin.run for origin in sorted(origins, key=lambda each: each.index)}
     position = {index: at for at, index in enumerate(runs)}
-    known = [series for series in found if series.case_id in rows and series.metric in metrics]
+    known = [series for series in all_series if series.case_id in rows and series.metric in metrics]
     kinds: dict[tuple[str, str, str], int] = {}
     listed = []
     for series in known:
@@ -157,17 +157,15 @@ def _points(series: Series, runs: Mapping[Origin, int]) -> dict[str, Any]:
             [index, number(level.before), number(level.after), number(level.confidence)]
             for index, level in levels
         ],
-        "beside": [_cause(change) for change in series.changes],
-        "marks": [
+        "causes": [_cause(change) for change in series.changes],
+        "notes": [
             [index, ", ".join(map(difference_text, known))] for index, known in series.notes.items()
         ],
     }
 
 
 def _cause(change: Change) -> str:
-    """What else changed there, in the words of `opbench history`."""
-    others = [difference_text(each) for each in change.differences if each.kind != "commit"]
-    if not others and change.differences:
-        each = change.differences[0]
-        return f"only the commit changed: {each.before[:7]} → {each.after[:7]}"
-    return ", ".join(others) or "nothing that is stored changed; look at the machine"
+    """In the words of `opbench history`, with the commits where only they differ."""
+    commits = [f"{each.before[:7]} → {each.after[:7]}" for each in change.differences[:1]]
+    only = all(each.kind == "commit" for each in change.differences)
+    return ": ".join([cause_text(change), *(commits if only else [])])

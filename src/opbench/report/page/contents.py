@@ -11,7 +11,7 @@ from opbench.analyse.history import Series, histories
 from opbench.analyse.sides import find_side, machine_of
 from opbench.analyse.within import comparisons_within
 from opbench.define import suites
-from opbench.report.page.uncollected import nothing_collected
+from opbench.report.page.garbage import gc_paused
 from opbench.store import Store
 from opbench.store.records import RunRecord, StoredResult
 
@@ -48,7 +48,7 @@ def gather(
 ) -> Contents:
     """`run` and `against` are what `opbench compare` takes. Without `against`, what the run itself
     compares; where it compares nothing, the latest earlier run of the same cases."""
-    with nothing_collected():
+    with gc_paused():
         return _gathered(store, store.find_run(run), against, history, metric)
 
 

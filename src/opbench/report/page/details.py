@@ -124,14 +124,14 @@ def _result(
     shown |= {key: str(detail[key])[-LONGEST:] for key in LAST_WORDS if detail.get(key)}
     if counted and detail.get("functions"):
         shown["functions"] = _functions(result)
-    found: dict[str, Any] = {"detail": shown, "fingerprint": result.fingerprint}
+    record: dict[str, Any] = {"detail": shown, "fingerprint": result.fingerprint}
     if result.policy:
-        found["policy"] = result.policy
+        record["policy"] = result.policy
     if result.warnings:
-        found["warnings"] = [[warning.code, warning.text] for warning in result.warnings]
+        record["warnings"] = [[warning.code, warning.text] for warning in result.warnings]
     if taken["value"]:
-        found["samples"] = _samples(taken, result.estimate, most)
-    return found
+        record["samples"] = _samples(taken, result.estimate, most)
+    return record
 
 
 def _functions(result: Result) -> list[list[Any]]:
@@ -159,22 +159,22 @@ def _samples(taken: dict[str, list[Any]], estimate: float | None, most: int) -> 
     away = [steps if abs(steps) < 1e12 else 0.0 for steps in away]
     for start, steps in zip(starts, map(round, away)):
         by_start[start].append(steps)
-    found: dict[str, Any] = {"starts": list(by_start.values())}
+    record: dict[str, Any] = {"starts": list(by_start.values())}
     if not base:
-        found["step"] = number(step)
+        record["step"] = number(step)
     if contended and any(contended):
-        found["disturbed"] = _places(starts, contended)
-    return found
+        record["disturbed"] = _places(starts, contended)
+    return record
 
 
 def _places(starts: Sequence[int], contended: Sequence[bool]) -> list[list[int]]:
     """Positions of disturbed samples within each start, in the order of `starts`."""
     seen: dict[int, int] = {}
-    found: dict[int, list[int]] = {}
+    positions: dict[int, list[int]] = {}
     for start, disturbed in zip(starts, contended):
         place = seen.get(start, 0)
         seen[start] = place + 1
-        marks = found.setdefault(start, [])
+        of_start = positions.setdefault(start, [])
         if disturbed:
-            marks.append(place)
-    return list(found.values())
+            of_start.append(place)
+    return list(positions.values())

@@ -16,11 +16,12 @@ from opbench.report.charts.every import drawings as every_drawing
 from opbench.report.page import answers, drawings
 from opbench.report.page.contents import Contents
 from opbench.report.page.details import PIECE, Details, samples_each
+from opbench.report.page.garbage import gc_paused
 from opbench.report.page.packing import packed, plain
-from opbench.report.page.summary import moment, summary
+from opbench.report.page.summary import MINUTES, summary
 from opbench.report.page.table import Place, Row, rows_of, table
-from opbench.report.page.uncollected import nothing_collected
 from opbench.report.page.vega import bundle
+from opbench.report.units import format_time
 
 SCHEMA = "opbench-page/1"
 
@@ -35,7 +36,7 @@ def write(contents: Contents, stream: TextIO) -> None:
     """The whole page. Nothing in it is fetched from anywhere."""
     rows = rows_of(contents.results)
     listed = list(rows.values())
-    with nothing_collected(), Details(listed, contents.samples).pieces() as details:
+    with gc_paused(), Details(listed, contents.samples).pieces() as details:
         _write(contents, rows, listed, details, stream)
 
 
@@ -60,9 +61,7 @@ def _write(
         "schema": SCHEMA,
         "piece": PIECE,
         "kept_samples": samples_each(len(contents.results)),
-        "comparisons": [
-            answers.comparison(found, places, metrics) for found in contents.comparisons
-        ],
+        "comparisons": [answers.comparison(each, places, metrics) for each in contents.comparisons],
         "environments": plain(contents.environments),
         "machine": plain(contents.run.machine),
         "charts": drawings.head(charts),
@@ -79,7 +78,7 @@ def _write(
             "drawings": drawings.pieces(charts, places, metrics),
         }
         pieces_html = (
-            (kind, index, text) for kind, found in parts.items() for index, text in enumerate(found)
+            (kind, index, text) for kind, texts in parts.items() for index, text in enumerate(texts)
         )
         for part in template.generate(
             summary=summary(
@@ -87,7 +86,7 @@ def _write(
             ),
             run=contents.run,
             version=__version__,
-            written=moment(time.time()),
+            written=format_time(time.time(), MINUTES),
             style=_text("style.css"),
             script=script,
             script_hash=_hash(script),
@@ -126,16 +125,9 @@ def _text(name: str, *folders: str) -> str:
 
 @cache
 def _environment() -> Any:
-    from jinja2 import BaseLoader, Environment, TemplateNotFound
-
-    class Beside(BaseLoader):
-        def get_source(self, environment: Any, template: str) -> tuple[str, None, Any]:
-            try:
-                return _text(template), None, lambda: True
-            except OSError:
-                raise TemplateNotFound(template) from None
+    from jinja2 import Environment, FunctionLoader
 
     return Environment(
-        loader=Beside(), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        loader=FunctionLoader(_text), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
     )  # fmt: skip

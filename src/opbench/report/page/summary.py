@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any
 
 from opbench.analyse.compare import Comparison
-from opbench.report.comparison import SIGNS, change_text, word
+from opbench.errors import first_of, plural
+from opbench.report.comparison import SIGNS, change_text, verdict_word, word
 from opbench.report.page.table import Place, Row, place_of
-from opbench.report.units import format_percent
+from opbench.report.units import format_percent, format_time
+from opbench.report.warning_kinds import warning_kinds
 from opbench.store.facts import hardware_of, packages_of, section
 from opbench.store.records import RunRecord
 
 #: Changes, reasons and kinds of warnings listed at the top; the table has them all.
 LISTED = 6
+MINUTES = "%Y-%m-%d %H:%M UTC"
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,10 @@ def summary(
         title=run.name or f"Run {run.id}",
         facts=_facts(run, environments),
         tiles=_tiles(rows),
-        verdicts=[_verdicts(found, places) for found in comparisons if found.rows],
+        verdicts=[_verdicts(each, places) for each in comparisons if each.rows],
         problems=_problems(rows),
         warnings=_warnings(rows),
     )
-
-
-def moment(seconds: float | None) -> str:
-    if not seconds:
-        return ""
-    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _facts(run: RunRecord, environments: Mapping[str, dict[str, Any]]) -> list[tuple[str, str]]:
@@ -95,16 +91,16 @@ def _facts(run: RunRecord, environments: Mapping[str, dict[str, Any]]) -> list[t
         packages |= packages_of(interpreter) if len(environments) == 1 else {}
     dirty = " + changes" if section(run.machine, "git").get("dirty") else ""
     shown = ("torch", "jax", "onnxruntime", "mxnet", "numpy", "opacus")
-    told = [
+    facts_shown = [
         ("run", run.id if run.name else ""),
-        ("measured", moment(run.created)),
+        ("measured", format_time(run.created, MINUTES)),
         ("status", "" if run.status == "finished" else run.status),
         ("machine", hardware_of(run.machine)),
         ("packages", ", ".join(f"{n} {packages[n]}" for n in shown if n in packages)),
         ("commit", f"{run.commit[:12]}{dirty}" if run.commit else ""),
         ("command", run.command),
     ]
-    return [(name, value) for name, value in told if value]
+    return [(name, value) for name, value in facts_shown if value]
 
 
 def _tiles(rows: Sequence[Row]) -> list[Tile]:
@@ -125,22 +121,18 @@ def _tiles(rows: Sequence[Row]) -> list[Tile]:
     return tiles
 
 
-def _verdicts(found: Comparison, places: Mapping[Place, int]) -> Verdicts:
-    order = ("slower", "faster", "same", "unknown")
-    counts = {verdict: len(found.of(verdict)) for verdict in order}
-    units = {row.unit for row in found.rows}
-    names = {"slower": "slower", "faster": "faster"}
-    if units and units <= {"bytes"}:
-        names = {"slower": "larger", "faster": "smaller"}
+def _verdicts(comparison: Comparison, places: Mapping[Place, int]) -> Verdicts:
+    units = {row.unit for row in comparison.rows}
+    unit = units.pop() if len(units) == 1 else "s"
     changed = sorted(
-        (row for row in found.rows if row.verdict in ("slower", "faster")),
-        # What has no ratio (from nothing to something) is the largest of changes.
+        (row for row in comparison.rows if row.verdict in ("slower", "faster")),
+        # What has no ratio (from zero to something) is the largest of changes.
         key=lambda row: -max(row.value, 1 / row.value) if row.value else float("-inf"),
     )
     lines = [
         Line(
             text=(change_text(row) or row.reason)
-            + (f" {row.metric}" if len({r.metric for r in found.rows}) > 1 else ""),
+            + (f" {row.metric}" if len({r.metric for r in comparison.rows}) > 1 else ""),
             name=row.case_id,
             row=places.get(place_of(row.new)) if row.new else None,
             kind=row.verdict,
@@ -151,19 +143,24 @@ def _verdicts(found: Comparison, places: Mapping[Place, int]) -> Verdicts:
     means = [
         f"{mean.metric}: × {mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}] "
         f"over {mean.cases:,} cases"
-        for mean in found.means
+        for mean in comparison.means
         if mean.cases > 1
     ]
     alone = [
         f"{len(ids):,} only in {name}, e.g. {ids[0]}"
-        for name, ids in ((found.base, found.only_base), (found.new, found.only_new))
+        for name, ids in (
+            (comparison.base, comparison.only_base),
+            (comparison.new, comparison.only_new),
+        )
         if ids
     ]
+    counts = comparison.counts
     tiles = [
-        Tile(names.get(name, name), f"{count:,}", name, SIGNS[name], f"verdict:{name}")
-        for name, count in counts.items()
+        Tile(verdict_word(name, unit), f"{counts.get(name, 0):,}", name, sign, f"verdict:{name}")
+        for name, sign in SIGNS.items()
     ]
-    return Verdicts(found.base, found.new, tiles, lines, len(changed) - len(lines), means, alone)
+    more = len(changed) - len(lines)
+    return Verdicts(comparison.base, comparison.new, tiles, lines, more, means, alone)
 
 
 def _problems(rows: Sequence[Row]) -> list[Line]:
@@ -178,33 +175,29 @@ def _problems(rows: Sequence[Row]) -> list[Line]:
         by_reason.items(), key=lambda item: (item[0][0] == "unsupported", -len(item[1]))
     )
     lines = []
-    for (outcome, text), found in ordered[:LISTED]:
-        count = len(set(found))
-        more = f" and {count - 1:,} more" if count > 1 else ""
+    for (outcome, text), stopped in ordered[:LISTED]:
         kind = "muted" if outcome == "unsupported" else "bad"
-        lines.append(Line(text, rows[found[0]].case.id + more, found[0], kind, "×"))
+        name = first_of((rows[index].case.id for index in dict.fromkeys(stopped)), 1)
+        lines.append(Line(text, name, stopped[0], kind, "×"))
     if len(ordered) > LISTED:
-        lines.append(Line(f"{len(ordered) - LISTED:,} more reasons in the table below"))
+        left = plural(len(ordered) - LISTED, "more reason")
+        lines.append(Line(f"{left} in the table below"))
     return lines
 
 
 def _warnings(rows: Sequence[Row]) -> list[Line]:
-    by_code: dict[str, tuple[str, set[int]]] = {}
-    for index, row in enumerate(rows):
-        for stored in row.results.values():
-            for warning in stored.result.warnings:
-                _, found = by_code.setdefault(warning.code, (warning.text, set()))
-                found.add(index)
-    total = max(len(rows), 1)
+    kinds = warning_kinds(
+        (index, stored.result) for index, row in enumerate(rows) for stored in row.results.values()
+    )
     return [
         Line(
-            text=f"e.g. {rows[min(found)].case.id}: {text}",
-            name=f"{code}: {len(found):,} case{'s' if len(found) > 1 else ''} "
-            f"({format_percent(len(found) / total)})",
-            row=min(found),
+            text=f"e.g. {rows[kind.worst].case.id}: {kind.text}",
+            name=f"{kind.code}: {plural(kind.count, 'case')} "
+            f"({format_percent(kind.count / len(rows))})",
+            row=kind.worst,
             kind="warn",
             sign="!",
-            filter=f"warning:{code}",
+            filter=f"warning:{kind.code}",
         )
-        for code, (text, found) in sorted(by_code.items(), key=lambda item: -len(item[1][1]))
+        for kind in sorted(kinds, key=lambda kind: -kind.count)
     ]

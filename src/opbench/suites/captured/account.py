@@ -1,4 +1,4 @@
-"""What replayed calls say about the step they were captured from.
+"""The account of a replay: what the calls say about the step they were captured from.
 
 Pure functions of a capture and of results: how much of the step the calls explain, phase by
 phase; and for each operator the best of the variants that were measured.
@@ -93,19 +93,19 @@ class Replay:
 def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Replay:
     """Join by name; cases of other suites are left out."""
     named = {call.name: call for call in capture.calls}
-    found = Replay(capture)
+    replay = Replay(capture)
     for case, result in results:
         if case.suite != capture.name or result.metric not in TIMES:
             continue
         if "threads" not in case.axes:
-            found.threads.add(case.threads)
+            replay.threads.add(case.threads)
         sizes = {a: case.axes[a] for a in capture.probes if a in case.axes}
         moved = {a: size for a, size in sizes.items() if size != capture.sizes.get(a)}
         if case.name == IN_ORDER:
             if not moved:
-                found.in_order[str(case.axes.get("phase", "step"))] = result
+                replay.in_order[str(case.axes.get("phase", "step"))] = result
             elif result.ok and case.axes.get("phase") == "step":
-                found.add_predicted(sizes, "order", result.estimate or 0.0)
+                replay.add_predicted(sizes, "order", result.estimate or 0.0)
             continue
         call = named.get(case.name)
         if call is None:
@@ -113,11 +113,11 @@ def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Repla
         mode = str(case.axes.get("replay", "hot"))
         variant = variant_of(case, capture)
         if not moved:
-            found.calls.append(Measured(call, variant, mode, result))
+            replay.calls.append(Measured(call, variant, mode, result))
         elif result.ok and not variant:
             seconds = (result.estimate or 0.0) * call.count / capture.steps
-            found.add_predicted(sizes, mode, seconds)
-    return found
+            replay.add_predicted(sizes, mode, seconds)
+    return replay
 
 
 def variant_of(case: Case, capture: Capture) -> Variant:
@@ -231,14 +231,14 @@ def in_order_fidelity(replay: Replay) -> Fidelity | None:
 
 
 def measured_phases(capture: Capture) -> dict[str, float]:
-    found = capture.header.get("phase_seconds") or {}
-    return {str(phase): float(seconds) for phase, seconds in found.items()}
+    by_phase = capture.header.get("phase_seconds") or {}
+    return {str(phase): float(seconds) for phase, seconds in by_phase.items()}
 
 
 def step_seconds(capture: Capture) -> float | None:
     """The step as it ran on its own; while captured, where nothing else is known."""
-    found = capture.header.get("step_seconds") or capture.header.get("captured_seconds")
-    return float(found) if found else None
+    seconds = capture.header.get("step_seconds") or capture.header.get("captured_seconds")
+    return float(seconds) if seconds else None
 
 
 @dataclass(frozen=True)
@@ -282,7 +282,7 @@ class CallChoice:
 
 
 def choose(replay: Replay, mode: str = "hot") -> Choice | None:
-    """The best variant of each call; None where there is only one."""
+    """The best variant of each call; None where only one was measured."""
     by_call: dict[int, dict[Variant, Result]] = defaultdict(dict)
     for each in replay.calls:
         if each.mode == mode:
@@ -319,7 +319,7 @@ def best_variant(call: OperatorCall, results: Mapping[Variant, Result], steps: i
 
 
 def clearly_faster(result: Result, base: Result) -> bool:
-    """The whole interval of their ratio is below 1: what noise gives, no change gives."""
+    """The whole interval of their ratio is below 1, so that noise alone is never a gain."""
     high = compare_results(base, result).high
     return high is not None and high < 1
 

@@ -11,7 +11,7 @@ from opbench.capture.reading import read_api
 from opbench.capture.values import tensors_in
 from opbench.case import Case
 from opbench.define.definition import Context, Definition, Point
-from opbench.define.program import Program, lines
+from opbench.define.program import lines
 from opbench.suites.captured.api_source import FLOATS, in_place, output_of, program_of
 
 
@@ -40,7 +40,6 @@ def definition_of(call: ApiCall, path: Path) -> Definition:
     return ApiDefinition(
         suite=path.stem,
         name=f"{call.short}-{call.index:03d}",
-        program=lambda _point, _context: Program("pass"),
         framework="torch",
         modules=("torch",),
         stages=("forward", "backward") if goes_backward(call) else ("forward",),

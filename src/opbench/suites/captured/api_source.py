@@ -94,13 +94,13 @@ def check_kind(call: ApiCall) -> None:
 
 
 def output_of(value: Any, path: str = "y") -> str:
-    """Where in what it returned the first tensor of real numbers is; empty when there is none."""
+    """The path to the first tensor of real numbers in what a call returned; empty without one."""
     if isinstance(value, TensorSpec):
         return path if value.dtype in FLOATS else ""
     for index, part in enumerate(value if isinstance(value, (list, tuple)) else ()):
-        found = output_of(part, f"{path}[{index}]")
-        if found:
-            return found
+        inner = output_of(part, f"{path}[{index}]")
+        if inner:
+            return inner
     return ""
 
 

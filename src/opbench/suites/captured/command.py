@@ -72,12 +72,12 @@ def capture(
     if not module and not words:
         raise UserError("name the script to run: opbench capture train.py, or -m MODULE")
     if not module and not Path(words[0]).is_file():
-        raise UserError(f"no such script: {words[0]}")
+        raise UserError(f"file not found: {words[0]}")
     if level not in LEVELS:
         raise UserError(unknown("level", level, LEVELS))
     if function and level != "api":
-        raise UserError("--function goes with --level api; operators are all recorded anyway")
-    window_of(steps, calls)  # its mistakes, before anything is run
+        raise UserError("--function needs --level api; at level operators everything is recorded")
+    window_of(steps, calls)  # raises before anything runs
     given, probes = parse_sizes(size, "--size"), parse_sizes(probe, "--probe")
     sizes = base_sizes(words, given, probes)
     options: dict[str, Any] = {
@@ -100,13 +100,13 @@ def capture(
 
 
 def launch(words: list[str], options: dict[str, Any]) -> int:
-    """Run the script in an interpreter of its own, which writes the file; gives its exit code."""
+    """Run the script in an interpreter of its own, which writes the file; returns its exit code."""
     path = Path(options["path"]).absolute()
     with tempfile.TemporaryDirectory(prefix="opbench-capture-") as folder:
         report = Path(folder) / "report.json"
-        given = {k: v for k, v in options.items() if v is not None}
-        given |= {"path": str(path), "report": str(report)}
-        command = [sys.executable, "-m", "opbench.capture.launch", json.dumps(given), *words]
+        settings = {k: v for k, v in options.items() if v is not None}
+        settings |= {"path": str(path), "report": str(report)}
+        command = [sys.executable, "-m", "opbench.capture.launch", json.dumps(settings), *words]
         code = subprocess.run(command).returncode
         try:
             recorded = json.loads(report.read_text(encoding="utf-8"))
@@ -142,16 +142,16 @@ def learn(
     from opbench.suites.captured.probing import words_at
     from opbench.suites.captured.scale import Unpredictable, combined
 
-    found = {}
+    captures = {}
     with tempfile.TemporaryDirectory(prefix="opbench-probe-") as folder:
         for axis, size in probes.items():
             path = Path(folder) / f"{axis}.jsonl"
             print(f"probing {axis}={size}", file=sys.stderr)
             at = words_at(words, sizes, {axis: size})
             launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
-            found[axis] = (size, read(path))
+            captures[axis] = (size, read(path))
     try:
-        whole = combined(read(output), found)
+        whole = combined(read(output), captures)
     except Unpredictable as error:
         raise UserError(f"{output} holds the base size only: {error}") from None
     write(whole, output)
@@ -161,16 +161,18 @@ def summary(path: Path) -> str:
     from opbench.capture.reading import read
     from opbench.report.units import format_value
 
-    found = read(path)
+    capture = read(path)
     counts = {
-        phase: sum(call.counts.get(phase, 0) for call in found.calls) // found.steps
-        for phase in found.phases
+        phase: sum(call.counts.get(phase, 0) for call in capture.calls) // capture.steps
+        for phase in capture.phases
     }
     parts = ", ".join(f"{count} {phase}" for phase, count in counts.items())
     size = format_value(path.stat().st_size, "bytes")
-    unit = "calls of the model" if str(found.header.get("window")).startswith("calls") else "steps"
+    unit = (
+        "calls of the model" if str(capture.header.get("window")).startswith("calls") else "steps"
+    )
     return (
-        f"{path}: {len(found.calls)} unique calls; {sum(counts.values())} per step ({parts}); "
-        f"{found.steps} {unit if found.steps > 1 else unit.rstrip('s')}, {size}. "
+        f"{path}: {len(capture.calls)} unique calls; {sum(counts.values())} per step ({parts}); "
+        f"{capture.steps} {unit if capture.steps > 1 else unit.rstrip('s')}, {size}. "
         f"Next: opbench run {path}"
     )

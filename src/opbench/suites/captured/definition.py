@@ -1,7 +1,7 @@
 """Captured calls as definitions: each unique call, and the step as a whole.
 
 Axes on top of what was captured: `replay` (hot, cold, or in order), `dtype`, `runtime`, `layout`,
-and every axis that the capture was probed along. An axis left at what was captured is no label.
+and every axis that the capture was probed along. An axis left as captured is not a label.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.case import Case, Label, Parity
 from opbench.define.definition import Axis, Context, Definition, Point
-from opbench.define.program import Program, lines
+from opbench.define.program import lines
 from opbench.errors import UserError
 from opbench.suites.captured import in_order, makers, runtimes, scale
 from opbench.suites.captured.operator_source import (
@@ -40,13 +40,9 @@ UNCOMPARED = ("rand", "normal", "bernoulli", "dropout", "uniform", "multinomial"
               "empty", "resize", "new_empty", "_fused_sdp_choice", "random")  # fmt: skip
 
 
-def no_program(point: Point, context: Context) -> Program:
-    raise AssertionError("a captured call is source already")
-
-
 @dataclass(frozen=True)
 class CapturedDefinition(Definition):
-    """What both kinds share: axes that are labels only where somebody asked for them."""
+    """What both kinds share: axes that are labels only where a value was chosen."""
 
     capture: Capture = field(default_factory=lambda: Capture(()))
 
@@ -151,8 +147,8 @@ class CapturedCall(CapturedDefinition):
 
     def parity_of(self, point: Point, call: OperatorCall, text: CallSource) -> Parity:
         """The result after one call. Same key, same computation: whatever runs or holds it."""
-        apart = {k: v for k, v in point.items() if k not in ("runtime", "dtype", "layout")}
-        key = f"{self.suite}/{self.name}" + "".join(f",{k}={v}" for k, v in apart.items())
+        others = {k: v for k, v in point.items() if k not in ("runtime", "dtype", "layout")}
+        key = f"{self.suite}/{self.name}" + "".join(f",{k}={v}" for k, v in others.items())
         base = call.operator.partition("::")[2].lstrip("_")
         random = base.startswith(UNCOMPARED) or "dropout" in base
         outputs = tuple((name, name) for name in text.written)
@@ -217,7 +213,7 @@ def definitions(capture: Capture) -> list[Definition]:
         for axis in capture.sizes
         if axis in capture.probes
     }
-    found: list[Definition] = []
+    listed: list[Definition] = []
     for call in capture.calls:
         axes = {
             "replay": Axis(("hot",), choices=("hot", "cold")),
@@ -226,9 +222,9 @@ def definitions(capture: Capture) -> list[Definition]:
             "layout": Axis((CAPTURED,), choices=(CAPTURED, *LAYOUTS)),
             **scales,
         }
-        found.append(
+        listed.append(
             CapturedCall(
-                capture.name, call.name, no_program, axes, framework="torch", stages=("call",),
+                capture.name, call.name, axes=axes, framework="torch", stages=("call",),
                 capture=capture, call=call, origin=f"{capture.name} call {call.index}",
             )
         )  # fmt: skip
@@ -238,13 +234,13 @@ def definitions(capture: Capture) -> list[Definition]:
             "phase": Axis(("step", *phases_in_order(capture))),
             **scales,
         }
-        found.append(
+        listed.append(
             CapturedStep(
-                capture.name, IN_ORDER, no_program, axes, framework="torch", stages=("call",),
+                capture.name, IN_ORDER, axes=axes, framework="torch", stages=("call",),
                 capture=capture, origin=f"{capture.name} in order",
             )
         )  # fmt: skip
-    return found
+    return listed
 
 
 def costliest(definitions: Sequence[Definition], share: float) -> list[Definition]:
@@ -254,7 +250,7 @@ def costliest(definitions: Sequence[Definition], share: float) -> list[Definitio
     if not calls:
         raise UserError("--top chooses among captured calls: opbench run FILE.jsonl --top 95%")
     if not total:
-        raise UserError("--top needs times, and this was captured without timing")
+        raise UserError("--top needs times, but this capture has none; capture with --timing")
     chosen, spent = set(), 0.0
     for call in sorted(calls.values(), key=lambda call: -call.time):
         if spent >= share * total:
@@ -270,8 +266,8 @@ def phases_in_order(capture: Capture) -> tuple[str, ...]:
 
 
 def fillable(call: OperatorCall, names: Sequence[str]) -> Iterator[str]:
-    """Those whose elements each have a place of their own: the others cannot be written to, and
-    the seed gives them the same values anyway."""
+    """Tensors without overlapping elements: the others cannot be written to, and the seed gives
+    them the same values anyway."""
     for name, tensor in zip(names, call.tensors):
         if all(step or size == 1 for size, step in zip(tensor.shape, tensor.steps)):
             yield name

@@ -18,7 +18,7 @@ from opbench.capture.calls import Capture, Step
 from opbench.capture.codec import OPERATORS
 from opbench.capture.values import TensorSpec, TorchConstant
 
-#: Where results go that nobody reads again.
+#: The place of results that are never read again.
 NOWHERE = 0
 
 
@@ -127,7 +127,7 @@ def buffers_of(argument: Any) -> list[int]:
 
 
 def kept_in(steps: Sequence[Step]) -> tuple[list[int], int]:
-    """For each call the place its result is kept in, and how many places there are."""
+    """For each call the place its result is kept in, and the number of places."""
     reads: dict[int, list[int]] = defaultdict(list)
     created: dict[int, list[int]] = defaultdict(list)
     for index, step in enumerate(steps):
@@ -161,5 +161,5 @@ def last_read(reads: Sequence[int], created: Sequence[int], index: int) -> int:
     """The last call that read a storage before it was created anew."""
     again = bisect.bisect_right(created, index)
     limit = created[again] if again < len(created) else float("inf")
-    found = bisect.bisect_left(reads, limit) - 1
-    return reads[found] if found >= 0 else index
+    last = bisect.bisect_left(reads, limit) - 1
+    return reads[last] if last >= 0 else index

@@ -37,7 +37,7 @@ class Names:
     def spec(self, index: int) -> TensorSpec:
         found = self.call.args[index]
         if not isinstance(found, TensorSpec):
-            raise NoCounterpart(f"argument {index} is no tensor")
+            raise NoCounterpart(f"argument {index} is not a tensor")
         return found
 
     def rank(self, index: int) -> int:
@@ -166,7 +166,7 @@ SPELLINGS: dict[str, Spell] = {
 def spelled_in_onnx(call: OperatorCall) -> str:
     space, _, base = call.operator.partition("::")
     if call.in_place:
-        raise NoCounterpart("an ONNX model writes to no input")
+        raise NoCounterpart("an ONNX model cannot write to its inputs")
     if space != "aten" or base not in SPELLINGS:
         raise NoCounterpart(f"no ONNX operator computes {call.operator}")
     if call.kwargs.get("dtype") is not None or any(t.dtype == "bool" for t in call.tensors[:1]):

@@ -9,33 +9,33 @@ from opbench.errors import UserError
 
 
 def parse_sizes(given: Sequence[str], option: str) -> dict[str, int]:
-    """{'batch': 16} of `batch=16`."""
-    found = {}
+    """`batch=16` as {'batch': 16}."""
+    sizes = {}
     for text in given:
         axis, _, size = text.partition("=")
         if not re.fullmatch(r"[A-Za-z_]\w*", axis) or not size.isdecimal() or int(size) < 1:
             raise UserError(f"{option} is written AXIS=SIZE, such as batch=16, not '{text}'")
-        found[axis] = int(size)
-    return found
+        sizes[axis] = int(size)
+    return sizes
 
 
 def base_sizes(
     words: Sequence[str], given: Mapping[str, int], probes: Mapping[str, int]
 ) -> dict[str, int]:
     """The size of each probed axis in the script's own arguments: `--batch 8`, or as given."""
-    found = dict(given)
+    sizes = dict(given)
     for axis, size in probes.items():
-        if axis not in found:
+        if axis not in sizes:
             place = option_of(axis, words)
             if place is None:
                 raise UserError(
-                    f"where does the script take {axis} from? Write its argument as --{axis} 8, or "
-                    f"put {{{axis}}} in its place and say --size {axis}=8"
+                    f"the base size of {axis} is unknown: give the script --{axis} 8, or write "
+                    f"{{{axis}}} for the number and add --size {axis}=8"
                 )
-            found[axis] = int(words[place[0]][place[1] :])
-        if found[axis] == size:
-            raise UserError(f"--probe {axis}={size} is the base size itself; choose another")
-    return found
+            sizes[axis] = int(words[place[0]][place[1] :])
+        if sizes[axis] == size:
+            raise UserError(f"--probe {axis}={size} is the base size; choose another")
+    return sizes
 
 
 def words_at(
@@ -43,19 +43,21 @@ def words_at(
 ) -> list[str]:
     """The script's arguments with the changed sizes in their places."""
     values = {**sizes, **changed}
-    found = list(words)
+    changed_words = list(words)
     for axis, size in values.items():
         template = f"{{{axis}}}"
-        if any(template in word for word in found):
-            found = [word.replace(template, str(size)) for word in found]
+        if any(template in word for word in changed_words):
+            changed_words = [word.replace(template, str(size)) for word in changed_words]
             continue
-        place = option_of(axis, found)
+        place = option_of(axis, changed_words)
         if place is not None:
             index, begin = place
-            found[index] = found[index][:begin] + str(size)
+            changed_words[index] = changed_words[index][:begin] + str(size)
         elif axis in changed:
-            raise UserError(f"the script's arguments have no place for {axis}: write {{{axis}}}")
-    return found
+            raise UserError(
+                f"the script's arguments do not give {axis}; write {{{axis}}} where it belongs"
+            )
+    return changed_words
 
 
 def option_of(axis: str, words: Sequence[str]) -> tuple[int, int] | None:

@@ -1,9 +1,11 @@
-"""Captures and their replay, for the terminal: what a step consists of, and what would help."""
+"""Captures and their replay on the terminal: what a step consists of, and which variants help."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from opbench.report.table import Column, Table, grid, plain_table
 from opbench.report.units import format_percent, format_value
 from opbench.suites.captured.account import (
     Choice,
@@ -37,14 +39,14 @@ def capture_parts(capture: Capture, everything: bool = False) -> list[Renderable
     rows = operators(capture)
     total = sum(row.seconds or 0.0 for row in rows)
     shown = rows if everything else rows[:LISTED]
-    found: list[RenderableType] = [Text(about(capture)), operator_table(shown, total)]
+    parts: list[RenderableType] = [Text(about(capture)), grid(operator_table(shown, total))]
     if len(rows) > len(shown):
         left = rows[len(shown) :]
         share = sum(row.seconds or 0.0 for row in left) / total if total else 0.0
-        found.append(Text(f"… and {len(left)} more operators, {format_percent(share)} of the time"))
+        parts.append(Text(f"… and {len(left)} more operators, {format_percent(share)} of the time"))
     for name, (count, reason) in capture.skipped.items():
-        found.append(Text(f"not recorded: {name}, {count} calls: {reason}"))
-    return found
+        parts.append(Text(f"not recorded: {name}, {count} calls: {reason}"))
+    return parts
 
 
 def about(capture: Capture) -> str:
@@ -63,81 +65,71 @@ def about(capture: Capture) -> str:
     return "; ".join(words)
 
 
-def operator_table(rows: list[OperatorRow], total: float) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("operator", overflow="fold", min_width=24)
-    for name in ("calls", "unique", *(("per step", "share") if total else ())):
-        grid.add_column(name, justify="right", no_wrap=True, min_width=len(name))
-    grid.add_column("phases")
-    grid.add_column("behind it", overflow="fold")
-    grid.add_column("costliest call", overflow="fold")
+def operator_table(rows: list[OperatorRow], total: float) -> Table:
+    numbers = ("calls", "unique", *(("per step", "share") if total else ()))
+    columns = (
+        Column("operator", wrap="fold", min_width=24),
+        *(Column(name, number=True, wrap="never", min_width=len(name)) for name in numbers),
+        Column("phases"),
+        Column("behind it", wrap="fold"),
+        Column("costliest call", wrap="fold"),
+    )
+    cells = []
     for row in rows:
-        times = []
-        if total:
-            seconds = row.seconds or 0.0
-            times = [Text(format_value(seconds, "s")), Text(format_percent(seconds / total))]
-        grid.add_row(
-            Text(row.operator),
-            f"{row.count:g}",
-            str(row.unique),
-            *times,
-            Text(", ".join(row.phases)),
-            Text(shortened(", ".join(row.apis[:2]), 32)),
-            Text(shortened(row.example, 44)),
+        seconds = row.seconds or 0.0
+        times = (format_value(seconds, "s"), format_percent(seconds / total)) if total else ()
+        cells.append(
+            (
+                row.operator,
+                f"{row.count:g}",
+                str(row.unique),
+                *times,
+                ", ".join(row.phases),
+                shortened(", ".join(row.apis[:2]), 32),
+                shortened(row.example, 44),
+            )
         )
-    return grid
+    return Table(columns, cells)
 
 
 def replay_parts(replay: Replay) -> list[RenderableType]:
-    """How much of the step is explained; then, with variants, the table of what would help."""
+    """How much of the step is explained; then, with variants, the table of variants that help."""
     from rich.text import Text
 
-    found: list[RenderableType] = []
+    parts: list[RenderableType] = []
     explained = [each for each in (fidelity(replay, mode) for mode in MODES) if each is not None]
     if explained:
-        found.append(fidelity_table(explained, replay))
-        found += remarks(explained, replay)
+        parts.append(grid(fidelity_table(explained, replay)))
+        parts += remarks(explained, replay)
     for mode in ("hot", "cold"):
         choice = choose(replay, mode)
         if choice is not None:
-            found += choice_parts(choice, mode)
+            parts += choice_parts(choice, mode)
     for sizes, sums in replay.predicted.items():
         texts = ", ".join(f"{MODES[mode]} {format_value(s, 's')}" for mode, s in sums.items())
-        found.append(Text(f"at {sizes}, predicted: Σ per step {texts}"))
-    return found
+        parts.append(Text(f"at {sizes}, predicted: Σ per step {texts}"))
+    return parts
 
 
-def fidelity_table(explained: list[Fidelity], replay: Replay) -> RenderableType:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("phase")
+def fidelity_table(explained: list[Fidelity], replay: Replay) -> Table:
     measured = "step, captured" if explained[0].while_captured else "step"
-    grid.add_column(measured, justify="right")
+    header = ["phase", measured]
     for each in explained:
-        grid.add_column(f"Σ {MODES[each.mode]}", justify="right")
-        grid.add_column("of step", justify="right")
-    phases = [*replay.capture.phases, "step"]
-    for phase in phases:
-        row: list[RenderableType | str] = [Text(phase)]
+        header += [f"Σ {MODES[each.mode]}", "of step"]
+    rows = []
+    for phase in (*replay.capture.phases, "step"):
         shares = [
             next((s for s in (*each.shares, each.total) if s.phase == phase), None)
             for each in explained
         ]
         known = next((s.measured for s in shares if s is not None and s.measured), None)
-        row.append(format_value(known, "s"))
+        row = [phase, format_value(known, "s")]
         for share in shares:
             row.append(format_value(share.replayed, "s") if share else "")
             ratio = share.ratio if share else None
             row.append(f"{ratio:.2f}" if ratio is not None else "")
-        grid.add_row(*row, end_section=phase == phases[-2])
-    return grid
+        rows.append(row)
+    return replace(plain_table("", header, rows, words=1), total=True)
 
 
 def remarks(explained: list[Fidelity], replay: Replay) -> list[RenderableType]:
@@ -189,33 +181,36 @@ def unexplained(explained: Fidelity) -> str:
     )
 
 
-def choice_parts(choice: Choice, mode: str) -> list[RenderableType]:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("operator", overflow="fold", min_width=20)
-    for name in ("calls", "per step", "share of step"):
-        grid.add_column(name, justify="right")
-    grid.add_column("best")
-    grid.add_column("with it", justify="right")
-    grid.add_column("gain", justify="right")
-    for row in choice.rows[:LISTED]:
-        grid.add_row(
-            Text(row.operator),
+def choice_table(choice: Choice) -> Table:
+    columns = (
+        Column("operator", wrap="fold", min_width=20),
+        *(Column(name, number=True) for name in ("calls", "per step", "share of step")),
+        Column("best"),
+        *(Column(name, number=True) for name in ("with it", "gain")),
+    )
+    rows = [
+        (
+            row.operator,
             f"{row.count:g}",
             format_value(row.seconds, "s"),
             format_percent(row.share) if row.share is not None else "",
-            Text(row.variant or "as captured"),
+            row.variant or "as captured",
             format_value(row.best_seconds, "s") if row.variant else "",
             f"{row.gain:.2f}×" if row.variant else "",
         )
-    found: list[RenderableType] = [grid]
+        for row in choice.rows[:LISTED]
+    ]
+    return Table(columns, rows)
+
+
+def choice_parts(choice: Choice, mode: str) -> list[RenderableType]:
+    from rich.text import Text
+
+    parts: list[RenderableType] = [grid(choice_table(choice))]
     if len(choice.rows) > LISTED:
-        found.append(Text(f"… and {len(choice.rows) - LISTED} more operators"))
+        parts.append(Text(f"… and {len(choice.rows) - LISTED} more operators"))
     gain = choice.step / choice.best_step if choice.best_step else 1.0
-    found.append(
+    parts.append(
         Text(
             f"With the best of each ({MODES[mode]}; tried: {', '.join(choice.variants)}): step "
             f"{format_value(choice.best_step, 's')} instead of {format_value(choice.step, 's')}, "
@@ -230,5 +225,5 @@ def choice_parts(choice: Choice, mode: str) -> list[RenderableType]:
         if reason.startswith("mismatch")
     }
     for (operator, variant), reason in list(mismatches.items())[:NAMED]:
-        found.append(Text(f"not taken: {operator} {variant}: {reason}"))
-    return found
+        parts.append(Text(f"not taken: {operator} {variant}: {reason}"))
+    return parts

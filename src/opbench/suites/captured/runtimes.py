@@ -87,8 +87,8 @@ def in_onnx(call: OperatorCall, parts: Mapping[str, Any], context: Context) -> d
     }
     parity: Parity | None = parts.get("parity")
     if parity is not None:
-        found = (("result", "binding.copy_outputs_to_cpu()"),)
-        changes["parity"] = replace(parity, inputs=source.inputs, outputs=found)
+        outputs = (("result", "binding.copy_outputs_to_cpu()"),)
+        changes["parity"] = replace(parity, inputs=source.inputs, outputs=outputs)
     return changes
 
 

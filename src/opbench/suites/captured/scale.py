@@ -1,4 +1,4 @@
-"""Calls at sizes nobody ran: from a capture and one probe per axis, every integer of every call.
+"""Calls at other sizes: from a capture and one probe per axis, every integer of every call.
 
 An integer depends on an axis as a power of it (`batch × channels`), or as a straight line
 (`sequence + 1`); several axes multiply. Whatever is not an integer then is refused, not rounded.
@@ -58,14 +58,14 @@ def rebuilt(call: OperatorCall, number: Callable[[int, bool], int]) -> OperatorC
 
 def integers(call: OperatorCall) -> list[int]:
     """Every integer of a call that may depend on a size."""
-    found: list[int] = []
+    values: list[int] = []
 
     def note(value: int, _bound: bool) -> int:
-        found.append(value)
+        values.append(value)
         return value
 
     rebuilt(call, note)
-    return found
+    return values
 
 
 def skeleton(call: OperatorCall) -> tuple[Any, ...]:
@@ -162,7 +162,7 @@ def combined(base: Capture, probes: Mapping[str, tuple[int, Capture]]) -> Captur
     """
     skipped = dict(base.skipped)
     if any(len(probe.order) != len(base.order) for _, probe in probes.values()):
-        # A data loader takes its samples one by one: leave that out, the model is what is asked.
+        # A data loader takes its samples one by one: leave that out, the model is what counts.
         lost = sum(step.phase == "data" for step in base.order)
         skipped["calls of the data phase"] = (lost, "their number depends on the size")
         base = without_data(base)

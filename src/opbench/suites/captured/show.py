@@ -18,19 +18,20 @@ def describe(path: Path) -> list[RenderableType]:
     if level_of(path) == "api":
         from rich.text import Text
 
+        from opbench.report.table import grid
         from opbench.suites.captured.api_report import summary, table
 
         calls = read_api(path)
-        return [table(calls), Text(summary(calls))]
+        return [grid(table(calls)), Text(summary(calls))]
     from opbench.capture.reading import read
     from opbench.suites.captured.report import capture_parts
 
-    return list(capture_parts(read(path)))
+    return capture_parts(read(path))
 
 
 def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None:
-    """The account of a run of captures, in the place of its long table; None where something else
-    was run too."""
+    """The account of a run of captures, instead of its long table; None where something else was
+    run too."""
     from opbench.capture.reading import level_of
 
     if not all(Path(target).is_file() and level_of(target) == "operators" for target in targets):

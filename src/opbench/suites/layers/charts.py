@@ -111,12 +111,12 @@ def layer_chart(rows: Sequence[LayerRow], family: str) -> Chart | None:
 
 
 def charts(rows: Sequence[LayerRow]) -> dict[str, Chart]:
-    """Every chart of the report by the name of its file; of the whole step where there is one."""
+    """Every chart of the report by the name of its file; of the whole step if it was measured."""
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
-    found = {f"factor_{metric}": summary(steps, metric) for metric in metrics_of(steps)}
+    by_name = {f"factor_{metric}": summary(steps, metric) for metric in metrics_of(steps)}
     for family in dict.fromkeys(row.family for row in steps):
-        found[f"layer_{family}"] = layer_chart(steps, family)
-    return {name: chart for name, chart in found.items() if chart is not None}
+        by_name[f"layer_{family}"] = layer_chart(steps, family)
+    return {name: chart for name, chart in by_name.items() if chart is not None}
 
 
 def save(

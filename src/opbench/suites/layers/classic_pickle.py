@@ -31,7 +31,7 @@ class Record:
     random_seed: int | None
     forward_only: bool
     config: dict[str, Any]
-    #: The later form of the file name, which has the mode beside the layer.
+    #: The later form of the file name, which has the mode after the layer.
     in_modes: bool = False
 
     def path(self, root: str | Path, suffix: str = "") -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from opbench.cli.options import takes
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from opbench.api.run import Run
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opbench.suites.layers.classic_pickle import Record
     from opbench.suites.layers.config import Config
 
-#: The name of the runs this command begins, unless the person gives one; `--cont` looks for it.
+#: Default name of the runs that this command starts; `--cont` looks for it.
 RUN_NAME = "layers"
 
 
@@ -49,7 +49,7 @@ def layers(
         None, "-c", "--config-file", help="Layer sizes. [default: those of arXiv:2109.12298]"
     ),
     root: Path = typer.Option(
-        Path("results/raw"), "--root", help="Where each result is also written as a pickle."
+        Path("results/raw"), "--root", help="Folder for the pickles, one per result."
     ),
     suffix: str = typer.Option("", "--suffix", help="Appended to the name of each pickle."),
     verbose: bool = typer.Option(False, "-v", "--verbose", help="Print each run's result."),
@@ -66,7 +66,7 @@ def layers(
     if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
     config, target = _config(config_file)
-    pairs = chosen(layers, modes, config, str(config_file or ""))
+    pairs = layers_in_modes(layers, modes, config, str(config_file or ""))
     axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
@@ -83,7 +83,7 @@ def layers(
             target,
             axes=axes,
             stages=("forward",) if forward_only else (),
-            cont=cont and _begun(options.get("store"), options["name"]),
+            cont=cont and _has_run(options.get("store"), options["name"]),
             listener=listener,
             **options,
         )
@@ -96,31 +96,31 @@ def layers(
     if written:
         console.print(f"{written} pickles written to {root}", highlight=False)
     if finished.status == "interrupted":
-        console.print("Interrupted. The same command with --cont measures what is missing.")
+        console.print("Interrupted; run the same command with --cont to measure what is missing.")
         return 130
     return 1 if finished.failures else 0
 
 
 def _config(path: Path | None) -> tuple[Config, str]:
-    """The config, and what stands for it as a target of a run."""
+    """The config, and the target of a run that reads it."""
     from opbench.suites.layers import config
 
     return (config.published(), "layers") if path is None else (config.load(path), str(path))
 
 
-def chosen(
+def layers_in_modes(
     names: list[str], modes: list[str], config: Config, origin: str
 ) -> list[tuple[str, str]]:
-    """(layer, mode) of everything asked for, each once, in order."""
+    """The (layer, mode) pairs to measure, each once, in order."""
     from opbench.suites.layers.names import CLASSIC, MODES, SECTIONS, read_name
 
     for mode in modes:
         if mode not in MODES:
-            raise UserError(f"there is no mode '{mode}'; there is {', '.join(MODES)}")
-    # Layers that nobody named are those of the config, whichever it has.
-    asked = names or [name for name in CLASSIC if read_name(name)[0] in config.layers]
+            raise UserError(unknown("mode", mode, MODES))
+    # Without names: every layer that the config has a section for.
+    chosen = names or [name for name in CLASSIC if read_name(name)[0] in config.layers]
     pairs: dict[tuple[str, str], None] = {}
-    for name in asked:
+    for name in chosen:
         layer, mode = read_name(name)
         if config.section(layer) is None:
             raise UserError(f"{origin}: {SECTIONS[layer]}: missing, and {name} needs it")
@@ -129,8 +129,8 @@ def chosen(
     return list(pairs)
 
 
-def _begun(store: str | None, name: str) -> bool:
-    """Whether there is a run to continue; without one, everything is missing."""
+def _has_run(store: str | None, name: str) -> bool:
+    """Whether a run of this name exists; without one, everything is missing."""
     from opbench.store import Store
     from opbench.store.errors import StoreError
 
@@ -155,7 +155,7 @@ class Pickles:
     in_modes: bool
 
     def write(self, run: Run, *, only_missing: bool) -> int:
-        """One file for each case with a time. What is there already stays under `--cont`."""
+        """One file for each case with a time. With `only_missing`, existing files are kept."""
         from opbench.plan.policy import Fixed
         from opbench.suites.layers import classic_pickle
 
@@ -169,13 +169,13 @@ class Pickles:
                 elif result.unit == "s":
                     times.setdefault(case.hash, (case, result))
         written = 0
-        for mark, (case, result) in times.items():
+        for case_hash, (case, result) in times.items():
             record = self.record(case)
             path = record.path(self.root, self.suffix)
             if only_missing and path.exists():
                 continue
             try:
-                classic_pickle.write(path, record.content(result, memories.get(mark)))
+                classic_pickle.write(path, record.content(result, memories.get(case_hash)))
             except OSError as error:
                 raise UserError(f"cannot write {path}: {error.strerror}") from None
             written += 1

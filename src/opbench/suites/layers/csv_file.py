@@ -1,8 +1,8 @@
 """Layer results as one CSV file that stands on its own: values, factors, components, environment.
 
-The environment stands in lines that begin with `#`, before the header, so that a file in a
-repository says where its numbers are from; readers of CSV are told to skip them
-(`pandas.read_csv(path, comment="#")`). Times are seconds, memory bytes.
+The environment is in lines that begin with `#`, before the header, so that a file in a repository
+names the origin of its numbers; `pandas.read_csv(path, comment="#")` skips them. Times
+are seconds, memory bytes.
 """
 
 from __future__ import annotations

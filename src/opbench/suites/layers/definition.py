@@ -9,7 +9,6 @@ from typing import Any
 
 from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point
-from opbench.define.program import Program
 from opbench.suites.layers import source
 from opbench.suites.layers.names import BASELINE, BATCH_SIZES, CLASSIC, HOOKS, MODES, WRAPPED
 from opbench.suites.layers.shapes import shaped
@@ -63,10 +62,6 @@ def missing_opacus() -> str:
     return "" if find_spec("opacus") else "opacus is not installed; pip install opbench[opacus]"
 
 
-def never(point: Point, context: Context) -> Program:
-    raise NotImplementedError("a layer writes one program for each stage")
-
-
 def layer_definition(
     layer: str,
     section: Any,
@@ -80,7 +75,6 @@ def layer_definition(
     return LayerDefinition(
         suite="layers",
         name=layer,
-        program=never,
         axes={
             "layer": Axis(
                 (layer,), choices=tuple(classic), also=tuple(in_mode(layer, m) for m in MODES)

@@ -66,21 +66,22 @@ class LayerRow:
 
     @property
     def place(self) -> tuple[int, int, int, str]:
-        """Where it stands in a table."""
+        """Its position in a table."""
         return (LAYERS.index(self.layer), MODES.index(self.mode), self.batch_size, self.metric)
 
 
 def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
     """Every result of the suite `layers`, with its factors, in the order of a table."""
-    seen = [each for one in stored if one.case.suite == "layers" for each in _views(one)]
+    layers = (result for result in stored if result.case.suite == "layers")
+    seen = [view for result in layers for view in _views(result)]
     by_key = {_key(each, each.case.name, str(each.case.axes["mode"])): each for each in seen}
-    found = []
+    table = []
     for each in seen:
         case, result, layer = each.case, each.result, each.case.name
         own = by_key.get(_key(each, layer, BASELINE))
         nn = by_key.get(_key(each, COUNTERPART.get(layer, layer), BASELINE))
         is_peak = result.metric == MAX_MEMORY
-        found.append(
+        table.append(
             LayerRow(
                 layer=layer,
                 mode=str(case.axes["mode"]),
@@ -99,7 +100,7 @@ def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
                 components=result.detail.get("components", {}) if is_peak else {},
             )
         )
-    return sorted(found, key=lambda row: row.place)
+    return sorted(table, key=lambda row: row.place)
 
 
 def _views(stored: StoredResult) -> Iterator[StoredResult]:
@@ -129,8 +130,8 @@ def _factor(base: StoredResult | None, each: StoredResult) -> Factor | None:
     return Factor(pair.value, pair.low, pair.high)
 
 
-def metrics_of(found: Sequence[LayerRow]) -> list[str]:
+def metrics_of(rows: Sequence[LayerRow]) -> list[str]:
     """The metrics whose factors a report shows: the times that were measured, and the peak."""
-    times = dict.fromkeys(row.metric for row in found if row.unit == "s")
-    peak = [MAX_MEMORY] if any(row.metric == MAX_MEMORY for row in found) else []
+    times = dict.fromkeys(row.metric for row in rows if row.unit == "s")
+    peak = [MAX_MEMORY] if any(row.metric == MAX_MEMORY for row in rows) else []
     return [*times, *peak]

@@ -6,9 +6,7 @@ today is called mode `hooks`.
 
 from __future__ import annotations
 
-import difflib
-
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 
 #: Each layer with the key of its section in a config file: layers that take the same constructor
 #: arguments share one.
@@ -35,7 +33,7 @@ COUNTERPART = {"dpmha": "mha", "dprnn": "rnn", "dpgru": "gru", "dplstm": "lstm"}
 
 BASELINE = "baseline"
 HOOKS = "hooks"
-#: `baseline` is the layer as it is; the others are the ways Opacus computes per-sample gradients.
+#: `baseline` is the layer as it is; the others are how Opacus computes per-sample gradients.
 MODES = (BASELINE, HOOKS, "functorch", "ew", "ghost")
 
 BATCH_SIZES = (16, 32, 64, 128, 256, 512)
@@ -60,9 +58,7 @@ CLASSIC = _classic()
 def read_name(name: str) -> tuple[str, str]:
     """(layer, mode) behind a classic name."""
     if name not in CLASSIC:
-        near = difflib.get_close_matches(name, CLASSIC, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(CLASSIC)}"
-        raise UserError(f"there is no layer '{name}'; {hint}")
+        raise UserError(unknown("layer", name, CLASSIC))
     if name.startswith(WRAPPED):
         return name[len(WRAPPED) :], HOOKS
     return name, BASELINE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -30,24 +30,26 @@ TITLES = {
     "device_time_cold": "device time, L2 cache flushed",
     MAX_MEMORY: "peak memory",
 }
-#: Our times that mean what a published time means: how long somebody waited for a step.
+#: Our metrics that are comparable with a published time: how long the caller waits for a step.
 WAITED = ("time", "host_time", "time_torch", "time_python", "time_cuda")
 
 
 def tables(rows: Sequence[LayerRow], against: Published | None = None) -> list[Table]:
-    found = []
+    shown = []
     for stage in dict.fromkeys(row.stage for row in rows):
         of_stage = [row for row in rows if row.stage == stage]
         note = "" if stage == "forward_backward" else f", {stage.replace('_', ' ')}"
         for metric in metrics_of(of_stage):
             chosen = [row for row in of_stage if row.metric == metric]
             title = TITLES.get(metric, metric) + note
-            found.append(values_table(chosen, f"{title}, as measured"))
-            found.append(factor_table(chosen, f"{title}, × the same layer unwrapped"))
-            found.append(factor_table(chosen, f"{title}, × the torch.nn layer", nn=True))
+            shown.append(values_table(chosen, f"{title}, as measured"))
+            shown.append(factor_table(chosen, f"{title}, × the same layer unwrapped"))
+            shown.append(factor_table(chosen, f"{title}, × the torch.nn layer", nn=True))
             if against is not None:
-                found.append(beside(chosen, against, f"{title}, × torch.nn, ours | published"))
-    return [table for table in found if table.rows]
+                shown.append(
+                    published_table(chosen, against, f"{title}, × torch.nn, ours | published")
+                )
+    return [table for table in shown if table.rows]
 
 
 def values_table(rows: Sequence[LayerRow], title: str) -> Table:
@@ -73,7 +75,7 @@ def factor_table(rows: Sequence[LayerRow], title: str, *, nn: bool = False) -> T
     return _by_batch(rows, title, lambda row: factor_text(row.factor_nn if nn else row.factor))
 
 
-def beside(rows: Sequence[LayerRow], against: Published, title: str) -> Table:
+def published_table(rows: Sequence[LayerRow], against: Published, title: str) -> Table:
     """Our factor and theirs for the same layer, mode and batch size, where both exist."""
     metric = MAX_MEMORY if rows and rows[0].metric == MAX_MEMORY else TIME
     if rows and metric == TIME and rows[0].metric not in WAITED:
@@ -88,11 +90,11 @@ def beside(rows: Sequence[LayerRow], against: Published, title: str) -> Table:
     )
 
 
-def _by_batch(rows: Sequence[LayerRow], title: str, text: object) -> Table:
+def _by_batch(rows: Sequence[LayerRow], title: str, text: Callable[[LayerRow], str]) -> Table:
     sizes = sorted({row.batch_size for row in rows})
     grid: dict[tuple[str, str], dict[int, str]] = {}
     for row in rows:
-        grid.setdefault((row.layer, row.mode), {})[row.batch_size] = text(row)  # type: ignore[operator]
+        grid.setdefault((row.layer, row.mode), {})[row.batch_size] = text(row)
     lines = [[*key, *(cells.get(size, "") for size in sizes)] for key, cells in grid.items()]
     return plain_table(
         title, ["layer", "mode", *(f"batch {size}" for size in sizes)], lines, wrap=False
@@ -135,5 +137,4 @@ def to_markdown(
     environment: Sequence[str] = (),
 ) -> None:
     title = "Layers: what per-sample gradients cost"
-    found = tables(rows, against)
-    stream.write(print_markdown(title, found, failed(rows), environment))
+    stream.write(print_markdown(title, tables(rows, against), failed(rows), environment))

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
-from opbench.cli.report_output import check_format, console_for, runs_with, write_to
+from opbench.cli.options import run_option
+from opbench.cli.report_output import check_format, suite_results, write_to
 from opbench.errors import UserError
+from opbench.report.table import console_for
 
 if TYPE_CHECKING:
     from opbench.suites.layers.factors import LayerRow
@@ -21,11 +23,11 @@ def layers(
     runs: list[str] = typer.Argument(
         None,
         metavar="[RUN... | FILE.csv]",
-        help="Runs, read as one, or a file of this report. [default: latest]",
+        help="Runs, read as one, or a CSV file of this report. [default: latest]",
         show_default=False,
     ),
     format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv"),
-    output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
+    output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     charts: Path = typer.Option(
         None, "--charts", metavar="FOLDER", help="Also write the charts, as PNG and SVG."
     ),
@@ -33,11 +35,9 @@ def layers(
         None,
         "--against",
         metavar="FILE|published",
-        help="Show our factors next to those of a CSV file, or of the study of 2021.",
+        help="Compare the factors with those of a CSV file, or of the 2021 study.",
     ),
-    store: str = typer.Option(
-        None, metavar="URL", help="The store. [default: .opbench/results.db]"
-    ),
+    store: str = run_option("store"),
 ) -> None:
     """Factors of each mode over the layer as it is, for time and memory, with intervals."""
     from opbench.suites.layers import csv_file
@@ -68,8 +68,6 @@ def layers(
 
 
 def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[str]]:
-    from opbench.report.environment import environment_lines
-    from opbench.store import Store
     from opbench.suites.layers.factors import rows as rows_of
     from opbench.suites.layers.factors_file import read
 
@@ -78,8 +76,5 @@ def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[
             raise UserError("a report reads one file, or several runs")
         return read(Path(runs[0]))
     missing = "layers; measure some: opbench run layers"
-    with Store.open(store, create=False) as opened:
-        found = runs_with(opened, runs, lambda stored: stored.case.suite == "layers", missing)
-    rows = [row for _, results in found for row in rows_of(results)]
-    lines = (line for record, _ in found for line in environment_lines(record))
-    return rows, list(dict.fromkeys(lines))
+    by_run, environment = suite_results(store, runs, "layers", missing)
+    return [row for results in by_run for row in rows_of(results)], environment

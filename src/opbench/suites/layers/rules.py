@@ -7,14 +7,6 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 
-class Rule(ValueError):
-    """A rule that concerns several keys; `key` is the one to change."""
-
-    def __init__(self, key: str, text: str) -> None:
-        super().__init__(text)
-        self.key = key
-
-
 def shown(value: Any) -> str:
     text = "×".join(map(str, value)) if isinstance(value, (list, tuple)) and value else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
@@ -73,10 +65,6 @@ def positive(value: Any) -> float:
     return value
 
 
-def elsewhere(value: Any) -> None:
-    raise ValueError("a config file says nothing about the device; use --device")
-
-
 Size = Annotated[int, BeforeValidator(size)]
 Count = Annotated[int, BeforeValidator(count)]
 Shape = Annotated[tuple[int, ...], BeforeValidator(shape)]
@@ -85,4 +73,3 @@ Padding = Annotated[str | int | tuple[int, ...], BeforeValidator(padding)]
 Flag = Annotated[bool, BeforeValidator(flag)]
 Share = Annotated[float, BeforeValidator(share)]
 Positive = Annotated[float, BeforeValidator(positive)]
-Elsewhere = Annotated[None, BeforeValidator(elsewhere)]

@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from opbench.define.document import RuleError
 from opbench.suites.layers.rules import (
     Count,
-    Elsewhere,
     Flag,
     Padding,
     Positive,
-    Rule,
     Shape,
     Share,
     Size,
@@ -28,17 +27,23 @@ from opbench.suites.layers.rules import (
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    #: Keys that describe the input and are no arguments of the layer.
+    #: Keys that describe the input rather than the layer.
     INPUT: ClassVar[tuple[str, ...]] = ("input_shape",)
 
     dtype: Literal["float32", "float64", "float16", "bfloat16"] = "float32"
-    device: Elsewhere = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _device_is_an_option(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "device" in data:
+            raise RuleError("device", "not allowed in a config file; use --device")
+        return data
 
     def arguments(self) -> dict[str, Any]:
         """Constructor arguments as the file gave them, in the order of torch.nn."""
-        apart = {*self.INPUT, "dtype", "device"}
+        others = {*self.INPUT, "dtype"}
         given = [name for name in type(self).model_fields if name in self.model_fields_set]
-        return {name: getattr(self, name) for name in given if name not in apart}
+        return {name: getattr(self, name) for name in given if name not in others}
 
 
 class Linear(Section):
@@ -65,12 +70,14 @@ class Conv(Section):
         one_to_three("input_shape", self.input_shape)
         for key in ("in_channels", "out_channels"):
             if getattr(self, key) % self.groups:
-                raise Rule("groups", f"{self.groups} does not divide {key} {getattr(self, key)}")
+                raise RuleError(
+                    "groups", f"{self.groups} does not divide {key} {getattr(self, key)}"
+                )
         if self.padding == "same" and any(n != 1 for n in self.each("stride")):
-            raise Rule("padding", "'same' needs stride 1")
+            raise RuleError("padding", "'same' needs stride 1")
         if any(length < 1 for length in self.output_shape()):
             reach = [d * (k - 1) + 1 for d, k in zip(self.each("dilation"), self.each("kernel"))]
-            raise Rule(
+            raise RuleError(
                 "kernel_size",
                 f"a kernel that spans {shown(reach)} does not fit an input of "
                 f"{shown(self.input_shape)} with padding {shown(self.padding)}",
@@ -86,7 +93,7 @@ class Conv(Section):
         if isinstance(value, int):
             return (value,) * len(self.input_shape)
         if len(value) != len(self.input_shape):
-            raise Rule(key, f"{shown(value)} has another rank than input_shape")
+            raise RuleError(key, f"{shown(value)} has another rank than input_shape")
         return tuple(value)
 
     def output_shape(self) -> tuple[int, ...]:
@@ -114,7 +121,7 @@ class LayerNorm(Section):
     @model_validator(mode="after")
     def _within(self) -> LayerNorm:
         if len(self.input_shape) < self.D:
-            raise Rule("D", f"{self.D} is more than input_shape has dimensions")
+            raise RuleError("D", f"{self.D} is more than input_shape has dimensions")
         return self
 
 
@@ -131,7 +138,7 @@ class InstanceNorm(Section):
     def _spatial(self) -> InstanceNorm:
         one_to_three("input_shape", self.input_shape)
         if all(length == 1 for length in self.input_shape):
-            raise Rule("input_shape", "one spatial element has no variance to normalise by")
+            raise RuleError("input_shape", "one spatial element has no variance to normalise by")
         return self
 
 
@@ -146,7 +153,7 @@ class GroupNorm(Section):
     @model_validator(mode="after")
     def _divides(self) -> GroupNorm:
         if self.num_channels % self.num_groups:
-            raise Rule("num_groups", f"{self.num_groups} does not divide {self.num_channels}")
+            raise RuleError("num_groups", f"{self.num_groups} does not divide {self.num_channels}")
         return self
 
 
@@ -165,7 +172,7 @@ class Embedding(Section):
         if self.padding_idx is not None and not (
             -self.num_embeddings <= self.padding_idx < self.num_embeddings
         ):
-            raise Rule("padding_idx", f"{self.padding_idx} is outside num_embeddings")
+            raise RuleError("padding_idx", f"{self.padding_idx} is outside num_embeddings")
         return self
 
 
@@ -186,7 +193,9 @@ class Attention(Section):
     @model_validator(mode="after")
     def _heads_divide(self) -> Attention:
         if self.embed_dim % self.num_heads:
-            raise Rule("num_heads", f"{self.num_heads} does not divide embed_dim {self.embed_dim}")
+            raise RuleError(
+                "num_heads", f"{self.num_heads} does not divide embed_dim {self.embed_dim}"
+            )
         return self
 
 
@@ -208,10 +217,12 @@ class Recurrent(Section):
     @model_validator(mode="after")
     def _projection_shrinks(self) -> Recurrent:
         if self.proj_size >= self.hidden_size:
-            raise Rule("proj_size", f"{self.proj_size} is not below hidden_size {self.hidden_size}")
+            raise RuleError(
+                "proj_size", f"{self.proj_size} is not below hidden_size {self.hidden_size}"
+            )
         return self
 
 
 def one_to_three(key: str, shape: tuple[int, ...]) -> None:
     if not 1 <= len(shape) <= 3:
-        raise Rule(key, f"one to three sizes decide between 1d, 2d and 3d, found {len(shape)}")
+        raise RuleError(key, f"one to three sizes decide between 1d, 2d and 3d, found {len(shape)}")

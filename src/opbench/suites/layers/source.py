@@ -154,8 +154,8 @@ def wrapping(layer: Shaped, mode: str, device: str, batch: int) -> str:
     part = ":2"
     first = layer.batch_dim == 0
     tried = f"labels[{':, ' * layer.batch_dim}{part}]"
-    made = f'batch_first={first}, loss_reduction="mean"{wrapper.options}'
-    steps = [f"net = {wrapper.constructor}(net, {made})"]
+    options = f'batch_first={first}, loss_reduction="mean"{wrapper.options}'
+    steps = [f"net = {wrapper.constructor}(net, {options})"]
     if mode == "ghost":
         steps += [
             "optimizer = DPOptimizerFastGradientClipping(",
@@ -181,7 +181,7 @@ def wrapping(layer: Shaped, mode: str, device: str, batch: int) -> str:
     return lines(
         "try:",
         indented("\n".join(steps)),
-        # Too little memory is no reason to call it impossible.
+        # Running out of memory does not make the combination unsupported.
         "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
         f"except ({', '.join(REFUSALS)}) as error:",
         f"    called = '{wrapper.constructor}(batch_first={first}) raises NotImplementedError'",

@@ -16,27 +16,27 @@ from typer.core import TyperCommand
 
 def unfolded(arguments: Sequence[str], several: Collection[str]) -> list[str]:
     """The same arguments with one flag before each value of the flags that take several."""
-    found: list[str] = []
+    words: list[str] = []
     flag = ""
     for index, argument in enumerate(arguments):
         if argument == "--":
-            return [*found, *arguments[index:]]
+            return [*words, *arguments[index:]]
         if argument.startswith("--"):
             name, equals, value = argument.partition("=")
             name = "--" + name[2:].replace("_", "-")
             flag = name if name in several and not equals else ""
             if name in several and equals:
-                found += [part for each in value.split(",") for part in (name, each)]
+                words += [part for each in value.split(",") for part in (name, each)]
             elif not flag:
-                found.append(name + equals + value)
+                words.append(name + equals + value)
         elif is_flag(argument):
             flag = ""
-            found.append(argument)
+            words.append(argument)
         elif flag:
-            found += [part for each in argument.split(",") if each for part in (flag, each)]
+            words += [part for each in argument.split(",") if each for part in (flag, each)]
         else:
-            found.append(argument)
-    return found
+            words.append(argument)
+    return words
 
 
 def is_flag(argument: str) -> bool:
@@ -61,7 +61,7 @@ class SpacedCommand(TyperCommand):
 
 
 def _without_value(arguments: Sequence[str], flag: str) -> bool:
-    """`--layers --cont`: the flag stands there and nothing follows it."""
+    """`--layers --cont`: the flag is there and no value follows it."""
     for index, argument in enumerate(arguments):
         if argument.replace("_", "-") == flag:
             following = arguments[index + 1 : index + 2]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 class Layers(Suite):
     about = "what per-sample gradients cost: torch.nn layers against Opacus, time and memory"
-    # One step of a large convolution takes minutes on a CPU, and is no hang.
+    # One step of a large convolution takes minutes on a CPU.
     options: ClassVar = {
         "baseline": "mode=baseline",
         "metrics": ("time", "memory"),
@@ -36,14 +36,14 @@ class Layers(Suite):
     def read_file(self, file: TargetFile) -> Targets | None:
         from opbench.suites.layers.names import SECTIONS
 
-        if file.path.suffix == ".toml" or not set(file.table) & set(SECTIONS.values()):
+        if not set(file.table) & set(SECTIONS.values()):
             return None
         from opbench.suites.layers.config import load
 
         config = load(file.path)
         clock = {"clock": config.benchmark} if config.benchmark else {}
-        found = list(configured(config, str(file.path)))
-        return Targets(found, suggested={**self.options, **clock})
+        definitions = list(configured(config, str(file.path)))
+        return Targets(definitions, suggested={**self.options, **clock})
 
     def charts(self, contents: Contents) -> Mapping[str, Chart]:
         if not any(stored.case.suite == "layers" for stored in contents.results):

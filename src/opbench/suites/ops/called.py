@@ -14,12 +14,12 @@ def covered(framework: str) -> set[str]:
 
     In-place forms count for the function they are a form of.
     """
-    found: set[str] = set()
+    called: set[str] = set()
     for operator in catalogue().values():
         call = operator.call(framework)
         if call is None:
             continue
         for part in (call.text, call.setup, call.globals):
             text = part if isinstance(part, str) else part(operator.values())
-            found |= {name.rpartition(".")[2] for name in CALLED.findall(text)}
-    return found | {name.rstrip("_") for name in found}
+            called |= {name.rpartition(".")[2] for name in CALLED.findall(text)}
+    return called | {name.rstrip("_") for name in called}

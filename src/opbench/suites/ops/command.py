@@ -1,4 +1,4 @@
-"""`opbench ops`: what the catalogue of operators has, and what it lacks."""
+"""`opbench ops`: the operators in the catalogue, and those that it lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def ops(
     category: str = typer.Option("", help="Only this category."),
     framework: str = typer.Option("", help="Only this framework."),
     uncovered: bool = typer.Option(
-        False, "--uncovered", help="What each framework has and the catalogue lacks."
+        False, "--uncovered", help="List the operators of each framework that the catalogue lacks."
     ),
 ) -> int:
     """The operators that `opbench run ops` measures, and how each framework spells them."""
@@ -26,25 +26,24 @@ def ops(
 
 
 def _list(category: str, framework: str) -> None:
-    from rich import box
     from rich.console import Console
-    from rich.table import Table
 
+    from opbench.report.table import grid, plain_table
     from opbench.suites.ops.catalogue import CATEGORIES, catalogue
-    from opbench.suites.ops.coverage import SHOWN, mark
+    from opbench.suites.ops.coverage import SHOWN, stages_in
 
     if category and category not in CATEGORIES:
         raise UserError(unknown("category", category, CATEGORIES))
     if framework and framework not in SHOWN:
         raise UserError(unknown("framework", framework, SHOWN))
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = [framework] if framework else list(SHOWN)
-    for column in ("operator", "category", *shown):
-        grid.add_column(column)
-    for operator in catalogue().values():
-        if category in ("", operator.category):
-            grid.add_row(operator.name, operator.category, *(mark(operator, f) for f in shown))
-    Console(highlight=False).print(grid)
+    columns = ("operator", "category", *shown)
+    rows = [
+        (operator.name, operator.category, *(stages_in(operator, f) for f in shown))
+        for operator in catalogue().values()
+        if category in ("", operator.category)
+    ]
+    Console(highlight=False).print(grid(plain_table("", columns, rows, words=len(columns))))
 
 
 def _show(name: str) -> None:
@@ -59,14 +58,14 @@ def _show(name: str) -> None:
         raise UserError(f"unknown operator '{name}'{near}")
     print(f"{operator.name} ({operator.category})")
     for size in ("typical", *operator.sizes):
-        given = {**operator.params, **operator.sizes.get(size, {})}
+        params = {**operator.params, **operator.sizes.get(size, {})}
         amount = work(operator, operator.values(size))
         per_call = f"   {amount.flops:.3g} FLOP, {amount.bytes:.3g} bytes" if amount else ""
-        print(f"  {size:8} {', '.join(f'{k}={v}' for k, v in given.items())}{per_call}")
+        print(f"  {size:8} {', '.join(f'{k}={v}' for k, v in params.items())}{per_call}")
     for framework in FRAMEWORKS:
-        written = program(operator, frameworks.get(framework), operator.values(), "cpu")
-        text = written.unsupported and f"({written.unsupported})"
-        for line in (text or written.forward).split("\n"):
+        source = program(operator, frameworks.get(framework), operator.values(), "cpu")
+        text = f"({source.unsupported})" if source.unsupported else source.forward
+        for line in text.split("\n"):
             print(f"  {framework:14} {line}")
             framework = ""
 
@@ -82,25 +81,25 @@ def print_uncovered(framework: str) -> int:
     if framework and framework not in FRAMEWORKS:
         raise UserError(unknown("framework", framework, FRAMEWORKS))
     console, errors = Console(highlight=False), Console(stderr=True)
-    asked = 0
+    answered = 0
     for name in [framework] if framework else FRAMEWORKS:
         try:
             with building(errors, name) as on_line:
-                has = inventory(name, on_line)
+                operators = inventory(name, on_line)
         except UserError as error:
             errors.print(str(error), markup=False, soft_wrap=True)
             continue
-        asked += 1
+        answered += 1
         calls = covered(name)
-        for place, names in has.items():
-            lacking = [
+        for place, names in operators.items():
+            missing = [
                 each for each in names if each not in calls and each.rstrip("_") not in calls
             ]
             console.print(
-                f"{name}, {place}: {len(names)} operators, {len(names) - len(lacking)} in the "
-                f"catalogue, {len(lacking)} not",
+                f"{name}, {place}: {len(names)} operators, {len(names) - len(missing)} in the "
+                f"catalogue, {len(missing)} not",
                 markup=False,
             )
-            if lacking:
-                console.print(f"  {', '.join(lacking)}", markup=False)
-    return 0 if asked else 2
+            if missing:
+                console.print(f"  {', '.join(missing)}", markup=False)
+    return 0 if answered else 2

@@ -26,7 +26,7 @@ BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
 AUTOGRAD = ("torch", "jax", "mxnet")
 
 
-def mark(operator: Operator, framework: str) -> str:
+def stages_in(operator: Operator, framework: str) -> str:
     """`fwd+bwd`, `fwd`, or nothing."""
     call = operator.call(framework)
     if call is None:
@@ -57,13 +57,13 @@ def lines() -> Iterator[str]:
         yield f"| **{category}** |{' |' * (len(SHOWN) + 1)}"
         for operator in catalogue().values():
             if operator.category == category:
-                marks = " | ".join(mark(operator, framework) for framework in SHOWN)
+                stages = " | ".join(stages_in(operator, framework) for framework in SHOWN)
                 sizes = ", ".join(("typical", *operator.sizes))
-                yield f"| {operator.name} | {marks} | {sizes} |"
+                yield f"| {operator.name} | {stages} | {sizes} |"
 
 
 def updated(page: str) -> str:
-    """The page with the table in it as it is now."""
+    """The page with the current table in it."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     body = "\n".join(lines())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point
-from opbench.define.program import Domain, Program
+from opbench.define.program import Domain
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.entry import ANY, FRAMEWORKS, SIZES, Operator, Values
 from opbench.suites.ops.groups import groups_of
@@ -26,9 +26,9 @@ CHOOSING = ("op", "category")
 @dataclass(frozen=True)
 class OperatorDefinition(Definition):
     operator: Operator | None = None
-    #: Parameters given in the place of those of the size class.
+    #: Parameters that replace those of the size class.
     given: tuple[tuple[str, Any], ...] = ()
-    #: What inputs are filled with in the place of their own domains, and how that is called.
+    #: Domains that replace those of the inputs, and the label for them.
     domains: tuple[tuple[str, Domain], ...] = ()
     initializer: str | None = None
 
@@ -38,13 +38,13 @@ class OperatorDefinition(Definition):
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         entry = self.entry
-        for stage in context.stages or (self.usual(context),):
+        for stage in context.stages or (self.default_stage(context),):
             if stage not in self.stages:
                 continue
             size, dtype = str(point["size"]), str(point["dtype"])
             if size != "typical" and size not in entry.sizes:
-                made = Program("pass", unsupported=f"{entry.name} has no size {size}")
-                yield self.refused(stage, made, point, context)
+                reason = f"{entry.name} has no size {size}"
+                yield self.unsupported_case(stage, reason, point, context)
                 continue
             values, scaled = fitted(
                 entry,
@@ -54,21 +54,21 @@ class OperatorDefinition(Definition):
                 backward=stage != FORWARD,
             )
             labels = {**point, **self.labels_given(), **({"scaled": scaled} if scaled else {})}
-            yield self.one(stage, *self.formed(entry, values, point), labels, context)
+            yield self.case_of(stage, *self.formed(entry, values, point), labels, context)
 
-    def one(
+    def case_of(
         self, stage: str, operator: Operator, values: Values, point: Point, context: Context
     ) -> Case:
-        made = program(operator, context.framework, values, context.device, dict(self.domains))
-        differentiable = any(each.grad for each in made.inputs)
-        if not made.unsupported and stage != FORWARD and not differentiable:
-            made = replace(made, unsupported=self.no_gradient(operator, context.framework.name))
-        if made.unsupported:
-            return self.refused(stage, made, point, context)
-        return self.case(stage, stage, made, point, context)
+        source = program(operator, context.framework, values, context.device, dict(self.domains))
+        reason = source.unsupported
+        if not reason and stage != FORWARD and not any(each.grad for each in source.inputs):
+            reason = self.no_gradient(operator, context.framework.name)
+        if reason:
+            return self.unsupported_case(stage, reason, point, context)
+        return self.case(stage, stage, source, point, context)
 
-    def refused(self, stage: str, made: Program, point: Point, context: Context) -> Case:
-        """A case that only says why it cannot be."""
+    def unsupported_case(self, stage: str, reason: str, point: Point, context: Context) -> Case:
+        """A case that only says why it cannot run."""
         return Case(
             suite=self.suite,
             name=self.name,
@@ -80,7 +80,7 @@ class OperatorDefinition(Definition):
             dtype=str(point["dtype"]),
             threads=context.threads,
             seed=context.seed,
-            unsupported=made.unsupported,
+            unsupported=reason,
         )
 
     @property
@@ -88,8 +88,9 @@ class OperatorDefinition(Definition):
         assert self.operator is not None
         return self.operator
 
-    def usual(self, context: Context) -> str:
-        """Forward and backward where there is a backward; fusion is a matter of inference."""
+    def default_stage(self, context: Context) -> str:
+        """Forward and backward where there is a gradient; forward for fused operators, which matter
+        in inference."""
         entry, framework = self.entry, context.framework
         call = entry.call(framework.name)
         goes_back = entry.differentiable and framework.autograd and not entry.parts
@@ -101,8 +102,8 @@ class OperatorDefinition(Definition):
         return f"{operator.name} has no gradient"
 
     def labels_given(self) -> dict[str, Label]:
-        chosen = {} if self.initializer is None else {"initializer": self.initializer}
-        return {**{name: shape_text(value) for name, value in self.given}, **chosen}
+        filled = {} if self.initializer is None else {"initializer": self.initializer}
+        return {**{name: shape_text(value) for name, value in self.given}, **filled}
 
     def formed(self, entry: Operator, values: Values, point: Point) -> tuple[Operator, Values]:
         """The operator to run: the entry, or one of the parts of a fused one, at its shapes."""
@@ -126,18 +127,14 @@ def forms(operator: Operator) -> tuple[str, ...]:
     return (FUSED, *(f"{i}.{part.operator}" for i, part in enumerate(operator.parts, 1)))
 
 
-def never(point: Point, context: Context) -> Program:
-    raise NotImplementedError("an operator writes one program for each stage")
-
-
 def operator_definition(
     operator: Operator,
     given: Mapping[str, Any] | None = None,
     domains: Mapping[str, Domain] | None = None,
     initializer: str | None = None,
 ) -> OperatorDefinition:
-    """With `given`, parameters in the place of those of the size class; with `domains`, other
-    values in the inputs, called `initializer`."""
+    """`given` replaces parameters of the size class, `domains` those of the inputs, under the label
+    `initializer`."""
     axes = {
         "op": Axis(
             (operator.name,),
@@ -153,7 +150,6 @@ def operator_definition(
     return OperatorDefinition(
         suite="ops",
         name=operator.name,
-        program=never,
         axes=axes,
         stages=STAGES,
         operator=operator,

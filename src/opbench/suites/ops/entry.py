@@ -82,10 +82,10 @@ class Call:
     compared: str = ""
     #: False where this framework has the operator but not its gradient.
     differentiable: bool = True
-    #: What a framework needs beside itself.
+    #: Modules that the framework needs besides itself.
     preload: tuple[str, ...] = ()
     devices: tuple[str, ...] = ("cpu", "cuda")
-    #: Where not every float exists: the dtypes this spelling takes; empty for the entry's.
+    #: The dtypes of this spelling, where it lacks some; empty for those of the entry.
     dtypes: tuple[str, ...] = ()
     #: False for what `torch.compile` has nothing to do with, such as an optimizer's step.
     compilable: bool = True
@@ -129,9 +129,9 @@ class Operator:
     parity: str = "values"
     #: Factor on the tolerance of the dtype.
     tolerance: float = 1.0
-    #: Why a framework has no such operator, where "has none" does not say it all.
+    #: Framework → why it has no such operator, where there is more to say.
     absent: Mapping[str, str] = field(default_factory=dict)
-    #: Other names it goes by: `-a op=` takes them.
+    #: Other names that `-a op=` accepts.
     aliases: tuple[str, ...] = ()
     #: Name of its class in `opbench.ops`; empty for `name` in camel case.
     classic: str = ""
@@ -143,7 +143,7 @@ class Operator:
     def __post_init__(self) -> None:
         wrong = set(self.spelling) - set(FRAMEWORKS) or set(self.sizes) - set(SIZES)
         if wrong:
-            raise ValueError(f"{self.name}: no framework or size called {', '.join(wrong)}")
+            raise ValueError(f"{self.name}: unknown framework or size: {', '.join(wrong)}")
         numpy = self.spelling.get("numpy")
         named = {*self.spelling, *self.absent}
         # Random generators are the one part of NumPy that JAX does differently.

@@ -19,7 +19,7 @@ STATISTICS = ("p50", "p90", "p99", "mean", "n")
 
 
 def record(row: OperatorRow) -> dict[str, Any]:
-    """Plain values: times in seconds, sizes in bytes; None where there is none."""
+    """Plain values: times in seconds, sizes in bytes; None where nothing was measured."""
     spread = asdict(row.quantiles) if row.quantiles else dict.fromkeys(STATISTICS)
     return {
         **{name: getattr(row, name) for name in COLUMNS},
@@ -58,8 +58,8 @@ def to_csv(rows: Sequence[OperatorRow], stream: TextIO) -> None:
     writer = csv.DictWriter(stream, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        found = record(row)
-        writer.writerow({name: "" if found[name] is None else found[name] for name in columns})
+        values = record(row)
+        writer.writerow({name: "" if values[name] is None else values[name] for name in columns})
 
 
 def to_json(rows: Sequence[OperatorRow], stream: TextIO, environment: Sequence[str] = ()) -> None:

@@ -37,7 +37,7 @@ def gains(rows: Sequence[OperatorRow]) -> list[Gain]:
         if row.form and row.unit == "s":
             rest = (row.framework, *(text for text in row.place if text != row.form))
             sets.setdefault(rest, {})[row.form] = row
-    found = []
+    measured: list[Gain] = []
     for forms in sets.values():
         entry = find(next(iter(forms.values())).operator)
         whole = forms.get(FUSED)
@@ -50,8 +50,8 @@ def gains(rows: Sequence[OperatorRow]) -> list[Gain]:
             how = call.how if call and call.how else ""
             if whole.framework == "torch_compile":
                 how = "graph"
-            found += _gain(whole, parts, how)
-    return found
+            measured += _gain(whole, parts, how)
+    return measured
 
 
 def _gain(whole: OperatorRow, parts: tuple[OperatorRow, ...], how: str) -> list[Gain]:

@@ -1,4 +1,4 @@
-"""Groups of operators beside the categories: those the classic suite knew by name."""
+"""Groups of operators besides the categories: those of the classic suite, by its names."""
 
 from __future__ import annotations
 

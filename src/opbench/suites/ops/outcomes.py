@@ -1,24 +1,24 @@
-"""How many results of each outcome every framework has, after the table of a run."""
+"""How many results of each outcome every framework has."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from opbench.case import Case
 from opbench.report.table import Table, plain_table
-from opbench.result import OUTCOMES, Result
-from opbench.suites.ops.rows import SUITE
+from opbench.result import OUTCOMES
 
 
-def by_framework(results: Sequence[tuple[Case, Result]]) -> list[Table]:
-    counted: dict[str, Counter[str]] = {}
-    for case, result in results:
-        if case.suite == SUITE:
-            counted.setdefault(case.framework, Counter())[result.outcome] += 1
-    if not counted:
-        return []
-    seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
+def outcome_table(results: Iterable[tuple[str, str]], title: str = "") -> Table:
+    """From (framework, outcome) of each result; without rows where there is none."""
+    counts: dict[str, Counter[str]] = {}
+    for framework, outcome in results:
+        counts.setdefault(framework, Counter())[outcome] += 1
+    seen = [name for name in OUTCOMES if any(name in each for each in counts.values())]
     shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    rows = [[of, *(str(each[name]) for name in shown)] for of, each in counted.items()]
-    return [plain_table("", ["framework", *shown], rows, words=1)]
+    return plain_table(
+        title,
+        ["framework", *(name.replace("_", " ") for name in shown)],
+        [[name, *(str(each[outcome]) for outcome in shown)] for name, each in counts.items()],
+        words=1,
+    )

@@ -32,8 +32,8 @@ def program(
     device: str,
     domains: Mapping[str, Domain] | None = None,
 ) -> Program:
-    """The forward statement with everything it needs; or why there is none. `domains` fill inputs,
-    by name, in the place of the entry's own."""
+    """The forward statement with everything it needs, or why it is unsupported. `domains` replace
+    those of the entry, by the name of the input."""
     call = operator.call(framework.name)
     reason = refusal(operator, call, framework.name, values, device)
     if reason or call is None:
@@ -42,7 +42,7 @@ def program(
     def filled(text: str | Callable[[Values], str]) -> str:
         if callable(text):
             return text(values)
-        return text.format_map(words(operator, framework, values, device)) if text else ""
+        return text.format_map(placeholders(operator, framework, values, device)) if text else ""
 
     forward, setup, before = (filled(text) for text in (call.text, call.setup, call.before))
     differentiable = operator.differentiable and call.differentiable
@@ -82,18 +82,20 @@ def refusal(
     return ""
 
 
-def words(operator: Operator, framework: Spelling, values: Values, device: str) -> dict[str, str]:
+def placeholders(
+    operator: Operator, framework: Spelling, values: Values, device: str
+) -> dict[str, str]:
     """What `{name}` stands for in a spelling."""
 
     def dtype(name: str) -> str:
         return f"torch.{name}" if framework.name.startswith("torch") else repr(name)
 
-    found = {
+    parameters = {
         name: dtype(str(value)) if isinstance(operator.params.get(name), DType) else repr(value)
         for name, value in vars(values).items()
     }
     return {
-        **found,
+        **parameters,
         "dtype": dtype(str(values.dtype)),
         "device": repr(device),
         "options": framework.options(str(values.dtype), device),

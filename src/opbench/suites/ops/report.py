@@ -9,19 +9,19 @@ from opbench.report.table import Table, plain_table
 from opbench.report.table import to_markdown as print_markdown
 from opbench.report.table import to_terminal as print_terminal
 from opbench.report.units import MISSING, format_interval, format_percent, format_value
+from opbench.suites.ops.entry import SIZES
 from opbench.suites.ops.fusion import Gain, gains
-from opbench.suites.ops.rows import OperatorRow, counts
+from opbench.suites.ops.outcomes import outcome_table
+from opbench.suites.ops.rows import OperatorRow
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-OUTCOMES = ("ok", "unsupported", "failed", "crashed", "timeout", "out_of_memory", "mismatch")
-SIZES = ("small", "typical", "large", "skewed")
-
 
 def tables(rows: Sequence[OperatorRow]) -> list[Table]:
     times = [row for row in rows if row.unit == "s" and row.form in ("", "fused")]
-    found = [outcomes(rows)]
+    pairs = ((row.framework, row.outcome) for row in rows)
+    shown = [outcome_table(pairs, "results by framework")]
     several = len({row.framework for row in times}) > 1
     for device, dtype, size, stage, metric in dict.fromkeys(
         (row.device, row.dtype, row.size, row.stage, row.metric) for row in times
@@ -34,43 +34,29 @@ def tables(rows: Sequence[OperatorRow]) -> list[Table]:
         ]
         what = f"{stage.replace('_', ' and ')}, {size}, {dtype}, {device}"
         what += "" if metric == "time" else f", {metric.replace('_', ' ')}"
-        found.append(frameworks(chosen, what) if several else quantile_table(chosen, what))
-    found.append(sizes(times))
-    found.append(fusion(gains(rows)))
-    return [table for table in found if table.rows]
-
-
-def outcomes(rows: Sequence[OperatorRow]) -> Table:
-    counted = counts(rows)
-    seen = [name for name in OUTCOMES if any(name in each for each in counted.values())]
-    shown = list(dict.fromkeys(("ok", "unsupported", "failed", *seen)))
-    return plain_table(
-        "results by framework",
-        ["framework", *(name.replace("_", " ") for name in shown)],
-        [[name, *(str(each.get(one, 0)) for one in shown)] for name, each in counted.items()],
-        words=1,
-    )
+        shown.append(frameworks(chosen, what) if several else quantile_table(chosen, what))
+    shown += [sizes(times), fusion(gains(rows))]
+    return [table for table in shown if table.rows]
 
 
 def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
     """Operators down, frameworks across; the fastest of each is marked."""
-    # A framework that can tell nothing here (JAX has no device time) would be a column of dashes.
+    # A framework without any result (JAX has no device time) would be a column of dashes.
     names = list(dict.fromkeys(row.framework for row in rows if row.outcome != "unsupported"))
     grid: dict[tuple[str, ...], dict[str, OperatorRow]] = {}
     for row in rows:
         grid.setdefault(row.place, {})[row.framework] = row
     lines = []
-    for found in grid.values():
-        one = next(iter(found.values()))
-        times = [r.estimate for r in found.values() if r.ok and r.estimate]
+    for by_framework in grid.values():
+        first = next(iter(by_framework.values()))
+        times = [row.estimate for row in by_framework.values() if row.ok and row.estimate]
         best = min(times) if len(times) > 1 else None
         cells = []
         for name in names:
-            there = found.get(name)
-            text = time_text(there)
-            fastest = there is not None and there.ok and there.estimate == best
-            cells.append(f"{text} *" if fastest else text)
-        lines.append([one.category, title(one), *cells])
+            own = by_framework.get(name)
+            fastest = own is not None and own.ok and own.estimate == best
+            cells.append(f"{time_text(own)} *" if fastest else time_text(own))
+        lines.append([first.category, title(first), *cells])
     note = "* the fastest. A view costs nothing where a framework makes views; others copy."
     return plain_table(f"time, {what}", ["category", "operator", *names], lines, notes=[note])
 
@@ -78,12 +64,9 @@ def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
 def quantile_table(rows: Sequence[OperatorRow], what: str) -> Table:
     lines = []
     for row in rows:
-        found = row.quantiles
-        spread = (
-            [format_value(each, row.unit) for each in (found.p50, found.p90, found.p99, found.mean)]
-            if found
-            else [MISSING] * 4
-        )
+        q = row.quantiles
+        values = (q.p50, q.p90, q.p99, q.mean) if q else (None,) * 4
+        spread = [format_value(each, row.unit) for each in values]
         lines.append([row.category, title(row), time_text(row), *spread, rate_text(row)])
     return plain_table(
         f"time, {what}",
@@ -94,8 +77,8 @@ def quantile_table(rows: Sequence[OperatorRow], what: str) -> Table:
 
 def sizes(rows: Sequence[OperatorRow]) -> Table:
     """Operators and frameworks down, size classes across."""
-    there = [size for size in SIZES if any(row.size == size for row in rows)]
-    if len(there) < 2:
+    measured = [size for size in SIZES if any(row.size == size for row in rows)]
+    if len(measured) < 2:
         return plain_table("", [], [])
     grid: dict[tuple[str, ...], dict[str, str]] = {}
     for row in rows:
@@ -105,25 +88,25 @@ def sizes(rows: Sequence[OperatorRow]) -> Table:
         note = f" ({row.scaled})" if row.scaled else ""
         grid.setdefault(key, {})[row.size] = time_text(row, short=True) + note
     lines = [
-        [*key, *(cells.get(size, MISSING) for size in there)]
+        [*key, *(cells.get(size, MISSING) for size in measured)]
         for key, cells in grid.items()
         if len(cells) > 1
     ]
     return plain_table(
         "time by size class",
-        ["operator", "framework", "stage", "dtype", *there],
+        ["operator", "framework", "stage", "dtype", *measured],
         lines,
         words=4,
     )
 
 
 def stage_text(row: OperatorRow) -> str:
-    """The stage, and which time it is where there are several."""
+    """The stage, and which time it is where a case has several."""
     stage = row.stage.replace("_", " and ")
     return stage if row.metric == "time" else f"{stage}, {row.metric.replace('_', ' ')}"
 
 
-def fusion(found: Sequence[Gain]) -> Table:
+def fusion(measured: Sequence[Gain]) -> Table:
     lines = [
         [
             gain.fused.operator,
@@ -139,7 +122,7 @@ def fusion(found: Sequence[Gain]) -> Table:
                 for part in gain.parts
             ),
         ]
-        for gain in found
+        for gain in measured
     ]
     return plain_table(
         "fusion: the sum of the parts over the fused operator",

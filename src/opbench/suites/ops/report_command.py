@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from opbench.cli.options import run_option
-from opbench.cli.report_output import check_format, console_for, runs_with, write_to
+from opbench.cli.report_output import check_format, suite_results, write_to
+from opbench.report.table import console_for
 
 if TYPE_CHECKING:
     from opbench.suites.ops.rows import OperatorRow
@@ -21,11 +22,11 @@ def ops(
     runs: list[str] = typer.Argument(
         None,
         metavar="[RUN]...",
-        help="Runs, laid side by side. [default: latest]",
+        help="Runs to show side by side. [default: latest]",
         show_default=False,
     ),
     format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv|json"),
-    output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
+    output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     store: str = run_option("store"),
 ) -> None:
     """Every operator measured: quantiles, mean, interval; frameworks side by side; fusion."""
@@ -49,14 +50,9 @@ def ops(
 
 
 def _read(runs: Sequence[str], store: str | None) -> tuple[list[OperatorRow], list[str]]:
-    from opbench.report.environment import environment_lines
-    from opbench.store import Store
     from opbench.suites.ops.rows import SUITE
     from opbench.suites.ops.rows import rows as rows_of
 
     missing = "operators; measure some: opbench run ops"
-    with Store.open(store, create=False) as opened:
-        found = runs_with(opened, runs, lambda stored: stored.case.suite == SUITE, missing)
-    rows = [row for _, results in found for row in rows_of(results)]
-    lines = (line for record, _ in found for line in environment_lines(record))
-    return rows, list(dict.fromkeys(lines))
+    by_run, environment = suite_results(store, runs, SUITE, missing)
+    return [row for results in by_run for row in rows_of(results)], environment

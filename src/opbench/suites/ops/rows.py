@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from opbench.case import label_text
@@ -13,7 +13,7 @@ from opbench.suites.ops.catalogue import find
 
 SUITE = "ops"
 
-#: Labels with a column of their own; the others are inputs that somebody gave.
+#: Labels with their own column; the others are inputs given by the user.
 KNOWN = ("framework", "size", "dtype", "form", "scaled")
 
 
@@ -45,9 +45,9 @@ class OperatorRow:
     flops: float
     bytes: float
     case_hash: str
-    #: The run it is from: two runs may have measured the same.
+    #: The run it comes from: two runs may have measured the same case.
     run: str = ""
-    #: What it was made of.
+    #: The result it shows.
     result: Result | None = None
 
     @property
@@ -99,12 +99,3 @@ def _row(stored: StoredResult) -> OperatorRow:
         run=stored.run_id,
         result=result,
     )
-
-
-def counts(found: Sequence[OperatorRow]) -> dict[str, dict[str, int]]:
-    """By framework: how many results of each outcome."""
-    counted: dict[str, dict[str, int]] = {}
-    for row in found:
-        of_framework = counted.setdefault(row.framework, {})
-        of_framework[row.outcome] = of_framework.get(row.outcome, 0) + 1
-    return counted

@@ -1,8 +1,8 @@
-"""Sizes made smaller, visibly, where memory or time cannot hold them.
+"""Sizes reduced, visibly, where memory or time does not suffice.
 
 A size is halved in its leading dimension until it fits; the case then carries a label such as
-`scaled=1/4 (memory)`. A smaller machine thus measures another case, under another name: nobody
-compares it with the full one by mistake.
+`scaled=1/4 (memory)`. A smaller machine thus measures another case, under another name, which
+is never compared with the full one by mistake.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ COPIES = {False: 2.0, True: 4.0}
 #: Backward is about twice the work of forward.
 PASSES = {False: 1.0, True: 3.0}
 
-#: What one thread of a CPU gets done in a second when things go badly, and a GPU: only to tell a
-#: second from a minute.
+#: A low estimate for one thread of a CPU, and for a GPU: enough to tell a second from a minute.
 FLOPS_PER_SECOND = {"cpu": 1.5e10, "cuda": 5e12}
 #: One call must not take longer: at least a handful fit in the time of a case.
 SECONDS = 5.0
-#: Where nothing tells how much memory a GPU has: what the smaller ones have.
+#: Memory assumed for a GPU: that of the smaller ones.
 GPU_BYTES = 16 * 2**30
 
 SMALLEST = 1024
@@ -36,7 +35,7 @@ SMALLEST = 1024
 def fitted(
     operator: Operator, values: Values, *, device: str, threads: int, backward: bool
 ) -> tuple[Values, str]:
-    """The values, shrunk as often as needed, and what to say of it: `1/4 (memory)`, or nothing."""
+    """The values, halved until they fit, and the label for it: `1/4 (memory)`, or empty."""
     factor, reason = 1, ""
     while factor < SMALLEST:
         why = obstacle(operator, values, device=device, threads=threads, backward=backward)
@@ -64,7 +63,7 @@ def obstacle(
 
 
 def halved(operator: Operator, values: Values) -> Values | None:
-    """Half as many of what comes first: samples, rows. None where there is nothing to halve."""
+    """Half as many of what comes first: samples, rows. None where nothing can be halved."""
     given = vars(values)
     shapes = {
         name: value
@@ -88,7 +87,7 @@ def names(operator: Operator) -> tuple[str, ...]:
 
 @cache
 def free_memory() -> float:
-    """Bytes this machine could give away now; a great many where it does not say."""
+    """Bytes available now; 64 GiB where the system does not report it."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

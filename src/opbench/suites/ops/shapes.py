@@ -52,7 +52,7 @@ def shaped(by_name: Mapping[str, Mapping[str, Any]], **options: Any) -> dict[str
 
 
 def spelled(**texts: str | Call) -> dict[str, str | Call]:
-    """By framework; an empty text is a framework that has no such operator."""
+    """By framework; an empty text leaves the framework out."""
     return {framework: text for framework, text in texts.items() if text}
 
 
@@ -97,6 +97,6 @@ def binary(
 
 
 def without_gradient(operator: Operator) -> Operator:
-    """The same, no input of which asks for a gradient."""
+    """The same operator without gradients for its inputs."""
     inputs = tuple(replace(each, grad=False) for each in operator.inputs)
     return replace(operator, inputs=inputs, differentiable=False)

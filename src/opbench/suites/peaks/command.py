@@ -11,7 +11,7 @@ import typer
 from opbench.cli.options import run_option
 from opbench.define.reading import names
 
-#: From here on small products leave cores idle.
+#: Beyond this many, small products leave cores idle.
 MANY_THREADS = 4
 
 
@@ -24,19 +24,19 @@ def peaks(
         [], metavar="NAMES", help="float64, float32, float16, bfloat16. [default: all]"
     ),
     size: list[str] = typer.Option(
-        [], "--n", metavar="N1,N2", help="Sizes of the products. [default: by the machine]"
+        [], "--n", metavar="N1,N2", help="Sizes of the matrices. [default: by device and threads]"
     ),
     framework: list[str] = typer.Option(
         [],
         metavar="torch,numpy,jax",
-        help="Who multiplies and copies; the best counts. [default: torch, on the CPU NumPy too]",
+        help="Frameworks to try; the fastest counts. [default: torch, and NumPy on the CPU]",
     ),
     precision: str = run_option("precision", default=0.05),
     store: str = run_option("store"),
 ) -> int:
     """Measure the fastest matrix product of each dtype and the fastest copy, and keep them.
 
-    `opbench report roofline` then says how much of that each operator achieves.
+    `opbench report roofline` shows how much of that each operator achieves.
     """
     from rich.console import Console
 
@@ -89,12 +89,10 @@ def _threads(text: str | None) -> list:
 
 
 def _show(store: str | None) -> None:
-    """What is now known of this and other machines whose peaks are in the store."""
-    from rich import box
+    """Print the peaks of the machine that was measured last."""
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
+    from opbench.report.table import grid, plain_table
     from opbench.store import Store
     from opbench.suites.peaks.limits import peaks_of, results_of
     from opbench.suites.peaks.roofline_table import rate
@@ -102,18 +100,19 @@ def _show(store: str | None) -> None:
     with Store.open(store, create=False) as opened:
         results = results_of(opened)
         facts = opened.environments({stored.result.fingerprint for stored in results})
-    found = peaks_of(results, facts)
-    here = max(found.values(), key=lambda peaks: peaks.created, default=None)
-    machine = next((place[0] for place, peaks in found.items() if peaks is here), "")
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    grid.add_column("device")
-    grid.add_column("threads", justify="right")
-    dtypes = list(dict.fromkeys(dtype for peaks in found.values() for dtype in peaks.flops))
-    for column in (*(f"{dtype} GFLOP/s" for dtype in dtypes), "copy GB/s"):
-        grid.add_column(column, justify="right")
-    for place, peaks in sorted(found.items()):
-        if place[0] == machine:
-            rates = [rate(peaks.flops.get(dtype, 0.0)) for dtype in dtypes]
-            threads = str(peaks.threads) if peaks.threads else ""
-            grid.add_row(Text(peaks.device), threads, *rates, rate(peaks.bandwidth))
-    Console(highlight=False).print(grid)
+    by_place = peaks_of(results, facts)
+    latest = max(by_place.values(), key=lambda peaks: peaks.created, default=None)
+    machine = next((place[0] for place, peaks in by_place.items() if peaks is latest), "")
+    dtypes = list(dict.fromkeys(dtype for peaks in by_place.values() for dtype in peaks.flops))
+    rows = [
+        (
+            peaks.device,
+            str(peaks.threads) if peaks.threads else "",
+            *(rate(peaks.flops.get(dtype, 0.0)) for dtype in dtypes),
+            rate(peaks.bandwidth),
+        )
+        for place, peaks in sorted(by_place.items(), key=lambda item: item[0])
+        if place[0] == machine
+    ]
+    columns = ("device", "threads", *(f"{dtype} GFLOP/s" for dtype in dtypes), "copy GB/s")
+    Console(highlight=False).print(grid(plain_table("", columns, rows, words=1)))

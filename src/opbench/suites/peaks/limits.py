@@ -1,4 +1,4 @@
-"""The limits of a machine, out of the stored results of the suite `peaks`."""
+"""The limits of a machine, from the stored results of the suite `peaks`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Place = tuple[str, str, int]
 
 
 def machine_of(facts: Mapping[str, Any] | None) -> str:
-    """What a machine is, as text that two of a kind share."""
+    """The machine as text; equal for two machines of a kind."""
     machine = (facts or {}).get("machine") or {}
     return json.dumps(machine, sort_keys=True, default=str)
 
@@ -48,7 +48,7 @@ def device_of(device: str) -> str:
 
 def place_of(stored: StoredResult, facts: Mapping[str, Mapping[str, Any]]) -> Place:
     case = stored.case
-    # Threads are the processor's; a GPU has its own idea of them.
+    # The number of threads means nothing on a GPU.
     threads = case.threads if device_of(case.device) == "cpu" else 0
     machine = machine_of(facts.get(stored.result.fingerprint))
     return (machine, device_of(case.device), threads)
@@ -57,8 +57,8 @@ def place_of(stored: StoredResult, facts: Mapping[str, Mapping[str, Any]]) -> Pl
 def peaks_of(
     results: Iterable[StoredResult], facts: Mapping[str, Mapping[str, Any]]
 ) -> dict[Place, Peaks]:
-    """The best of the results of that suite, for each place."""
-    found: dict[Place, Peaks] = {}
+    """The best results of the suite `peaks`, for each place."""
+    by_place: dict[Place, Peaks] = {}
     for stored in results:
         case, result = stored.case, stored.result
         if case.suite != SUITE or case.work is None or not result.ok or not result.estimate:
@@ -66,17 +66,17 @@ def peaks_of(
         if result.metric not in TIMES.get(device_of(case.device), ()):
             continue
         place = place_of(stored, facts)
-        peaks = found.setdefault(place, Peaks(place[1], place[2]))
+        peaks = by_place.setdefault(place, Peaks(place[1], place[2]))
         peaks.created = max(peaks.created, result.created)
         if case.work.flops:
             rate = case.work.flops / result.estimate
             peaks.flops[case.dtype] = max(peaks.flops.get(case.dtype, 0.0), rate)
         else:
             peaks.bandwidth = max(peaks.bandwidth, case.work.bytes / result.estimate)
-    return found
+    return by_place
 
 
 def results_of(store: Store) -> list[StoredResult]:
-    """Everything that runs of that suite left in the store."""
+    """All stored results of the suite `peaks`."""
     runs = [run for run in store.runs() if SUITE in (run.request.get("targets") or ())]
     return [stored for run in runs for stored in store.results(run=run)]

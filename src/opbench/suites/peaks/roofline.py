@@ -69,7 +69,7 @@ def roofline(
     peaks: Mapping[Place, Peaks],
     facts: Mapping[str, Mapping[str, Any]],
 ) -> list[Point]:
-    """A point for every result whose case says what one call amounts to."""
+    """A point for every result whose case has a known amount of work."""
     best: dict[tuple[str, str, str], Point] = {}
     for stored in results:
         case, result = stored.case, stored.result
@@ -87,7 +87,7 @@ def roofline(
 
 def point(stored: StoredResult, peaks: Mapping[Place, Peaks], place: Place) -> Point:
     case, seconds = stored.case, float(stored.result.estimate or 0.0)
-    assert case.work is not None, "only cases that say what a call amounts to come here"
+    assert case.work is not None, "only cases with known work come here"
     flops, moved = case.work.flops / seconds, case.work.bytes / seconds
     intensity = case.work.flops / case.work.bytes if case.work.bytes else 0.0
     bound, share = limit(flops, moved, intensity, case.dtype or "float32", peaks.get(place))

@@ -70,8 +70,8 @@ def drawing(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> Drawing | 
     roofs = [
         corner
         for place, dtype in dict.fromkeys((p.place, p.case.dtype or "float32") for p in shown)
-        if (found := peaks.get(place)) and found.bandwidth and found.flops.get(dtype)
-        for corner in roof(found, dtype, low, high)
+        if (limit := peaks.get(place)) and limit.bandwidth and limit.flops.get(dtype)
+        for corner in roof(limit, dtype, low, high)
     ]
     data = [
         {
@@ -90,7 +90,7 @@ def drawing(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> Drawing | 
         "The roofs are what this machine was measured to reach: the fastest matrix product and "
         "the fastest copy."
         if roofs
-        else "The limits of this machine are not known here: `opbench peaks` measures them."
+        else "The limits of this machine are unknown; measure them with `opbench peaks`."
     )
     return Drawing(
         "roofline",

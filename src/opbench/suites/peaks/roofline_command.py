@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from opbench.cli.options import run_option
-from opbench.cli.report_output import check_format, console_for, runs_with, write_to
+from opbench.cli.report_output import check_format, runs_with, write_to
 from opbench.errors import UserError
+from opbench.report.table import console_for
 
 if TYPE_CHECKING:
     from opbench.store.records import StoredResult
@@ -19,9 +20,11 @@ PICTURES = (".png", ".svg", ".html")
 
 
 def roofline(
-    run: str = typer.Argument("", metavar="[RUN]", help="A run. [default: the latest that can]"),
+    run: str = typer.Argument(
+        "", metavar="[RUN]", help="A run. [default: the latest with operators]"
+    ),
     format: str = typer.Option("terminal", "--format", "-f", metavar="terminal|md|csv"),
-    output: Path = typer.Option(None, "--output", "-o", help="A file; without it, the terminal."),
+    output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     chart: Path = typer.Option(
         None, "--chart", metavar="FILE.png|.svg|.html", help="Also draw the chart."
     ),
@@ -35,12 +38,12 @@ def roofline(
 
     check_format(format, FORMATS)
     if chart is not None and chart.suffix not in PICTURES:
-        raise UserError(f"a chart is written as {', '.join(PICTURES)}, not as {chart.name}")
+        raise UserError(f"{chart}: a chart is written as {', '.join(PICTURES)}")
 
     def computes(stored: StoredResult) -> bool:
         return stored.case.work is not None and stored.case.suite != SUITE
 
-    missing = "operators that say what a call amounts to; measure some: opbench run ops"
+    missing = "operators with known FLOPs and bytes; measure some: opbench run ops"
     with Store.open(store, create=False) as opened:
         found = runs_with(opened, [run] if run else [], computes, missing, samples=False)
         results = found[0][1]
@@ -67,4 +70,4 @@ def roofline(
             raise UserError(f"cannot write {chart}: {error.strerror}") from None
         typer.echo(f"chart in {chart}" if drawn else "no operator computes: no chart", err=True)
     if not any(point.place in peaks for point in points):
-        typer.echo("this machine's limits are not known yet; measure them: opbench peaks", err=True)
+        typer.echo("the limits of this machine are unknown; measure them: opbench peaks", err=True)

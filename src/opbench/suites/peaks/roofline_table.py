@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.report.table import Column, Table, grid, markdown
+from opbench.report.table import Column, Table, markdown
+from opbench.report.table import to_terminal as print_terminal
 from opbench.report.units import MISSING, format_percent, format_value
 from opbench.suites.peaks.limits import Peaks, Place
 from opbench.suites.peaks.roofline import Point
@@ -38,14 +39,14 @@ def rate(per_second: float) -> str:
 def limits(peaks: Mapping[Place, Peaks], used: set[Place]) -> list[str]:
     """A line for each place that the points come from."""
     lines = []
-    for place, found in peaks.items():
+    for place, limit in peaks.items():
         if place not in used:
             continue
-        day = datetime.fromtimestamp(found.created, tz=timezone.utc)
-        rates = [f"{dtype} {rate(flops)}" for dtype, flops in found.flops.items()]
+        day = datetime.fromtimestamp(limit.created, tz=timezone.utc)
+        rates = [f"{dtype} {rate(flops)}" for dtype, flops in limit.flops.items()]
         lines.append(
             f"limits ({place_name(place)}, measured {day:%Y-%m-%d}): "
-            f"{', '.join(rates)} GFLOP/s; copy {rate(found.bandwidth)} GB/s"
+            f"{', '.join(rates)} GFLOP/s; copy {rate(limit.bandwidth)} GB/s"
         )
     return lines
 
@@ -62,16 +63,13 @@ def table(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> Table:
 
 
 def to_terminal(points: Sequence[Point], peaks: Mapping[Place, Peaks], console: Console) -> None:
-    found = table(points, peaks)
-    console.print(grid(found))
-    for line in found.notes:
-        console.print(line, markup=False, soft_wrap=True)
+    print_terminal([table(points, peaks)], console)
 
 
 def to_markdown(points: Sequence[Point], peaks: Mapping[Place, Peaks], stream: TextIO) -> None:
-    found = table(points, peaks)
-    stream.writelines(f"{line}\n" for line in markdown(found))
-    stream.writelines(f"\n{line}\n" for line in found.notes)
+    content = table(points, peaks)
+    stream.writelines(f"{line}\n" for line in markdown(content))
+    stream.writelines(f"\n{line}\n" for line in content.notes)
 
 
 def to_csv(points: Sequence[Point], stream: TextIO) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from opbench.case import Case, UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program
-from opbench.errors import UserError
 from opbench.worker.cpp.source import TORCH_NAMES
 from opbench.worker.stub.snippets.args import AutogradMode, Language, RuntimeMode, TimerArgs
 from opbench.worker.stub.snippets.grouped import GroupedBenchmark
@@ -78,7 +77,6 @@ def definition_of(
     return SnippetDefinition(
         suite=suite,
         name=name_of(label),
-        program=no_program,
         axes=axes_of(snippet),
         framework="torch" if uses_torch(snippet) else "python",
         stages=stages_of(snippet),
@@ -96,18 +94,14 @@ def definitions_of(
     origin: str = "",
 ) -> list[Definition]:
     """Definitions with unique names, even if two labels differ in punctuation only."""
-    found: dict[str, SnippetDefinition] = {}
+    by_name: dict[str, SnippetDefinition] = {}
     for label, snippet in flat:
         definition = definition_of(suite, label, snippet, user=user, origin=origin)
         name, number = definition.name, 2
-        while name in found:
+        while name in by_name:
             name, number = f"{definition.name}_{number}", number + 1
-        found[name] = replace(definition, name=name)
-    return list(found.values())
-
-
-def no_program(point: Point, context: Context) -> Program:
-    raise UserError("a snippet has several programs per point")
+        by_name[name] = replace(definition, name=name)
+    return list(by_name.values())
 
 
 def name_of(label: tuple[str, ...]) -> str:
@@ -119,9 +113,9 @@ def name_of(label: tuple[str, ...]) -> str:
 def axes_of(snippet: Snippet) -> dict[str, Axis]:
     if isinstance(snippet, TimerArgs):
         return {"language": Axis((LANGUAGES[snippet.language],))} | threads((snippet.num_threads,))
-    found = list(variants(snippet))
-    languages = dict.fromkeys(LANGUAGES[v.labels.language] for v in found)
-    runtimes = dict.fromkeys(RUNTIMES[v.labels.runtime] for v in found)
+    all_variants = list(variants(snippet))
+    languages = dict.fromkeys(LANGUAGES[v.labels.language] for v in all_variants)
+    runtimes = dict.fromkeys(RUNTIMES[v.labels.runtime] for v in all_variants)
     axes = {"language": Axis(tuple(languages)), "runtime": Axis(tuple(runtimes))}
     axes |= threads(snippet.num_threads)
     if snippet.devices:

@@ -27,7 +27,7 @@ class Snippets(Suite):
         return definitions_of("snippets", flatten(topics).items())
 
     def read_module(self, collected: CollectedFile) -> Targets | None:
-        entries = collected.found["snippets"]
+        entries = collected.content["snippets"]
         if not entries:
             return None
         from opbench.suites.snippets.definition import definitions_of

@@ -26,24 +26,23 @@ PANEL = {"width": 320, "height": 200}
 def chart(results: Iterable[tuple[Case, Result]], model: str = "") -> Chart | None:
     """One row of panels per dim that varies, one panel per stage; None where nothing was timed.
 
-    The other dims do not vanish: each of their combinations is a line of its own, and each point
-    says which when it is pointed at.
+    Each combination of the other dims is its own line; the tooltip of a point says which.
     """
-    found = [point for point in points(results) if not model or point.model == model]
-    stages = list(dict.fromkeys(stage for point in found for stage in point.stages))
-    dims = list(dict.fromkeys(name for point in found for name in point.dims))
-    varying = [dim for dim in dims if len({point.dims.get(dim) for point in found}) > 1]
+    shown = [point for point in points(results) if not model or point.model == model]
+    stages = list(dict.fromkeys(stage for point in shown for stage in point.stages))
+    dims = list(dict.fromkeys(name for point in shown for name in point.dims))
+    varying = [dim for dim in dims if len({point.dims.get(dim) for point in shown}) > 1]
     rows = []
     for dim in varying or dims[:1]:
-        panels = [each for each in (panel(found, dim, stage) for stage in stages) if each]
+        panels = [each for each in (panel(shown, dim, stage) for stage in stages) if each]
         if panels:
             rows.append({"hconcat": panels})
-    return Chart({"title": model or found[0].model, "vconcat": rows}) if rows else None
+    return Chart({"title": model or shown[0].model, "vconcat": rows}) if rows else None
 
 
-def panel(found: list[Point], dim: str, stage: str) -> Spec | None:
+def panel(points: list[Point], dim: str, stage: str) -> Spec | None:
     data: list[dict[str, Any]] = []
-    for point in found:
+    for point in points:
         result = point.time(stage)
         if result is None or not result.ok or result.estimate is None or dim not in point.dims:
             continue
@@ -83,10 +82,10 @@ def panel(found: list[Point], dim: str, stage: str) -> Spec | None:
 
 def save(results: Iterable[tuple[Case, Result]], path: Path, model: str = "") -> bool:
     """Write the chart as PNG, SVG, HTML or Vega-Lite JSON, by the name of the file."""
-    found = chart(results, model)
-    if found is not None:
-        found.save(path)
-    return found is not None
+    drawn = chart(results, model)
+    if drawn is not None:
+        drawn.save(path)
+    return drawn is not None
 
 
 def _is_number(value: Any) -> bool:

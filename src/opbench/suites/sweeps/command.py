@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from opbench.cli.options import run_option
-from opbench.cli.report_output import runs_with
+from opbench.cli.report_output import suite_results, write_to
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.case import Case
     from opbench.result import Result
     from opbench.running.recording import Finished
-    from opbench.store.records import StoredResult
 
 
 def names_of(results: Iterable[tuple[Case, Result]]) -> list[str]:
@@ -44,11 +43,7 @@ def write_csv(
 ) -> Path:
     from opbench.suites.sweeps import csv_file as sweep_csv
 
-    try:
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            sweep_csv.write(results, stream, environment)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None
+    write_to(path, lambda stream: sweep_csv.write(results, stream, environment))
     return path
 
 
@@ -87,7 +82,7 @@ def sweep(
     ),
     store: str = run_option("store"),
 ) -> None:
-    """Kernel and time statistics of a sweep as CSV, and time against each dim as a chart."""
+    """Kernel and time statistics of a sweep as CSV, and time over each dim as a chart."""
     results, environment = _stored(run, store)
     if output is None and chart is None:
         for path in write_files(results, environment, Path()):
@@ -102,14 +97,7 @@ def sweep(
 
 
 def _stored(run: str, store: str | None) -> tuple[list[tuple[Case, Result]], list[str]]:
-    from opbench.report.environment import environment_lines
-    from opbench.store import Store
-
-    def wanted(stored: StoredResult) -> bool:
-        return stored.case.suite == "sweep"
-
     missing = "a sweep; measure one: opbench run sweep.toml"
-    with Store.open(store, create=False) as opened:
-        ((record, results),) = runs_with(opened, [run] if run else [], wanted, missing)
-    own = [(stored.case, stored.result) for stored in results if wanted(stored)]
-    return own, environment_lines(record)
+    (results,), environment = suite_results(store, [run] if run else [], "sweep", missing)
+    own = [(stored.case, stored.result) for stored in results if stored.case.suite == "sweep"]
+    return own, environment

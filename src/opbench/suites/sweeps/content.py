@@ -6,8 +6,8 @@ Imports pydantic, so import this module only when there is a sweep.
 
 from __future__ import annotations
 
-import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -22,6 +22,7 @@ from opbench.define.reading import (
     stage_list,
 )
 from opbench.define.runfile import Run
+from opbench.errors import nearest, unknown
 
 #: How people write the numbers and the runtimes, and what we call them.
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
@@ -54,10 +55,7 @@ def config(value: Any) -> Config:
         runtime = name if name in RUNTIMES else OTHER_RUNTIMES.get(name)
         what = "dtype" if dtype else "runtime"
         if dtype is None and runtime is None:
-            known = [*DTYPES, *RUNTIMES]
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(known)}"
-            raise ValueError(f"'{word}' is neither a dtype nor a runtime; {hint}")
+            raise ValueError(unknown("dtype or runtime", str(word), [*DTYPES, *RUNTIMES]))
         if what in found:
             raise ValueError(f"expected one {what}, found {found[what]} and {word} in {value!r}")
         found[what] = str(dtype or runtime)
@@ -68,9 +66,7 @@ def _words(value: Any) -> list[Any]:
     if isinstance(value, str):
         return [word for word in re.split(r"[^A-Za-z0-9_]+", value) if word]
     if isinstance(value, dict):
-        for key in value:
-            if key not in ("dtype", "runtime"):
-                raise ValueError(f"a config has a dtype and a runtime, not '{key}'")
+        _check_keys(value)
         return list(value.values())
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
         return list(value)
@@ -79,21 +75,25 @@ def _words(value: Any) -> list[Any]:
     )
 
 
+def _check_keys(config: Iterable[str]) -> None:
+    for key in config:
+        if key not in ("dtype", "runtime"):
+            raise ValueError(unknown("key", key, ("dtype", "runtime")))
+
+
 def configs(value: Any) -> list[Config]:
     """A list of configs, or `{dtype = [...], runtime = [...]}` for all their combinations."""
     if isinstance(value, dict):
         lists = {key: v if isinstance(v, list) else [v] for key, v in value.items()}
-        unknown = [key for key in lists if key not in ("dtype", "runtime")]
-        if unknown:
-            raise ValueError(f"a config has a dtype and a runtime, not '{unknown[0]}'")
+        _check_keys(lists)
         dtypes, runtimes = lists.get("dtype", ["fp32"]), lists.get("runtime", ["pt"])
         value = [{"dtype": d, "runtime": r} for r in runtimes for d in dtypes]
     if not isinstance(value, list) or not value:
         raise ValueError(f"expected a list of configs, found {value!r}")
-    found = list(dict.fromkeys(map(config, value)))
-    if len(found) < len(value):
+    distinct = list(dict.fromkeys(map(config, value)))
+    if len(distinct) < len(value):
         raise ValueError("expected each config once")
-    return found
+    return distinct
 
 
 def dims(value: Any) -> list[list[Any]]:
@@ -142,7 +142,7 @@ class Sweep(BaseModel):
             raise ValueError("input_scales: expected the values of at least one dim")
         for name in scales:
             if name in TAKEN:
-                raise ValueError(f"input_scales: '{name}' has a meaning of its own; rename the dim")
+                raise ValueError(f"input_scales: '{name}' is reserved; rename the dim")
         sized = {dim for names in self.input_params for dim in names if isinstance(dim, str)}
         limits = [text.partition(":")[2] for text in self.input_values]
         asked = {
@@ -153,9 +153,8 @@ class Sweep(BaseModel):
         for where, names in asked.items():
             for name in names:
                 if name not in scales:
-                    near = difflib.get_close_matches(name, scales, n=1)
-                    hint = f"did you mean {near[0]}?" if near else "give it values there"
-                    raise ValueError(f"{where}: '{name}' is not in input_scales; {hint}")
+                    hint = nearest(name, scales) or "; give it values there"
+                    raise ValueError(f"{where}: '{name}' is not in input_scales{hint}")
         used = {*self.model_init_params, *sized, *asked["input_values"]}
         for name, values in scales.items():
             if name not in used:
@@ -175,7 +174,7 @@ class Sweep(BaseModel):
     def _check_values(self) -> None:
         if self.input_values and len(self.input_values) != len(self.input_params):
             raise ValueError(
-                f"input_values: expected one per input, {len(self.input_params)} of them, found "
+                f"input_values: expected one per input ({len(self.input_params)}), found "
                 f"{len(self.input_values)}"
             )
         for text in self.input_values:

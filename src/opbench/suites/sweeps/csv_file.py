@@ -2,7 +2,7 @@
 
 The column `row` says which of the two a row is. Times are seconds per call; a summary has them for
 each stage apart (`forward_…`, `backward_…`), a kernel for the stage it ran in. The environment
-stands in lines that begin with `#`: `pandas.read_csv(path, comment="#")`.
+is in lines that begin with `#`: `pandas.read_csv(path, comment="#")`.
 """
 
 from __future__ import annotations
@@ -40,42 +40,42 @@ class Point:
 
     @property
     def config(self) -> str:
-        found = dict(self.labels)
-        return f"{found.get('runtime')} {found.get('dtype')}"
+        labels = dict(self.labels)
+        return f"{labels.get('runtime')} {labels.get('dtype')}"
 
     def time(self, stage: str) -> Result | None:
         """The time of a stage; on a GPU, what the caller waits."""
-        found = self.stages.get(stage, {})
-        return next((r for name, r in found.items() if r.unit == "s" and name != "kernels"), None)
+        metrics = self.stages.get(stage, {})
+        return next((r for name, r in metrics.items() if r.unit == "s" and name != "kernels"), None)
 
 
 def points(results: Iterable[tuple[Case, Result]]) -> list[Point]:
-    found: dict[tuple[Any, ...], Point] = {}
+    by_key: dict[tuple[Any, ...], Point] = {}
     for case, result in results:
         if case.suite != "sweep":
             continue
         key = (case.name, case.device, case.threads, case.labels, result.environment)
-        point = found.setdefault(key, Point(case.name, case.device, case.threads, case.labels))
+        point = by_key.setdefault(key, Point(case.name, case.device, case.threads, case.labels))
         point.stages.setdefault(case.stage, {})[result.metric] = result
-    return list(found.values())
+    return list(by_key.values())
 
 
 def write(
     results: Iterable[tuple[Case, Result]], stream: TextIO, environment: Iterable[str] = ()
 ) -> int:
     """Write the file, and return the number of its summary rows."""
-    found = points(results)
+    measured = points(results)
     stream.writelines(f"# {' '.join(line.split())}\n" for line in environment)
-    stages = list(dict.fromkeys(stage for point in found for stage in point.stages))
-    dims = list(dict.fromkeys(name for point in found for name in point.dims))
+    stages = list(dict.fromkeys(stage for point in measured for stage in point.stages))
+    dims = list(dict.fromkeys(name for point in measured for name in point.dims))
     columns = ["row", "model", *dims, *CONFIG, "device", "threads"]
     columns += [f"{stage}_{name}" for stage in stages for name in ("outcome", *STATISTICS)]
     columns += KERNEL
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
-    for point in found:
+    for point in measured:
         writer.writerows(rows(point))
-    return len(found)
+    return len(measured)
 
 
 def rows(point: Point) -> Iterator[dict[str, Any]]:

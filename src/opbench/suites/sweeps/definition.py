@@ -92,7 +92,6 @@ def definition_of(sweep: Sweep, model: Model, path: Path) -> Definition:
     return SweepDefinition(
         suite=SUITE,
         name=sweep.name or path.stem,
-        program=lambda _point, _context: Program(""),
         axes=axes,
         framework="torch",
         modules=("torch",),
@@ -146,7 +145,7 @@ def key_of(*parts: str) -> str:
 
 
 def tensors_of(sweep: Sweep, point: Point, dtype: str) -> tuple[Tensor, ...]:
-    found = []
+    tensors = []
     for index, dims in enumerate(sweep.input_params):
         shape = tuple(_size(dim, point) for dim in dims)
         limit = sweep.limit_of(index, point)
@@ -157,8 +156,8 @@ def tensors_of(sweep: Sweep, point: Point, dtype: str) -> tuple[Tensor, ...]:
             text = sweep.input_values[index] if sweep.input_values else "normal"
             domain, kind = VALUES[text], dtype
         # A mini-model stands in the middle of a large one: its inputs take gradients too.
-        found.append(Tensor(f"x{index}", shape, kind, domain, grad=limit is None))
-    return tuple(found)
+        tensors.append(Tensor(f"x{index}", shape, kind, domain, grad=limit is None))
+    return tuple(tensors)
 
 
 def _size(dim: Any, point: Point) -> int:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from opbench.case import UserModule
 from opbench.define.definition import Definition
-from opbench.define.runfile import RunFileError, complaint, read
+from opbench.define.document import first_error, read
 from opbench.define.suite import CollectedFile, TargetFile
 from opbench.define.userfile import collected, raise_error
 from opbench.errors import UserError
@@ -21,7 +21,7 @@ def checked(data: Any, path: Path) -> Sweep:
     try:
         return Sweep.model_validate(data)
     except ValidationError as error:
-        raise RunFileError(f"{path}: {complaint(error, data, Sweep)}") from None
+        raise UserError(f"{path}: {first_error(error, Sweep)}") from None
 
 
 def from_file(file: TargetFile) -> tuple[Definition, Sweep]:
@@ -34,7 +34,7 @@ def from_file(file: TargetFile) -> tuple[Definition, Sweep]:
 def from_module(collected: CollectedFile) -> Definition:
     """The sweep that the names of a Python file define."""
     file = collected.file
-    sweep = checked(collected.found["sweep"], file.path)
+    sweep = checked(collected.content["sweep"], file.path)
     if isinstance(sweep.model, str):
         model = find_model(sweep.model, file)
     else:
@@ -69,10 +69,14 @@ def find_model(text: str, by: TargetFile) -> Model:
         raise UserError(f"{path}: model: no file {where} in its folder")
     elif not all(part.isidentifier() for part in where.split(".")):
         raise UserError(f"{path}: model: '{where}' is neither a file nor a module")
-    found = collected(Path(target), by.python, env=by.env, model=name)
-    raise_error(found, path if file is None else file)
-    user = UserModule(found["module"], found["root"], found["digest"]) if found["module"] else None
-    return _model(found["model"], user, tuple(found["modules"]))
+    content = collected(Path(target), by.python, env=by.env, model=name)
+    raise_error(content, path if file is None else file)
+    user = (
+        UserModule(content["module"], content["root"], content["digest"])
+        if content["module"]
+        else None
+    )
+    return _model(content["model"], user, tuple(content["modules"]))
 
 
 def _file_of(where: str, folder: Path) -> Path | None:
@@ -84,7 +88,7 @@ def _file_of(where: str, folder: Path) -> Path | None:
     return file if file.is_file() else None
 
 
-def _model(found: dict[str, Any], user: UserModule | None, modules: tuple[str, ...]) -> Model:
-    takes = found["takes"]
-    known = None if takes is None or found.get("open") else tuple(takes)
-    return Model(found["module"], found["name"], known, user, modules)
+def _model(model: dict[str, Any], user: UserModule | None, modules: tuple[str, ...]) -> Model:
+    takes = model["takes"]
+    known = None if takes is None or model.get("open") else tuple(takes)
+    return Model(model["module"], model["name"], known, user, modules)

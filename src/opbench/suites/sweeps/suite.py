@@ -28,7 +28,7 @@ class Sweeps(Suite):
         return Targets([definition], options_of(sweep.run), dict(OPTIONS))
 
     def read_module(self, collected: CollectedFile) -> Targets | None:
-        if not collected.found["sweep"]:
+        if not collected.content["sweep"]:
             return None
         from opbench.suites.sweeps.reading import from_module
 

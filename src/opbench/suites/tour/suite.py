@@ -26,14 +26,14 @@ class Tour(Suite):
     def after_run(
         self, run: Finished, targets: Sequence[str], *, store: str | None, cont: bool
     ) -> Iterable[str]:
-        """The page, next to the store where that is a file: something to look at."""
+        """Write the page, next to the store where that is a file."""
         if not targets and not cont and run.store and run.status != "interrupted":
             folder = Path(run.store).parent if Path(run.store).exists() else Path()
             yield write_page(run.id, store, folder / "report.html")
 
 
 def write_page(run_id: str, store: str | None, path: Path) -> str:
-    """One line that says where the page is, or why there is none."""
+    """One line: where the page is, or why it could not be written."""
     from opbench.report.page.contents import gather
     from opbench.report.page.page import save
     from opbench.store import Store

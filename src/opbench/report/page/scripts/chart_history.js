@@ -69,8 +69,8 @@ function drawTrack(host, at, points, height = 300) {
     }),
     levels: points.levels.map(([run, to, level]) => ({ run, to, level: level / factor })),
     changes: points.steps.map(([index, before, after], number) => ({
-      run: index - 0.5, kind: after > before ? "slower" : "faster", text: formatChange(after / before), cause: points.beside[number] })),
-    events: points.marks.map(([index, text]) => ({ run: index - 0.5, "changed here": text })),
+      run: index - 0.5, kind: after > before ? "slower" : "faster", text: formatChange(after / before), cause: points.causes[number] })),
+    events: points.notes.map(([index, text]) => ({ run: index - 0.5, "changed here": text })),
     bad: Object.entries(points.bad).map(([index, reason]) => ({ run: Number(index), reason })),
   };
   const words = { "{y}": `${metricName(metric)}, ${symbol}`, "{days}": `${JSON.stringify(days)}[datum.value]`,
@@ -87,7 +87,7 @@ function drawCaseHistory(row) {
   if (at < 0) return;
   trackPoints(at).then((points) => {
     if (!points || opened.row !== row) return;
-    const host = section("history", "History", `${plural(points.e.length, "run")}. ${points.steps.length ? points.beside.join("; ") : "No change of level."}`);
+    const host = section("history", "History", `${plural(points.e.length, "run")}. ${points.steps.length ? points.causes.join("; ") : "No change of level."}`);
     const space = make("div");
     host.append(space);
     drawTrack(space, at, points, 200);

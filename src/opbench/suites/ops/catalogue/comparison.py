@@ -23,7 +23,7 @@ def comparison(
         "mxnet": f"nd.{mxnet}(lhs, rhs)",
         "numpy": f"np.{numpy}(lhs, rhs)",
     }
-    made = binary(
+    operator = binary(
         name,
         "comparison",
         spelling,
@@ -34,7 +34,7 @@ def comparison(
         classic=classic,
         printed=printed,
     )
-    return replace(without_gradient(made), result_dtype="bool")
+    return replace(without_gradient(operator), result_dtype="bool")
 
 
 OPERATORS = (

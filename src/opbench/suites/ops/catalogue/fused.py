@@ -127,6 +127,22 @@ def fused(
     )
 
 
+def dense(
+    name: str, inputs: tuple[Input, ...], spelling: Mapping[str, Call], parts: tuple[Part, ...]
+) -> Operator:
+    """A product of `data` with `units` columns, and what follows it."""
+    return fused(
+        name,
+        inputs,
+        {"data": ROWS, "units": UNITS},
+        spelling,
+        parts,
+        lambda v: 2.0 * v.data[0] * v.data[1] * v.units,
+        result=product,
+        shrinks=("data",),
+    )
+
+
 def convolution(
     name: str,
     parts: tuple[Part, ...],
@@ -207,10 +223,9 @@ OPERATORS = (
         },
         (*CONV_INPUTS, *BATCH_INPUTS),
     ),
-    fused(
+    dense(
         "linear_gelu",
         DENSE_INPUTS,
-        {"data": ROWS, "units": UNITS},
         {
             "torch": Call("F.gelu(F.linear(data, weight, bias))", how=SEQUENCE),
             "jax": Call("nn.gelu(data @ weight.T + bias, approximate=False)", how=GRAPH),
@@ -225,18 +240,14 @@ OPERATORS = (
             Part("FullyConnected", lambda v: {"data": v.data, "units": v.units}),
             Part("gelu", at("data", product)),
         ),
-        lambda v: 2.0 * v.data[0] * v.data[1] * v.units,
-        result=product,
-        shrinks=("data",),
     ),
-    fused(
+    dense(
         "matmul_bias_relu",
         (
             Input("data"),
             Input("weight", uniform(-0.1, 0.1), shape=lambda v: (v.data[1], v.units)),
             Input("bias", shape=lambda v: (v.units,)),
         ),
-        {"data": ROWS, "units": UNITS},
         {
             # One call of torch's with bias and activation in it; it has no gradient.
             "torch": Call(
@@ -257,9 +268,6 @@ OPERATORS = (
             Part("add", lambda v: {"lhs": product(v), "rhs": (1, v.units)}),
             Part("relu", at("data", product)),
         ),
-        lambda v: 2.0 * v.data[0] * v.data[1] * v.units,
-        result=product,
-        shrinks=("data",),
     ),
     fused(
         "layernorm_residual",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbench.define.program import uniform
-from opbench.suites.ops.entry import Call, Input, Operator
+from opbench.suites.ops.entry import Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import shaped
 
 PICTURES = {
@@ -15,6 +15,10 @@ PICTURES = {
 PATCHES = {"small": (1, 4, 16, 16), "typical": (4, 16, 32, 32)}
 #: Coordinates within a picture, whose corners are at -1 and 1.
 INSIDE = uniform(-0.9, 0.9)
+
+
+def enlarged(v: Values) -> Shape:
+    return (*v.data[:2], v.data[2] * v.scale, v.data[3] * v.scale)
 
 
 OPERATORS = (
@@ -152,17 +156,14 @@ OPERATORS = (
         **shaped({"data": PICTURES}, scale=2),
         spelling={
             "torch": "F.interpolate(data, scale_factor={scale}, mode='nearest')",
-            "jax": lambda v: (
-                f"jax.image.resize(data, "
-                f"{(*v.data[:2], v.data[2] * v.scale, v.data[3] * v.scale)}, 'nearest')"
-            ),
+            "jax": lambda v: f"jax.image.resize(data, {enlarged(v)}, 'nearest')",
             "onnxruntime": lambda v: (
                 f"Resize(data, None, [1.0, 1.0, {float(v.scale)}, {float(v.scale)}], "
                 "mode='nearest', nearest_mode='floor', coordinate_transformation_mode='asymmetric')"
             ),
             "mxnet": "nd.UpSampling(data, scale={scale}, sample_type='nearest')",
         },
-        result=lambda v: (*v.data[:2], v.data[2] * v.scale, v.data[3] * v.scale),
+        result=enlarged,
         flops=0.0,
     ),
     Operator(
@@ -172,20 +173,17 @@ OPERATORS = (
         **shaped({"data": PICTURES}, scale=2),
         spelling={
             "torch": "F.interpolate(data, scale_factor={scale}, mode='bilinear')",
-            "jax": lambda v: (
-                f"jax.image.resize(data, "
-                f"{(*v.data[:2], v.data[2] * v.scale, v.data[3] * v.scale)}, 'linear')"
-            ),
+            "jax": lambda v: f"jax.image.resize(data, {enlarged(v)}, 'linear')",
             "onnxruntime": lambda v: (
                 f"Resize(data, None, [1.0, 1.0, {float(v.scale)}, {float(v.scale)}], "
                 "mode='linear', coordinate_transformation_mode='half_pixel')"
             ),
             "mxnet": lambda v: (
-                f"nd.contrib.BilinearResize2D(data, height={v.data[2] * v.scale}, "
-                f"width={v.data[3] * v.scale}, align_corners=False)"
+                f"nd.contrib.BilinearResize2D(data, height={enlarged(v)[2]}, "
+                f"width={enlarged(v)[3]}, align_corners=False)"
             ),
         },
-        result=lambda v: (*v.data[:2], v.data[2] * v.scale, v.data[3] * v.scale),
+        result=enlarged,
         flops=8.0,
         tolerance=16.0,
         aliases=("interpolate",),

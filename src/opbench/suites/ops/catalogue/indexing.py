@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from opbench.define.program import PERMUTATION, Domain, integers
 from opbench.suites.ops.entry import ANY, Call, Input, Operator, Shape, Values
@@ -38,10 +39,15 @@ POINTS = {"small": (2, 64), "typical": (2, 1024), "large": (2, 4096)}
 GRID = {"small": (64, 64), "typical": (1024, 1024), "large": (4096, 4096)}
 MANY = {"small": (4096,), "typical": (1048576,), "large": (16777216,)}
 
+
+def picking(name: str, inputs: tuple[Input, ...], **fields: Any) -> Operator:
+    """Moves elements of any dtype, and computes nothing."""
+    return Operator(name, "indexing", inputs, flops=0.0, dtypes=ANY, **fields)
+
+
 OPERATORS = (
-    Operator(
+    picking(
         "slice",
-        "indexing",
         (Input("data"),),
         **shaped(WINDOW),
         spelling={
@@ -52,13 +58,10 @@ OPERATORS = (
             "numpy": window,
         },
         result=window_shape,
-        flops=0.0,
-        dtypes=ANY,
         shrinks=("none",),
     ),
-    Operator(
+    picking(
         "slice_axis",
-        "indexing",
         (Input("data"),),
         **shaped({"data": PLANE}, axis=0, begin=16, end=48),
         spelling={
@@ -69,13 +72,10 @@ OPERATORS = (
             "numpy": lambda v: f"data[{':, ' * v.axis}{v.begin}:{v.end}]",
         },
         result=lambda v: (v.end - v.begin, v.data[1]),
-        flops=0.0,
-        dtypes=ANY,
         shrinks=("none",),
     ),
-    Operator(
+    picking(
         "slice_like",
-        "indexing",
         (Input("data"), Input("other", grad=False)),
         **shaped(
             {
@@ -90,13 +90,10 @@ OPERATORS = (
             "numpy": "data[: other.shape[0], : other.shape[1]]",
         },
         result=lambda v: v.other,
-        flops=0.0,
-        dtypes=ANY,
         shrinks=("none",),
     ),
-    Operator(
+    picking(
         "take",
-        "indexing",
         (
             Input("data"),
             Input("indices", below("data", 0), "int64", grad=False, shape=lambda v: (v.count,)),
@@ -109,13 +106,10 @@ OPERATORS = (
             "numpy": "np.take(data, indices, axis=0)",
         },
         result=lambda v: (v.count, v.data[1]),
-        flops=0.0,
-        dtypes=ANY,
         aliases=("gather",),
     ),
-    Operator(
+    picking(
         "one_hot",
-        "indexing",
         (Input("indices", lambda v: integers(0, v.depth), "int64", grad=False),),
         **shaped({"indices": {"small": (64,), "typical": (1024,), "large": (16384,)}}, depth=1000),
         spelling={
@@ -127,8 +121,6 @@ OPERATORS = (
         },
         differentiable=False,
         result=lambda v: (*v.indices, v.depth),
-        flops=0.0,
-        dtypes=ANY,
     ),
     Operator(
         "where",
@@ -177,9 +169,8 @@ OPERATORS = (
         result=lambda v: (2, *v.data),
         result_dtype="int64",
     ),
-    Operator(
+    picking(
         "gather_nd",
-        "indexing",
         (Input("data"), Input("indices", below("data", 0), "int64", grad=False)),
         **shaped({"data": GRID, "indices": POINTS}),
         spelling={
@@ -189,14 +180,11 @@ OPERATORS = (
             "numpy": "data[indices[0], indices[1]]",
         },
         result=lambda v: v.indices[1:],
-        flops=0.0,
-        dtypes=ANY,
         shrinks=("none",),
     ),
     # No position occurs twice: which of two values stays is not defined anywhere.
-    Operator(
+    picking(
         "scatter_nd",
-        "indexing",
         (
             Input("data", shape=lambda v: v.indices[1:]),
             Input("indices", PERMUTATION, "int64", grad=False),
@@ -209,14 +197,11 @@ OPERATORS = (
             "numpy": "y = np.zeros({shape}, data.dtype)\ny[indices[0], indices[1]] = data",
         },
         result=lambda v: v.shape,
-        flops=0.0,
-        dtypes=ANY,
         shrinks=("none",),
         absent={"onnxruntime": "ONNX scatters into a tensor it is given, not into zeros"},
     ),
-    Operator(
+    picking(
         "pick",
-        "indexing",
         (
             Input("data"),
             Input("index", below("data", 1), "int64", grad=False, shape=lambda v: v.data[:1]),
@@ -230,13 +215,10 @@ OPERATORS = (
             "numpy": "np.take_along_axis(data, index[:, None], axis=1)[:, 0]",
         },
         result=lambda v: v.data[:1],
-        flops=0.0,
-        dtypes=ANY,
     ),
     without_gradient(
-        Operator(
+        picking(
             "setitem",
-            "indexing",
             (Input("data"), Input("value", shape=window_shape)),
             **shaped(WINDOW),
             spelling={
@@ -246,8 +228,6 @@ OPERATORS = (
                 "numpy": lambda v: f"{window(v)} = value\ny = data",
             },
             result=window_shape,
-            flops=0.0,
-            dtypes=ANY,
             shrinks=("none",),
             absent={"onnxruntime": "an ONNX graph overwrites nothing"},
         )

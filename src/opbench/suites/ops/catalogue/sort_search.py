@@ -84,29 +84,20 @@ OPERATORS = (
         dtypes=ANY,
         classic="TopK",
     ),
-    search(
-        "argmax",
-        {
-            "torch": "torch.argmax(data, {axis})",
-            "onnxruntime": "ArgMax(data, axis={axis}, keepdims=0)",
-            "mxnet": "nd.argmax(data, axis={axis})",
-            "numpy": "np.argmax(data, axis={axis})",
-        },
-        result=left,
-        flops=lambda v: v.data[0] * v.data[1],
-        classic="ArgMax",
-    ),
-    search(
-        "argmin",
-        {
-            "torch": "torch.argmin(data, {axis})",
-            "onnxruntime": "ArgMin(data, axis={axis}, keepdims=0)",
-            "mxnet": "nd.argmin(data, axis={axis})",
-            "numpy": "np.argmin(data, axis={axis})",
-        },
-        result=left,
-        flops=lambda v: v.data[0] * v.data[1],
-        classic="ArgMin",
+    *(
+        search(
+            name,
+            {
+                "torch": f"torch.{name}(data, {{axis}})",
+                "onnxruntime": f"{classic}(data, axis={{axis}}, keepdims=0)",
+                "mxnet": f"nd.{name}(data, axis={{axis}})",
+                "numpy": f"np.{name}(data, axis={{axis}})",
+            },
+            result=left,
+            flops=lambda v: v.data[0] * v.data[1],
+            classic=classic,
+        )
+        for name, classic in (("argmax", "ArgMax"), ("argmin", "ArgMin"))
     ),
     Operator(
         "searchsorted",

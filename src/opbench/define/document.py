@@ -1,0 +1,103 @@
+"""TOML and JSON files that people write: reading them, and saying in one line what is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from opbench.errors import UserError, unknown
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+
+class RuleError(ValueError):
+    """Breaks a rule that concerns several keys of a table; `key` is the one to change."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(text)
+        self.key = key
+
+
+def read(path: Path) -> Any:
+    """The content of a TOML file, or of any other as JSON; nothing in it is executed."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"file not found: {path}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not text in UTF-8") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path} line {error.lineno}: not valid JSON: {error.msg}") from None
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).rpartition(" (at ")
+        # "line 3, column 5", or "end of document", which a person has to look for.
+        number = re.match(r"line (\d+)", place)
+        line = number.group(1) if number else str(max(1, len(text.splitlines())))
+        raise UserError(f"{path} line {line}: not valid TOML: {reason or error}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
+        raise UserError(f"{path}: {reason}") from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON would silently keep the last of two equal keys; TOML refuses them, and so do we."""
+    table: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in table:
+            raise ValueError(f"key '{key}' is given twice in one table")
+        table[key] = value
+    return table
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a value opbench can use; write a finite number")
+
+
+def first_error(error: ValidationError, model: type[BaseModel]) -> str:
+    """The first error as `benchmark[2].axes.n: what was expected, what was found`."""
+    errors = error.errors(include_url=False)
+    first = errors[0]
+    location = [part for part in first["loc"] if part != "[key]"]
+    reason = (first.get("ctx") or {}).get("error")
+    if first["type"] == "extra_forbidden":
+        text = unknown("key", str(location.pop()), _keys_at(location, model))
+    elif first["type"] == "missing":
+        text = "required key is missing"
+    elif first["type"] == "value_error":
+        text = str(reason)
+        location += [reason.key] if isinstance(reason, RuleError) else []
+    else:
+        expected = first["msg"].replace("Input should be ", "expected ")
+        text = f"{expected}, found {_shortened(first['input'])}"
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return (f"{path.lstrip('.')}: " if path else "") + text + more
+
+
+def _keys_at(location: list[int | str], model: Any) -> list[str]:
+    """The valid keys of the table at a location."""
+    for part in location:
+        if isinstance(part, str):
+            kind = model.model_fields[part].annotation
+            model = next(iter(get_args(kind)), kind)
+    return list(model.model_fields)
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,46 @@
+"""What would make an unknown verdict known: how many more worker starts, at the scatter seen."""
+
+from __future__ import annotations
+
+import math
+
+from opbench.stats.estimate import t_quantile
+from opbench.stats.ratio import Ratio
+
+#: Beyond this many starts on a side the answer is to change the measurement.
+MOST_STARTS = 1000
+
+
+def starts_needed(ratio: Ratio, margin: float, rate: float, cases: int = 1) -> int | None:
+    """Worker starts (per side) that would settle a ratio of this value, by calling it the same, or
+    different in a suite of so many cases; None where no number of starts would.
+    """
+    log = abs(math.log(ratio.value))
+    same, different = math.log1p(margin) - log, log
+    own = max(0.0, ratio.error**2 - ratio.shift**2) * ratio.starts
+    for starts in range(ratio.starts + 1, MOST_STARTS + 1):
+        error = math.sqrt(ratio.shift**2 + own / starts)
+        freedom = ratio.freedom + (starts - ratio.starts if not ratio.shift else 0)
+        if t_quantile(freedom) * error <= same:
+            return starts
+        if t_quantile(freedom, 1 - rate / cases) * error <= different:
+            return starts
+    return None
+
+
+def advice(ratio: Ratio, margin: float, rate: float, cases: int, seconds: float) -> str:
+    """In words; `seconds` is what one start of both sides took, zero where that is not known."""
+    starts = starts_needed(ratio, margin, rate, cases)
+    if starts is None:
+        if ratio.shift:
+            return "more starts would not tell, as the runs differ too; use opbench ab"
+        return f"even {MOST_STARTS} worker starts would not tell"
+    more = starts - ratio.starts
+    cost = f" ({_duration(seconds * more)})" if seconds else ""
+    return f"about {more} more worker start{'s' * (more > 1)}{cost} would tell"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return "under 1 s"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
