@@ -28,7 +28,7 @@ from opbench.running.recording import Finished, Recording
 from opbench.store import Store
 
 #: Quick, and what matters here is not how precise.
-ONCE = Fixed(num_runs=2, num_repeats=2, starts=1, warmup_seconds=0.0)
+ONCE = Fixed(num_runs=2, num_repeats=2, starts=1, warmup_seconds=0.0, timeout=600)
 
 QUICK = ("--num-runs", "1", "--num-repeats", "1")
 
@@ -190,24 +190,36 @@ class KillAgents(Listener):
 
 
 class LoseNode(KillAgents):
-    """The same, and then a whole node."""
+    """The same, and then a whole node, when every node is measuring; then opens the gate."""
 
-    def __init__(self, cluster: LocalCluster, name: str, at: int, agents_at: Sequence[int]) -> None:
+    def __init__(
+        self, cluster: LocalCluster, name: str, gate: Path, agents_at: Sequence[int]
+    ) -> None:
         super().__init__(agents_at)
-        self.cluster, self.name, self.node_at = cluster, name, at
+        self.cluster, self.name, self.gate = cluster, name, gate
         self.nodes = 0
 
     def fleet(self, state: FleetState) -> None:
         super().fleet(state)
         self.nodes = max(self.nodes, state.nodes)
-        if self.name in self.cluster.nodes and state.done >= self.node_at and state.running > 1:
+        noticed = not self.at and state.lost > 0
+        if self.name in self.cluster.nodes and noticed and state.running == 3:
             self.cluster.remove(self.name)
+            self.gate.touch()
 
 
 def test_agents_and_a_node_that_die_cost_nothing_but_time(connected, cluster, tmp_path):
     cluster.add("doomed")
-    made = cases(16, 0.1, ("plain", "other"))
-    loser = LoseNode(cluster, "doomed", 7, [2])
+    # The first groups are quick. The others wait for the deaths, so that each one costs a group.
+    gate = tmp_path / "gate"
+    wait = f"while not os.path.exists({str(gate)!r}): time.sleep(0.05)"
+    made = [
+        replace(
+            case, stmt=wait if int(case.name[1:]) >= 8 else case.stmt, globals="import os, time"
+        )
+        for case in cases(16, 0.1, ("plain", "other"))
+    ]
+    loser = LoseNode(cluster, "doomed", gate, [8])
     finished, stored = measure(made, tmp_path / "r.db", Fleet("ray"), loser, "mode=plain")
     assert "doomed" not in cluster.nodes
     assert loser.nodes == 3
