@@ -49,7 +49,7 @@ def refused(command, tmp_path):
         (["FILE", "-a", "mode=plian"], "did you mean plain?"),
         (["FILE", "-a", "n=many"], "axis 'n' takes a whole number, not 'many'"),
         (["FILE", "-a", "n"], "an axis is written AXIS=V1,V2, not 'n'"),
-        (["FILE", "-k", "totl"], "nearest: total"),
+        (["FILE", "-k", "totl"], "did you mean total?"),
         (["FILE", "--metric", "tiem"], "time"),
         (["FILE", "--stage", "forwrd"], "did you mean forward?"),
         (["FILE", "--device", "tpu"], "unknown device 'tpu'"),

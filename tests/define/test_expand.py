@@ -119,7 +119,7 @@ def test_a_framework_may_be_an_axis():
         ({"axes": {"n": ["16", "16"]}}, "two cases have the id s/add[n=16]/forward"),
         ({"stages": ["forwrd"]}, "unknown stage 'forwrd'; did you mean forward?"),
         ({"stages": ["step"]}, "no benchmark here has stage 'step'; choose from: forward"),
-        ({"keep": ["norn["]}, "no case id contains 'norn['; nearest: norm"),
+        ({"keep": ["norn["]}, "no case id contains 'norn['; did you mean norm"),
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"threads": 0}, "threads must be a whole number from 1 up, not '0'"),
         ({"axes": {"threads": ["two"]}}, "threads must be a whole number from 1 up, not 'two'"),

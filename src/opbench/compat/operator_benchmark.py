@@ -153,8 +153,8 @@ class OperatorBenchmark:
             return {}, OWN
         if initializer not in INITIALIZERS:
             raise UserError(
-                f"{unknown('initializer', str(initializer), (*INITIALIZERS, OWN))}; or a callable "
-                "that makes an array of a given shape"
+                f"{unknown('initializer', str(initializer), (*INITIALIZERS, OWN))} (or give a "
+                "callable that makes an array of a given shape)"
             )
         return dict.fromkeys((each.name for each in drawn), INITIALIZERS[initializer]), initializer
 

@@ -130,7 +130,7 @@ def test_lists_stand_for_all_their_combinations():
         ({"job_configs": [{"device": "cuda"}]}, "unknown key 'device'; choose from: dtype, run"),
         ({"job_configs": ["pt", "fp32"]}, "expected each config once"),
         ({"input_params": ["batch"]}, "expected a list of lists, one per input"),
-        ({"input_params": [["bath"]]}, "'bath' is not in input_scales; nearest: batch"),
+        ({"input_params": [["bath"]]}, "'bath' is not in input_scales; did you mean batch"),
         ({"input_params": [["batch"]], "model_init_params": ["out"]}, "nothing uses the dim 'hid"),
         ({"input_scales": {**PLAIN["input_scales"], "batch": [0]}}, "number from 1 up, not 0"),
         ({"input_scales": {**PLAIN["input_scales"], "batch": []}}, "at least one value"),
