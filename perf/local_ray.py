@@ -85,8 +85,14 @@ def _patient() -> Iterator[None]:
     def wait_for_node(_self: Cluster, node: Any) -> None:
         services.wait_for_node(node.gcs_address, node.plasma_store_socket_name, START_SECONDS)
 
+    settings = {
+        "RAY_gcs_server_port_wait_time_s": START_SECONDS,
+        "RAY_raylet_start_wait_time_s": START_SECONDS,
+        "RAY_agent_register_timeout_ms": START_SECONDS * 1000,
+        "RAY_worker_register_timeout_seconds": START_SECONDS,
+    }
     with (
-        patch.dict(os.environ, RAY_gcs_server_port_wait_time_s=str(START_SECONDS)),
+        patch.dict(os.environ, {name: str(value) for name, value in settings.items()}),
         patch.object(services, "get_node", get_node_when_registered),
         patch.object(Cluster, "_wait_for_node", wait_for_node),
     ):
