@@ -259,7 +259,7 @@ def test_values_without_a_ratio_are_unknown_for_a_reason(compare):
         (["base", "new", "--filter", "name"], "a filter is written KEY:VALUE"),
         (["base", "new", "--filter", "name:zzz"], "the filter 'name:zzz' leaves nothing of 'base'"),
         (["base", "new", "--fail-on", "slowr"], "did you mean slower"),
-        (["base", "new", "--fail-on", "slower:3"], "takes a percentage, as in slower:3%"),
+        (["base", "new", "--fail-on", "slower:3"], "expected a percentage such as slower:3%"),
         (["base", "new", "--margin", "3"], "1%"),
         (["base", "new", "--last", "3"], "--last"),
         (["base", "new", "--store", "nowhere.db"], "nowhere.db"),

@@ -84,7 +84,7 @@ def test_bytes_are_more_or_less_and_not_slower(nights):
     for night in range(8):
         run = nights.add()
         nights.add_to(run, 2e6 if night < 4 else 1e6, half=0, metric="memory", unit="bytes")
-    assert "▼ less by 50 % between" in as_text(history(nights.store, CASE.id, "memory"))
+    assert "▼ smaller by 50 % between" in as_text(history(nights.store, CASE.id, "memory"))
 
 
 def test_many_points_are_abbreviated_around_what_matters():

@@ -134,5 +134,5 @@ def same_machine(base: Side, new: Side) -> None:
     if base.machine != new.machine:
         raise UserError(
             f"'{base.name}' and '{new.name}' were measured on different machines; "
-            "to compare them anyway, give --across-machines"
+            "compare them with --across-machines if you mean to"
         )

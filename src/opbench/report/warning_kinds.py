@@ -26,10 +26,11 @@ def warning_kinds(results: Iterable[tuple[Name, Result]]) -> list[WarningKind[Na
     by_code: dict[str, list[tuple[float, Name, str]]] = {}
     for name, result in results:
         for warning in result.warnings:
-            warned = (result.half_width or 0.0, name, warning.text)
-            by_code.setdefault(warning.code, []).append(warned)
+            by_code.setdefault(warning.code, []).append(
+                (result.half_width or 0.0, name, warning.text)
+            )
     kinds = []
-    for code, warned in by_code.items():
-        _, worst, text = max(warned, key=lambda each: each[0])
-        kinds.append(WarningKind(code, len({name for _, name, _ in warned}), worst, text))
+    for code, group in by_code.items():
+        _, worst, text = max(group, key=lambda each: each[0])
+        kinds.append(WarningKind(code, len({name for _, name, _ in group}), worst, text))
     return kinds

@@ -13,7 +13,7 @@ from functools import lru_cache
 from opbench import frameworks
 from opbench.case import Case
 from opbench.errors import UserError
-from opbench.report import script_cpp
+from opbench.report.script import cpp as script_cpp
 from opbench.worker.source import assigned
 
 _LOOPS = {
