@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -29,7 +30,7 @@ class LocalCluster:
         from ray.cluster_utils import Cluster
 
         head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False}
-        head["node_name"] = "head"
+        head |= {"node_name": "head", **_ports()}
         self.client_port = client_port
         if client_port is not None:
             head["ray_client_server_port"] = client_port
@@ -50,7 +51,7 @@ class LocalCluster:
             self._cluster._shutdown_at_exit = False
         with _patient():
             self.nodes[name] = self._cluster.add_node(
-                node_name=name, num_cpus=cpus, labels=dict(labels or {}), **more
+                node_name=name, num_cpus=cpus, labels=dict(labels or {}), **_ports(), **more
             )
 
     def remove(self, name: str) -> None:
@@ -62,6 +63,23 @@ class LocalCluster:
 
         ray.shutdown()
         self._cluster.shutdown()
+
+
+def _ports() -> dict[str, int]:
+    """Ports of a node's agents. Those they chose themselves a node awaits for 30 s, then aborts."""
+    names = (
+        "metrics_agent_port",
+        "metrics_export_port",
+        "dashboard_agent_listen_port",
+        "runtime_env_agent_port",
+    )
+    with ExitStack() as sockets:
+        found = {}
+        for name in names:
+            free = sockets.enter_context(socket.socket())
+            free.bind(("127.0.0.1", 0))
+            found[name] = int(free.getsockname()[1])
+    return found
 
 
 @contextmanager
@@ -85,8 +103,13 @@ def _patient() -> Iterator[None]:
     def wait_for_node(_self: Cluster, node: Any) -> None:
         services.wait_for_node(node.gcs_address, node.plasma_store_socket_name, START_SECONDS)
 
+    settings = {
+        "RAY_gcs_server_port_wait_time_s": START_SECONDS,
+        "RAY_agent_register_timeout_ms": START_SECONDS * 1000,
+        "RAY_worker_register_timeout_seconds": START_SECONDS,
+    }
     with (
-        patch.dict(os.environ, RAY_gcs_server_port_wait_time_s=str(START_SECONDS)),
+        patch.dict(os.environ, {name: str(value) for name, value in settings.items()}),
         patch.object(services, "get_node", get_node_when_registered),
         patch.object(Cluster, "_wait_for_node", wait_for_node),
     ):

@@ -22,7 +22,7 @@ def home(numpy_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_list_has_the_current_the_predefined_and_the_built(opbench_here: Command) -> None:
     listed = opbench_here("env", "list")
     rows = {line.split()[0]: line for line in listed.stdout.splitlines() if line.strip()}
-    assert "opbench runs in it" in rows["current"]
+    assert "the one opbench runs in" in rows["current"]
     assert "mxnet==1.9.1 numpy==1.23.5" in rows["mxnet"]
     assert "built on first use" in rows["mxnet"]
     assert "numpy==2.2.6" in rows["np22"]
