@@ -90,7 +90,7 @@ def test_a_page_gives_its_frame_its_charts_and_its_samples(filled, tmp_path):
     chart = page.samples("layers/conv[mode=hooks,batch_size=16]/forward_backward")
     assert chart.to_dict()["title"].startswith("layers/conv")
     assert page.save(tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
-    with pytest.raises(StoreError, match="name one"):
+    with pytest.raises(StoreError, match="name exactly one"):
         page.samples("conv")
 
 

@@ -130,7 +130,7 @@ def test_a_report_without_trials_promises_nothing() -> None:
     [
         (["--effect", "much"], "expected a precision"),
         (["--effect", "0%"], "expected a precision"),
-        (["--framework", "jax"], "there is torch, python"),
+        (["--framework", "jax"], "choose from: torch, python"),
         (["-n", "0"], "--pairs"),
         (["--time-per-pair", "soon"], "expected a time"),
     ],

@@ -69,7 +69,7 @@ def test_odd_values_are_drawn_too(nights, value):
 def test_one_run_gets_no_verdict(nights):
     nights.add()
     shown = as_text(history(nights.store, CASE.id))
-    assert "One run has a value: nothing can be said about change." in shown
+    assert "One run has a value: too few to detect a change." in shown
     assert "●" not in shown
 
 
@@ -99,9 +99,9 @@ def test_the_command(nights, opbench_here, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "▲ slower by 7.0 % between run 20261123-120000-0008 (commit 8888888)" in done.stdout
     assert "\x1b" not in done.stdout
-    told = json.loads(opbench_here("history", "linear", "--last", 12, "--json", *store).stdout)
+    told = json.loads(opbench_here("history", "linear", "--last", 16, "--json", *store).stdout)
     (series,) = told["series"]
-    assert len(series["points"]) == 12
+    assert len(series["points"]) == 16
     (change,) = series["changes"]
     assert (change["from_run"], change["to_run"]) == (
         "20261123-120000-0008",

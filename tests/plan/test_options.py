@@ -80,7 +80,7 @@ def test_however_a_value_is_written_it_is_the_same(name, written, value):
         ({"budget": "soon"}, "budget: expected a time such as '60s' or '2min', found 'soon'"),
         ({"threads": True}, "threads: expected a valid integer, found True"),
         ({"num_runs": 0}, "num_runs: expected greater than or equal to 1, found 0"),
-        ({"stages": "foward"}, "stages: there is no stage 'foward'; did you mean forward?"),
+        ({"stages": "foward"}, "stages: unknown stage 'foward'; did you mean forward?"),
         ({"baseline": "mode"}, "baseline: a baseline is written AXIS=VALUE, not 'mode'"),
         ({"axes": "n"}, "axes: an axis is written AXIS=V1,V2, not 'n'"),
         ({"axes": {"n": [[1]]}}, "axes: axis 'n': expected text, finite numbers"),

@@ -122,7 +122,7 @@ def test_a_window_that_never_comes_and_a_script_that_fails(opbench_here, tmp_pat
         (("--steps", "4-3", "x.py"), "a window is written 3 or 3-4"),
         (("--steps", "1", "--calls", "1", "x.py"), "not in both"),
         (("--probe", "batch", "x.py"), "written AXIS=SIZE"),
-        (("--probe", "batch=8", "x.py", "--batch", "8"), "is the base size itself"),
+        (("--probe", "batch=8", "x.py", "--batch", "8"), "is the base size; choose another"),
         (("--probe", "batch=8", "x.py"), "the base size of batch is unknown"),
         (("--level", "kernels", "x.py"), "unknown level 'kernels'"),
     ],
