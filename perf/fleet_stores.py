@@ -18,7 +18,7 @@ from opbench.machine import machine_facts
 from opbench.result import Result, Sample
 from opbench.store import RunRecord, Store
 from opbench.store import payload as packing
-from opbench.store.database import Database
+from opbench.store.connection.database import Database
 from opbench.store.insertion import insert_cases, insert_rows
 from opbench.store.rows import result_row
 from perf.local_postgres import Server

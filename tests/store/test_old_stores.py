@@ -19,8 +19,8 @@ from opbench.analyse.history import history
 from opbench.analyse.sides import find_side
 from opbench.store import Store
 from opbench.store.checking import check
-from opbench.store.database import Database
-from opbench.store.sqlite_file import schema_of
+from opbench.store.connection.database import Database
+from opbench.store.connection.sqlite_file import schema_of
 from opbench.store.tables import SCHEMA_VERSION
 
 OLD = Path(__file__).parent / "old"

@@ -13,11 +13,11 @@ from sqlalchemy import text
 from opbench.case import Case
 from opbench.result import Result, Sample
 from opbench.store import RunRecord, Store, StoreError
-from opbench.store.address import parse_address
 from opbench.store.checking import check
+from opbench.store.connection.address import parse_address
+from opbench.store.connection.database import Database, upgrade
+from opbench.store.connection.masking import without_password
 from opbench.store.copying import all_runs, copy
-from opbench.store.database import Database, upgrade
-from opbench.store.masking import without_password
 from opbench.store.migrations import FOLDER
 from opbench.store.tables import SCHEMA_VERSION, metadata
 
@@ -213,7 +213,7 @@ def old_store(where: str) -> None:
     from alembic.runtime.environment import EnvironmentContext
     from alembic.script import ScriptDirectory
 
-    from opbench.store import sqlite_file
+    from opbench.store.connection import sqlite_file
 
     address = parse_address(where)
     if address.path is not None:
@@ -222,7 +222,7 @@ def old_store(where: str) -> None:
 
         engine = create_engine(address.url)
     else:
-        from opbench.store.server import server_engine
+        from opbench.store.connection.server import server_engine
 
         engine = server_engine(address)
     config = Config()
@@ -296,8 +296,8 @@ def test_an_older_file_is_brought_up_to_date_when_it_is_opened(tmp_path):
 def test_an_older_file_that_cannot_be_written_is_refused(tmp_path):
     path = tmp_path / "old.db"
     old_store(str(path))
+    from opbench.store.connection.sqlite_file import inspect
     from opbench.store.schema import OlderSchema
-    from opbench.store.sqlite_file import inspect
 
     with pytest.raises(OlderSchema) as caught:
         inspect(path)

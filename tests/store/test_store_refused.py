@@ -14,7 +14,7 @@ from sqlalchemy import event
 
 from opbench.result import Result, Sample
 from opbench.store import RunRecord, Store, StoreError
-from opbench.store.sqlite_file import QUICK_CHECK_BYTES
+from opbench.store.connection.sqlite_file import QUICK_CHECK_BYTES
 
 
 def listing(folder: Path) -> dict[str, bytes]:

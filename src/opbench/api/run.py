@@ -17,7 +17,7 @@ from opbench.plan.groups import Baseline
 from opbench.plan.options import RunOptions, asked, read
 from opbench.running.listener import Listener
 from opbench.running.recording import Finished, Recording
-from opbench.store.masking import without_password
+from opbench.store.connection.masking import without_password
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -60,7 +60,7 @@ def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
     if "name" in options:
         again += ["--name", options["name"]]
     if "store" in options:
-        from opbench.store.masking import without_password
+        from opbench.store.connection.masking import without_password
 
         again += ["--store", without_password(options["store"])]
     return f"Interrupted; finished results are stored. Continue with: {shlex.join(again)}"

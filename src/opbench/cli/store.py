@@ -29,9 +29,9 @@ def copy(
     from rich.console import Console
 
     from opbench.store import Store
+    from opbench.store.connection.database import Database
     from opbench.store.copying import all_runs
     from opbench.store.copying import copy as copied
-    from opbench.store.database import Database
 
     with Store.open(source, create=False) as opened:
         chosen = list(dict.fromkeys(opened.find_run(ref).id for ref in run))
@@ -56,7 +56,7 @@ def check(
 ) -> int:
     """Read every row and list what is damaged. Exits with 1 if anything is."""
     from opbench.store.checking import check as checked
-    from opbench.store.database import Database
+    from opbench.store.connection.database import Database
 
     with closing(Database.open(where, create=False)) as database:
         report = checked(database)
@@ -75,8 +75,8 @@ def upgrade(
     where: str = typer.Argument(None, metavar="[STORE]", help="[default: .opbench/results.db]"),
 ) -> None:
     """Upgrade a store to this opbench's schema; older versions can no longer read it."""
-    from opbench.store.address import parse_address
-    from opbench.store.database import upgrade as upgraded
+    from opbench.store.connection.address import parse_address
+    from opbench.store.connection.database import upgrade as upgraded
 
     before, after = upgraded(where)
     shown = parse_address(where).shown

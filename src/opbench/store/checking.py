@@ -14,7 +14,7 @@ from opbench.case import Case
 from opbench.errors import plural
 from opbench.result import OUTCOMES, result_key
 from opbench.store import payload
-from opbench.store.database import Database
+from opbench.store.connection.database import Database
 from opbench.store.records import RUN_STATUSES
 from opbench.store.tables import cases, environments, meta, results, runs, samples
 

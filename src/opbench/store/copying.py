@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, select
 
 from opbench.store import tables
-from opbench.store.database import Database
+from opbench.store.connection.database import Database
 from opbench.store.insertion import insert_new, insert_rows
 from opbench.store.tables import cases, environments, results, runs, samples
 

@@ -15,7 +15,7 @@ from opbench.case import Case
 from opbench.errors import unknown
 from opbench.result import Key, Result
 from opbench.store import tables
-from opbench.store.database import Database
+from opbench.store.connection.database import Database
 from opbench.store.errors import StoreError
 from opbench.store.history import StoredHistory, read_environments, read_history, read_metrics
 from opbench.store.insertion import (

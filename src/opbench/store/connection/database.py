@@ -12,11 +12,11 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from opbench.store import sqlite_file
-from opbench.store.address import Address, parse_address
+from opbench.store.connection import sqlite_file
+from opbench.store.connection.address import Address, parse_address
+from opbench.store.connection.server import check_privileges, refusal, server_engine
 from opbench.store.errors import StoreError
 from opbench.store.schema import OlderSchema, build, check_version, found_version, migrate
-from opbench.store.server import check_privileges, refusal, server_engine
 from opbench.store.tables import SCHEMA_VERSION
 
 #: How long a writer waits for the others. One transaction takes about a millisecond, so this is

@@ -8,8 +8,8 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from opbench.store.connection.masking import without_password
 from opbench.store.errors import StoreError
-from opbench.store.masking import without_password
 
 DEFAULT_PATH = Path(".opbench") / "results.db"
 

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DisconnectionError
 
-from opbench.store.address import Address
+from opbench.store.connection.address import Address
 from opbench.store.errors import StoreError
 
 #: A wrong address should be reported within seconds.

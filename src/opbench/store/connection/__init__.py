@@ -1,0 +1,1 @@
+"""Opening a store: what its address means, the SQLite file, the PostgreSQL server, transactions."""
