@@ -43,7 +43,9 @@ def test_a_fixed_design_spreads_its_runs_over_no_more_starts_than_allowed() -> N
 def test_asked_for_starts_are_made(tmp_path: Path) -> None:
     """A precision nobody reaches: all the starts are used, and no more."""
     file = tmp_path / "mine.toml"
-    file.write_text('[[benchmark]]\nname = "one"\nstmt = "sum(x)"\nsetup = "x = range(50)"\n')
+    # Worker starts that differ: where they agree, more blocks of a few are the better spent time.
+    setup = "import os; x = range(50 + 40 * (os.getppid() % 7))"
+    file.write_text(f'[[benchmark]]\nname = "one"\nstmt = "sum(x)"\nsetup = "{setup}"\n')
     for most in (2, 14):
         run = opbench.run(file, save=False, precision=1e-5, max_starts=most)
         assert [result.detail["starts"] for _, result in run.results] == [most]
