@@ -44,8 +44,8 @@ def test_the_table_and_compare_give_the_same_interval_on_the_same_samples(design
             replace(s, contended=i % 4 == 0, value=s.value * (1 + (i % 4 == 0)))
             for i, s in enumerate(blocks(value, noise=0.03))
         )
-        told = Learnt(Prior(learnt, 4), Prior(learnt, 4)).detail if learnt else {}
-        detail = {**stored.result.detail, **told}
+        learnt_detail = Learnt(Prior(learnt, 4), Prior(learnt, 4)).detail if learnt else {}
+        detail = {**stored.result.detail, **learnt_detail}
         sides.append(replace(stored, result=replace(stored.result, samples=samples, detail=detail)))
     shown = table(*sides)["time", "current", ""]
     base, new = (each for each in columns(sides, "mode").values())

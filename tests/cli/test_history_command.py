@@ -99,8 +99,8 @@ def test_the_command(nights, opbench_here, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "▲ slower by 7.0 % between run 20261123-120000-0008 (commit 8888888)" in done.stdout
     assert "\x1b" not in done.stdout
-    told = json.loads(opbench_here("history", "linear", "--last", 16, "--json", *store).stdout)
-    (series,) = told["series"]
+    page = json.loads(opbench_here("history", "linear", "--last", 16, "--json", *store).stdout)
+    (series,) = page["series"]
     assert len(series["points"]) == 16
     (change,) = series["changes"]
     assert (change["from_run"], change["to_run"]) == (

@@ -46,14 +46,14 @@ def test_a_node_without_the_folder_gets_its_python_files_and_one_with_it_uses_it
     roots = wire.write_files(sent, tmp_path / "node")
     there = roots[str(project)]
     assert Path(there).is_relative_to(tmp_path / "node")
-    told = subprocess.run(
+    done = subprocess.run(
         ["python3", "-c", "import bench_it; print(bench_it.WORD)"],
         cwd=there,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout == "hello\n"
+    assert done.stdout == "hello\n"
     assert wire.write_files(sent, tmp_path / "node") == roots, "laid out once"
 
 
@@ -78,22 +78,22 @@ def test_an_environment_is_built_on_the_node_that_lacks_it(
     """A really built one, in the homes of two machines."""
     monkeypatch.setenv("OPBENCH_HOME", str(tmp_path / "here"))
     builds.create("small", ["six==1.16.0"])
-    told = wire.environment_to_dict(find("small"))
+    sent = wire.environment_to_dict(find("small"))
     monkeypatch.setenv("OPBENCH_HOME", str(tmp_path / "node"))
     assert builds.load("small") is None
-    made = wire.environment_from_dict(told)
-    assert made.name == "small"
-    assert made.broken == ""
-    assert Path(made.python).is_relative_to(tmp_path / "node")
+    built = wire.environment_from_dict(sent)
+    assert built.name == "small"
+    assert built.broken == ""
+    assert Path(built.python).is_relative_to(tmp_path / "node")
     said = subprocess.run(
-        [made.python, "-c", "import six; print(six.__version__)"],
+        [built.python, "-c", "import six; print(six.__version__)"],
         capture_output=True,
         text=True,
         check=True,
     )
     assert said.stdout == "1.16.0\n"
     before = {one.name for one in builds.built()}
-    assert wire.environment_from_dict(told).python == made.python, "built once"
+    assert wire.environment_from_dict(sent).python == built.python, "built once"
     assert {one.name for one in builds.built()} == before
 
 
@@ -101,8 +101,8 @@ def test_an_environment_that_the_node_cannot_build_is_an_outcome_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPBENCH_HOME", str(tmp_path))
-    told = {"name": "odd", "installed": ["no-such-package-as-this==99"], "broken": ""}
-    assert "no-such-package-as-this" in wire.environment_from_dict(told).broken
+    sent = {"name": "odd", "installed": ["no-such-package-as-this==99"], "broken": ""}
+    assert "no-such-package-as-this" in wire.environment_from_dict(sent).broken
 
 
 @pytest.mark.parametrize(

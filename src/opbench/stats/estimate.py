@@ -92,7 +92,7 @@ def is_precise(found: Estimate, precision: float, prior: Prior = NOTHING) -> boo
     """Whether sampling may stop: the interval is within ±`precision`, and not by luck.
 
     To look again and again until few starts happen to agree would make intervals that hold less
-    often than they say. So a first case, of which no other has told anything, stops as if two
+    often than they say. So a first case, with nothing learnt from others, stops as if two
     starts with the scatter of `UNKNOWN` had been seen as well: then nine starts that differ by
     1.2 % reach ±2 %, and of those that differ by 4 %, 94 % of the intervals hold.
     """

@@ -19,7 +19,7 @@ from opbench.stats.ratio import Ratio
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a case is told before it is sampled."""
+    """What earlier cases showed, as a case is given it before it is sampled."""
 
     #: Between the starts of one case, and between the log-ratios of the starts of a pair.
     start: Prior = NOTHING
