@@ -51,6 +51,6 @@ def component(name: str) -> str:
     character, never another file's name by accident."""
     plain = re.sub(r"[^\w.,=+\-\[\]() ]", "_", name).strip(". ")
     plain = plain.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore")
-    if plain == name:
+    if plain and plain == name:
         return name
     return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"

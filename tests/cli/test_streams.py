@@ -71,7 +71,7 @@ HOSTILE = "evil\x1b]0;title\x07\x1b[2J\x9b31m\u202efdp.exe\rover"
 def test_a_console_shows_control_characters_and_keeps_its_own_colours():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, color_system="standard", width=80)
-    console.print(grid(Table("", (Column("case"),), ((HOSTILE,),))))
+    console.print(grid(Table((Column("case"),), ((HOSTILE,),))))
     from rich.text import Text
 
     console.print(Text(HOSTILE, style="red"))

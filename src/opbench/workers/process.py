@@ -268,6 +268,8 @@ class Worker:
         return WorkerDied(f"the worker {reason}: {self._last_line()}")
 
     def _last_line(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2)  # its sockets close a moment before it is gone
         status = self._process.poll()
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
