@@ -11,7 +11,7 @@ import codecs
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from opbench.errors import UserError
@@ -52,6 +52,9 @@ class Stream:
         with self._meaning():
             self._stream.write(text)
         return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        self.write("".join(lines))
 
     def flush(self) -> None:
         with self._meaning():
