@@ -69,8 +69,8 @@ class PairedDesign(Design):
         if children < 1:
             self.too_large, self.relation = True, "separate"
             return
-        # Fewer starts where a call takes a second, or a child (a GPU's context, a compiler) does: the
-        # interval will say so.
+        # Fewer starts where a call takes a second, or setting up a child does (a GPU's context, a
+        # compiler): the interval will say so.
         wanted = STARTS[self.relation]
         calls = sum(child.per_call for child in self._children) * LEAST_CALLS
         turn = max(calls, sum(child.seconds for child in self._children) * LEAST_SETS)
