@@ -1,4 +1,4 @@
-"""`python -m perf.holdout FILE [--half judge] [--starts 40]`: measure the pairs, and keep samples.
+"""`python -m perf.holdout FILE [--half judge] [--starts 40]`: measure the pairs, keep the samples.
 
 Worker starts come in batches: all of a batch import torch together and then take turns, one set of
 children of one pair after the other, as a comparison does. About 15 minutes for both halves, on a
@@ -41,21 +41,26 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--half", choices=HALVES, help="default: both")
     parser.add_argument("--starts", type=int, default=40)
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="fewer starts if it takes longer"
+    )
     parser.add_argument("--pairs", type=int, help="only the first so many, to see that it works")
     options = parser.parse_args()
     pairs = [pair for pair in every_pair() if options.half in (None, pair.half)][: options.pairs]
-    measured(pairs, options.starts).write(options.file)
+    measured(pairs, options.starts, 60 * options.minutes).write(options.file)
     print(f"{options.file}: {options.file.stat().st_size / 1e3:.0f} kB")
 
 
-def measured(pairs: Sequence[Pair], starts: int) -> Measured:
+def measured(pairs: Sequence[Pair], starts: int, seconds: float) -> Measured:
+    """So many starts of every pair, or whole batches of them as far as the time goes."""
     shape = (len(pairs), starts, SETS, 2, BLOCKS)
     logs, waits = np.zeros(shape), np.zeros(shape)
     switches = np.zeros(shape, dtype=int)
     cases = [pair.cases(number) for number, pair in enumerate(pairs)]
     rng, began = random.Random(18), time.monotonic()
-    for first in range(0, starts, BATCH):
-        batch = range(first, min(first + BATCH, starts))
+    done, took = 0, 0.0
+    while done < starts and took + took / max(1, done) * BATCH <= seconds:
+        batch = range(done, min(done + BATCH, starts))
         workers = [fresh(start) for start in batch]
         try:
             for worker in workers:
@@ -74,13 +79,14 @@ def measured(pairs: Sequence[Pair], starts: int) -> Measured:
         finally:
             for worker in workers:
                 worker.close()
-        print(f"  {batch.stop} of {starts} starts, {time.monotonic() - began:.0f} s", flush=True)
+        done, took = batch.stop, time.monotonic() - began
+        print(f"  {done} of {starts} starts, {took:.0f} s", flush=True)
     return Measured(
         [f"{pair.name}: {pair.base} | {pair.new}" if pair.question == "different" else pair.name
          for pair in pairs],
         [pair.question for pair in pairs],
         [pair.half for pair in pairs],
-        logs, waits, switches,
+        logs[:, :done], waits[:, :done], switches[:, :done],
         f"{datetime.now(timezone.utc):%Y-%m-%d}. {machine_line()}",
     )  # fmt: skip
 
