@@ -8,6 +8,7 @@ machine that does nothing else.
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import sys
 import time
@@ -32,6 +33,8 @@ from perf.page import machine_line
 SETS, BLOCKS = 3, 8
 WARM_UP = 0.01
 POLICY = Adaptive()
+#: Below what any call takes.
+LEAST_SECONDS = 1e-10
 #: Worker starts that are alive together: as many as the pool of a run always keeps.
 BATCH = 8
 
@@ -73,7 +76,7 @@ def measured(pairs: Sequence[Pair], starts: int, seconds: float) -> Measured:
                 for pair, worker in sorted(order, key=lambda each: place[each[0]]):
                     for side, samples in enumerate(one_set(worker, cases[pair], rng)):
                         at = (pair, worker.start, number, side)
-                        logs[at] = [np.log(sample.value) for sample in samples]
+                        logs[at] = [log_of(sample) for sample in samples]
                         waits[at] = [1 - sample.cpu_ns / sample.wall_ns for sample in samples]
                         switches[at] = [sample.switches for sample in samples]
         finally:
@@ -89,6 +92,11 @@ def measured(pairs: Sequence[Pair], starts: int, seconds: float) -> Measured:
         logs[:, :done], waits[:, :done], switches[:, :done],
         f"{datetime.now(timezone.utc):%Y-%m-%d}. {machine_line()}",
     )  # fmt: skip
+
+
+def log_of(sample: Sample) -> float:
+    """A block of zero or less, after the empty loop was subtracted, is a low value."""
+    return math.log(max(sample.value, LEAST_SECONDS))
 
 
 def fresh(start: int) -> Worker:
