@@ -168,9 +168,11 @@ def asv(base: list[float], new: list[float]) -> bool:
 
 
 def pyperf(base: list[float], new: list[float]) -> bool:
+    """It compares equally many values only, and those of two runs may differ in number."""
     from pyperf._utils import is_significant
 
-    return bool(is_significant(base, new)[0])
+    count = min(len(base), len(new))
+    return bool(is_significant(base[:count], new[:count])[0])
 
 
 def pytest_benchmark(base: list[float], new: list[float]) -> bool:

@@ -43,9 +43,9 @@ def simulated(rounds: int) -> Iterator[Figure]:
     settings = (
         (one_case.one_estimate, rounds),
         (one_case.slow_starts, rounds),
-        (one_case.adaptive_stopping, rounds // 4),
+        (one_case.adaptive_stopping, rounds // 5),
         (pairs.identical_pairs, rounds),
-        (pairs.disturbed_sides, rounds),
+        (pairs.disturbed_sides, rounds // 4),
         (pairs.promises, rounds // 4),
         (runs.means_of_many, rounds // 4),
         (runs.stored_runs, rounds),
