@@ -43,7 +43,7 @@ def simulated(rounds: int) -> Iterator[Figure]:
     settings = (
         (one_case.one_estimate, rounds),
         (one_case.slow_starts, rounds),
-        (one_case.adaptive_stopping, rounds // 5),
+        (one_case.adaptive_stopping, rounds),
         (pairs.identical_pairs, rounds),
         (pairs.disturbed_sides, rounds // 4),
         (pairs.promises, rounds // 4),
