@@ -30,7 +30,7 @@ SHOWN = {
 
 
 def main() -> None:
-    kept = read(DATA / "first.npz")
+    kept = read(sorted(DATA.glob("*.npz"))[0])
     charts = [chart(kept, stmt, *which) for stmt, which in SHOWN.items()]
     side_by_side(charts, "Twelve worker starts of the same code").save(PICTURE)
     print(f"wrote {PICTURE.relative_to(ROOT)}")
