@@ -70,7 +70,7 @@ class PairedDesign(Design):
             self.too_large, self.relation = True, "separate"
             return
         # Fewer starts where a call takes a second: the interval will say so.
-        wanted = STARTS[self.relation]
+        wanted = max(STARTS[self.relation], self.policy.pair_starts)
         turn = sum(child.per_call for child in self._children) * LEAST_CALLS
         if turn > 0:
             wanted = max(LEAST_STARTS, min(wanted, int(self.allowance / turn)))
