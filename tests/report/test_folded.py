@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.report.folded import folded
 from opbench.report.table import Column, Table, grid, printed
+from opbench.report.terminal.folded import folded
 
 ID = "tour/matmul[n=64,dtype=float32]/forward"
 

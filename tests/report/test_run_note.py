@@ -6,8 +6,8 @@ import pytest
 
 from opbench.case import Case
 from opbench.report.notebook import results_html
-from opbench.report.run_note import run_note
 from opbench.report.terminal import as_text
+from opbench.report.warnings.run_note import run_note
 from opbench.result import Result, Warning
 from opbench.running.recording import Finished
 

@@ -29,7 +29,7 @@ class Run(Finished):
     """What `opbench.run` returns; shows itself as the final table."""
 
     def __repr__(self) -> str:
-        from opbench.report.terminal import as_text
+        from opbench.report.terminal.run import as_text
 
         return as_text(self)
 
@@ -91,7 +91,7 @@ def _continued(
         # Its two sides share every moment: the rest of them cannot be measured alone.
         recording.close()
         raise UserError(
-            f"run {recording.record.id} compares two sides; measure it anew with opbench ab"
+            f"run {recording.record.id} compares two sides; measure it again with opbench ab"
         )
     before = {name: value for name, value in read(stored).items() if name not in extends}
     if found := difference(before, given, extends):

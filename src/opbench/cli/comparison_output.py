@@ -23,7 +23,7 @@ def give(
     format: str = "terminal",
 ) -> int:
     """Print every comparison, write the files asked for; the exit code of the gate."""
-    from opbench.cli.report_output import writing
+    from opbench.files import writing
     from opbench.report.comparison import as_markdown, show
     from opbench.report.comparison_json import as_json
     from opbench.report.junit import as_junit
@@ -38,8 +38,8 @@ def give(
             show(comparison)
     for path, text in ((markdown, as_text), (junit, as_junit(comparisons, gate))):
         if path is not None:
-            with writing(path):
-                path.write_text(text, encoding="utf-8", errors="replace")
+            with writing(path) as partial:
+                partial.write_text(text, encoding="utf-8", errors="replace")
     if format != "json":
         for line in gate_lines(comparisons, gate):
             print(line)

@@ -27,10 +27,9 @@ def run(
     fail_on: list[str] = FAIL_ON,
 ) -> int:
     """Measure suites and files; store and show the metrics of every case."""
-    from rich.console import Console
-
     from opbench.analyse.gate import Gate
     from opbench.cli.env import ready
+    from opbench.report.terminal.console import Console
 
     gate = Gate.parse(fail_on)
 
@@ -42,7 +41,7 @@ def run(
 
     from opbench.api.run import execute
     from opbench.cli.progress import progress
-    from opbench.report.terminal import show
+    from opbench.report.terminal.run import show
 
     with progress(console) as listener:
         finished = execute({**options, "targets": targets or ()}, listener=listener)

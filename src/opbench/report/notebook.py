@@ -12,10 +12,10 @@ from opbench.case import Case
 from opbench.errors import plural
 from opbench.report.comparison import SIGNS, changes_table
 from opbench.report.history import difference_text, sentence
-from opbench.report.run_note import run_note
 from opbench.report.table import SHOWN, Cell, Column, Row, Table, to_html
-from opbench.report.terminal import table
+from opbench.report.terminal.run import table
 from opbench.report.units import format_interval
+from opbench.report.warnings.run_note import run_note
 from opbench.result import Result
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from opbench.sampling.lane import Lane
 from opbench.sampling.sampler import Sampled
 from opbench.stats.drift import drift_between, widen
 from opbench.stats.prior import Prior
+from opbench.workers.process import WorkerError
 from opbench.workers.session import SessionEnded
 
 #: Cases that are kept, each of another name: what slows one kind of work may spare another.
@@ -74,7 +75,7 @@ class DriftControl:
         for kept in list(self.kept):
             try:
                 blocks = [kept.lane.look(self.metric) for _ in range(BLOCKS)]
-            except SessionEnded:
+            except (SessionEnded, WorkerError):
                 self.kept.remove(kept)
                 continue
             kept.visits.append(blocks)
@@ -93,7 +94,7 @@ class DriftControl:
 
 def widen_for_drift(result: Result, drift: Prior) -> Result:
     """The result, its interval holding other moments too. What the machine did is true of the
-    whole run, so it is no warning of this case (`report.run_note`)."""
+    whole run, so it is no warning of this case (`report.warnings.run_note`)."""
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
     low, high = widen(result.estimate, result.low, result.high, drift)

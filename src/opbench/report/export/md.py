@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TextIO
 
-from opbench.report.run_note import run_note
 from opbench.report.table import Column, Table, code, markdown, one_line
 from opbench.report.units import format_interval
+from opbench.report.warnings.run_note import run_note
 from opbench.store.records import RunRecord, StoredResult
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opbench import __version__
+from opbench.files import writing
 from opbench.report.charts.every import drawings as every_drawing
 from opbench.report.page import answers, drawings
 from opbench.report.page.contents import Contents
@@ -22,8 +23,8 @@ from opbench.report.page.packing import packed, plain
 from opbench.report.page.summary import MINUTES, summary
 from opbench.report.page.table import Place, Row, rows_of, table
 from opbench.report.page.vega import bundle
-from opbench.report.run_note import run_note
 from opbench.report.units import format_time
+from opbench.report.warnings.run_note import run_note
 
 SCHEMA = "opbench-page/1"
 
@@ -103,7 +104,10 @@ def _write(
 
 
 def save(contents: Contents, path: Path) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+    with (
+        writing(path) as partial,
+        partial.open("w", encoding="utf-8", errors="backslashreplace") as stream,
+    ):
         write(contents, stream)
 
 

@@ -14,7 +14,7 @@ from opbench.errors import first_of, plural
 from opbench.report.comparison import SIGNS, change_text
 from opbench.report.page.table import Place, Row, place_of
 from opbench.report.units import format_percent, format_time
-from opbench.report.warning_kinds import warning_kinds
+from opbench.report.warnings.kinds import warning_kinds
 from opbench.store.facts import hardware_of, packages_of, section
 from opbench.store.records import RunRecord
 
@@ -75,7 +75,7 @@ def summary(
     places: Mapping[Place, int],
     note: str = "",
 ) -> Summary:
-    """`note` is what is true of the whole run (`report.run_note`)."""
+    """`note` is what is true of the whole run (`report.warnings.run_note`)."""
     return Summary(
         title=run.name or f"Run {run.id}",
         facts=_facts(run, environments),

@@ -10,16 +10,17 @@ from opbench.analyse.within import factors
 from opbench.case import Case
 from opbench.define import suites
 from opbench.errors import first_of, plural
-from opbench.report.run_note import run_note
 from opbench.report.table import Cell, Column, Row, Table, console_for, grid, printed
 from opbench.report.units import format_interval, format_ratio
-from opbench.report.warning_kinds import warning_kinds
+from opbench.report.warnings.kinds import warning_kinds
+from opbench.report.warnings.run_note import run_note
 from opbench.result import Result
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
     from opbench.plan.groups import Baseline
+    from opbench.report.terminal.console import Console
     from opbench.running.recording import Finished
 
 #: Reasons and warnings listed in full before the rest is counted.
