@@ -201,7 +201,7 @@ def test_storage_that_components_share_is_held_once(worker):
 
 
 def test_overlapping_kernels_are_counted_once():
-    from opbench.worker.cuda.device_work import union
+    from opbench.worker.cuda.intervals import union
 
     assert union([(0, 10), (20, 30)]) == 20
     assert union([(0, 10), (5, 12), (6, 7)]) == 12
