@@ -16,6 +16,7 @@ from opbench.define.reading import fraction
 from opbench.envs.environments import Environment, find
 from opbench.envs.worktrees import environment_for, resolve, target_in
 from opbench.errors import UserError
+from opbench.plan.devices import check_devices
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.options import RunOptions, asked
 from opbench.plan.request import Request
@@ -57,6 +58,7 @@ def ab(
         here = [target_in(side.path[0], each) if commits else each for each in kept.targets]
         requests.append(build({**given, "targets": here}, (side,), DEFAULTS))
     request = crossed([request for request, _ in requests], sides)
+    check_devices(request.cases, request.metrics, here=not kept.on)
     settled = replace(requests[0][1], targets=kept.targets)
     recording = Recording.begun(
         kept.store if kept.save else None,

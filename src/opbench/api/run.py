@@ -13,6 +13,7 @@ from opbench.api.request import build
 from opbench.api.signature import takes_options
 from opbench.case import Case
 from opbench.errors import UserError
+from opbench.plan.devices import check_devices
 from opbench.plan.groups import Baseline
 from opbench.plan.options import RunOptions, asked, read
 from opbench.running.listener import Listener
@@ -64,8 +65,10 @@ def execute(
     if kept.cont:
         recording, given = _continued(kept, given)
         request, settled = build(given)
+        check_devices(request.cases, request.metrics, here=not kept.on)
     else:
         request, settled = build(given, cases=cases)
+        check_devices(request.cases, request.metrics, here=not kept.on)
         store = kept.store if kept.save else None
         recording = Recording.begun(store, kept.save, settled.to_dict(), command())
     baseline = Baseline.parse(settled.baseline) if settled.baseline else None

@@ -72,7 +72,7 @@ class RunOptions:
         where=("run", "file"),
     )  # fmt: skip
     device: str | None = option(
-        None, TEXT, "Where tensors live.", WHAT, metavar="cpu|cuda", otherwise="cpu",
+        None, TEXT, "Where tensors live.", WHAT, metavar="cpu|cuda[:N]", otherwise="cpu",
         where=("run", "ab", "suite", "list", "file"),
     )  # fmt: skip
     environments: tuple[str, ...] = option(

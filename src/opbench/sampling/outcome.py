@@ -20,6 +20,9 @@ from opbench.workers.session import SessionEnded
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
 CONTENDED_SHARE = 0.25
 
+#: Below this share of throttled blocks the median does not see them.
+THROTTLED_SHARE = 0.1
+
 #: A case was not warm when the first third of its samples is slower than the last by this much.
 UNSETTLED = 0.05
 #: Fewer samples of a child have no thirds to speak of.
@@ -107,8 +110,15 @@ def from_samples(
 
 def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple[str, str]]:
     """Code and text: one sentence that says what is true of this case, and what to do."""
+    held = [each for each in result.detail.get("seen") or () if each.get("throttled")]
     share = disturbed_share(result.samples)
-    if share > CONTENDED_SHARE:
+    if held and (of := len(held) / len(result.samples)) > THROTTLED_SHARE:
+        yield (
+            "throttled",
+            f"the GPU was held back ({held[-1]['throttled']}) in {of:.0%} of the blocks; lock its "
+            "clocks below that: sudo nvidia-smi -lgc MHZ",
+        )
+    elif share > CONTENDED_SHARE:
         yield (
             "contended",
             f"{share:.0%} of the blocks were disturbed by other programs; close them, or measure "

@@ -40,7 +40,9 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        return (self.high - self.low) / 2 / abs(self.value) if self.value else math.inf
+        if not self.value:
+            return 0.0 if self.low == self.high else math.inf
+        return (self.high - self.low) / 2 / abs(self.value)
 
 
 #: (worker start, child session, value)
@@ -77,6 +79,8 @@ def estimate(samples: Iterable[Placed], *, prior: Prior = NOTHING) -> Estimate |
     reach = t_quantile(known) * math.sqrt(variance / len(starts)) * scale
     if sum(map(len, sessions.values())) == 1:
         reach = scale  # of the noise of a single sample nothing is known, so nothing is claimed
+    if not any(any(values) for values in sessions.values()):
+        reach = 0.0  # the device had nothing to do, each time
     return Estimate(
         value,
         value - reach,

@@ -167,7 +167,7 @@ def test_a_rise_is_counted_from_the_lowest_level_before_it():
 
 
 def test_overlapping_kernels_are_counted_once():
-    from opbench.worker.cuda.device_work import union
+    from opbench.worker.cuda.intervals import union
 
     assert union([(0, 10), (20, 30)]) == 20
     assert union([(0, 10), (5, 12), (6, 7)]) == 12

@@ -31,6 +31,7 @@ RUN_NAME = "layers"
         "help": "Random seed for the first run of each layer; each further run adds 1.",
     },
     metrics={"otherwise": "time, memory"},
+    device={"otherwise": "cuda where there is a GPU, otherwise cpu"},
     timeout={"otherwise": "900s", "metavar": "900s"},
     name={"help": "A name for this run; --cont completes its latest.", "default": RUN_NAME},
     cont={"help": "Only run missing experiments."},
@@ -65,6 +66,10 @@ def layers(
     cont, save = options.pop("cont", False), options.get("save", True)
     if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
+    if "device" not in options:
+        from opbench.machine.gpu import default_device
+
+        options["device"] = default_device()
     config, target = _config(config_file)
     pairs = layers_in_modes(layers, modes, config, str(config_file or ""))
     axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}

@@ -16,7 +16,7 @@ MANY_THREADS = 4
 
 
 def peaks(
-    device: str = typer.Option("cpu", metavar="cpu|cuda", help="Where to measure."),
+    device: str = typer.Option("cpu", metavar="cpu|cuda[:N]", help="Where to measure."),
     threads: str = typer.Option(
         None, metavar="1,2", help="Numbers of threads, on the CPU. [default: 1 and all cores]"
     ),
