@@ -14,7 +14,7 @@ from opbench.analyse.compare import ComparisonRow, compare
 from opbench.analyse.gate import Gate
 from opbench.case import Case, UserModule
 from opbench.result import OUTCOMES, Result, Sample
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.store import StoredResult
 from synthetic import blocks, case, counted, timed
 

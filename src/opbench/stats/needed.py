@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.stats.ratio import Ratio
 
 #: Beyond this many starts on a side the answer is to change the measurement.

@@ -25,7 +25,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from opbench.stats.estimate import Placed, median_error, t_quantile
+from opbench.stats.distributions import t_quantile, t_tail
+from opbench.stats.estimate import Placed, median_error
 from opbench.stats.prior import LEAST_SD, NOTHING, UNKNOWN, Prior, satterthwaite
 
 #: Between two runs of the same code on the same machine, at different times, where the run did not
@@ -70,9 +71,7 @@ class Ratio:
         """Probability of a ratio this far from 1, or farther, if both sides were the same."""
         if self.error == 0:
             return 1.0 if self.value == 1 else 0.0
-        from scipy.special import stdtr
-
-        return float(2 * stdtr(self.freedom, -abs(math.log(self.value)) / self.error))
+        return 2 * t_tail(self.freedom, abs(math.log(self.value)) / self.error)
 
     def detectable(self, cases: int = 1, rate: float = 0.05) -> float:
         """The smallest slowdown that data like these show four times out of five: 0.02 is 2 %.
