@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from opbench.stats.distributions import t_quantile
 from opbench.stats.groups import two_groups
 from opbench.stats.prior import LEAST_SD, NOTHING, UNKNOWN, Prior
 
@@ -126,10 +127,3 @@ def median_error(values: Sequence[float]) -> float:
     deviation = 1.4826 * median(abs(value - middle) for value in values)
     # The median of normal data scatters 1.2533 times as much as its mean.
     return 1.2533 * deviation / math.sqrt(len(values))
-
-
-def t_quantile(freedom: float, level: float = 0.95) -> float:
-    """Two-sided Student quantile: 2.447 for six degrees of freedom at 95 %."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(min(freedom, 1e9), 0.5 + level / 2))
