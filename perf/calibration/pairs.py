@@ -67,23 +67,21 @@ def disturbed_sides(rng: np.random.Generator, rounds: int) -> Iterator[Figure]:
 
 
 def disturbed_side(rng: np.random.Generator, share: float, design: str) -> Result:
-    samples = []
-    for start in range(6):
-        level = rng.normal(0, 0.01)
-        for order in range(12):
-            waits = rng.uniform(0.5, 0.75) if rng.random() < share else 0.0
-            wall = 2_000_000
-            value = 1e-5 * math.exp(level + rng.normal(0, BLOCK_SD)) / (1 - waits)
-            samples.append(
-                Sample(
-                    value,
-                    start=start,
-                    order=order,
-                    wall_ns=wall,
-                    cpu_ns=round(wall * (1 - waits)),
-                    switches=int(waits > 0),
-                )
-            )
+    shape = (6, 12)
+    waits = np.where(rng.random(shape) < share, rng.uniform(0.5, 0.75, shape), 0.0)
+    logs = rng.normal(0, 0.01, (6, 1)) + rng.normal(0, BLOCK_SD, shape)
+    values, wall = 1e-5 * np.exp(logs) / (1 - waits), 2_000_000
+    samples = [
+        Sample(
+            float(values[start, order]),
+            start=start,
+            order=order,
+            wall_ns=wall,
+            cpu_ns=round(wall * (1 - waits[start, order])),
+            switches=int(waits[start, order] > 0),
+        )
+        for start, order in np.ndindex(shape)
+    ]
     detail = {"design": design} if design != "separate" else {}
     return Result("h", "time", "s", estimate=1e-5, low=0.9e-5, high=1.1e-5,
                   samples=marked(samples), group="g", detail=detail)  # fmt: skip
