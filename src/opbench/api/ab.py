@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 #: A comparison is sharper than an estimate: a ratio is known to half a percent where a time is
 #: known to two. Half of the ten seconds that a case may take goes to each side.
 DEFAULTS: dict[str, Any] = {"precision": 0.005, "max_time_per_case": 5.0}
+
+
+FULL_HASH = re.compile("[0-9a-f]{40}")
 
 
 @takes_options("ab", **DEFAULTS)
@@ -70,13 +74,19 @@ def ab(
     base, new = (
         [s for s in stored(finished) if s.result.environment == side.name] for side in sides
     )
-    names = (sides[0].name, sides[1].name)
+    names = shown(commits) if commits else (sides[0].name, sides[1].name)
     first, second = ([case.id for case in asked.cases] for asked, _ in requests)
     return finished, replace(
         compare(base, new, names=names, margin=fraction(margin)),
         only_base=tuple(id for id in first if id not in second),
         only_new=tuple(id for id in second if id not in first),
     )
+
+
+def shown(commits: Sequence[str]) -> tuple[str, str]:
+    """As they were typed; only the forty digits of a script are cut."""
+    base, new = (rev[:12] if FULL_HASH.fullmatch(rev) else rev for rev in commits)
+    return base, new if new != base else f"{new} (again)"
 
 
 def stored(finished: Finished) -> list[StoredResult]:

@@ -71,7 +71,7 @@ class PairedDesign(Design):
             return
         # Fewer starts where a call takes a second, or setting up a child does (a GPU's context, a
         # compiler): the interval will say so.
-        wanted = STARTS[self.relation]
+        wanted = max(STARTS[self.relation], self.policy.pair_starts)
         calls = sum(child.per_call for child in self._children) * LEAST_CALLS
         turn = max(calls, sum(child.seconds for child in self._children) * LEAST_SETS)
         if turn > 0:

@@ -76,21 +76,25 @@ def layers(
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
 
-    from opbench.api.run import run as measure
+    from opbench.api.run import DifferentRun, execute
     from opbench.cli.progress import progress
     from opbench.report.terminal.console import Console
     from opbench.report.terminal.run import show
 
     console = Console(stderr=True)
+    wanted = {
+        **options,
+        "targets": (target,),
+        "axes": axes,
+        "stages": ("forward",) if forward_only else (),
+        "cont": cont and _has_run(options.get("store"), options["name"]),
+    }
     with progress(console) as listener:
-        finished = measure(
-            target,
-            axes=axes,
-            stages=("forward",) if forward_only else (),
-            cont=cont and _has_run(options.get("store"), options["name"]),
-            listener=listener,
-            **options,
-        )
+        try:
+            # Layers and batch sizes that the run lacks join it.
+            finished = execute(wanted, listener=listener, extends=("axes", "stages"))
+        except DifferentRun:
+            finished = execute({**wanted, "cont": False}, listener=listener)
     runs, repeats, seed = options["num_runs"], options["num_repeats"], options.get("seed")
     pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes))
     written = pickles.write(finished, only_missing=cont) if save else 0
@@ -101,8 +105,7 @@ def layers(
         console.print(f"{written} pickles written to {root}", highlight=False)
     if finished.status == "interrupted":
         console.print("Interrupted; run the same command with --cont to measure what is missing.")
-        return 130
-    return 1 if finished.failures else 0
+    return finished.exit_code
 
 
 def _config(path: Path | None) -> tuple[Config, str]:
