@@ -25,16 +25,16 @@ class Library:
     def __getattr__(self, name: str):
         return lambda *arguments: 0
 
-    def cuptiGetTimestamp(self, place) -> int:  # noqa: N802
+    def cuptiGetTimestamp(self, place) -> int:
         place._obj.value = next(self.clock)
         return 0
 
-    def cuptiActivityFlushAll(self, _flag) -> int:  # noqa: N802
+    def cuptiActivityFlushAll(self, _flag) -> int:
         base = ctypes.addressof(self.memory)
         self.recorder._read(self.memory, base, sum(self.sizes))
         return 0
 
-    def cuptiActivityGetNextRecord(self, buffer, _valid, record) -> int:  # noqa: N802
+    def cuptiActivityGetNextRecord(self, buffer, _valid, record) -> int:
         at = record._obj.value
         offsets = [buffer + sum(self.sizes[:index]) for index in range(len(self.sizes))]
         index = 0 if at is None else offsets.index(at) + 1
