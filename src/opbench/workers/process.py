@@ -17,6 +17,7 @@ from opbench.errors import UserError
 from opbench.worker import protocol
 from opbench.worker.main import command
 from opbench.workers.session import SessionEnded, SessionHandle
+from opbench.workers.shared import Leased
 
 #: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
 START_TIMEOUT = 300.0
@@ -33,6 +34,11 @@ NO_PERF_MAPS = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
 
 #: A child whose channel has closed is exiting; one that lives longer only closed its files.
 EXIT_SECONDS = 2.0
+
+
+def environment_of(added: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of a worker."""
+    return {**NO_PERF_MAPS, **os.environ, **added}
 
 
 class WorkerError(UserError):
@@ -66,20 +72,28 @@ class Worker:
         prefix: Sequence[str] = (),
         rehearse: str | None = None,
         libraries: Mapping[str, str] | None = None,
+        leased: socket.socket | None = None,
     ) -> None:
+        """With the control socket of a `leased` worker of the pool, that one instead."""
         self.python = python
         self.preload = tuple(preload)
         self.libraries = libraries
         #: Number of this worker start within the run: the unit of replication.
         self.start = start
+        #: Of a start of the pool, by which results of several runs know that they share it.
+        self.start_id = ""
         self.facts: dict = {}
         self._sessions: dict[int, SessionHandle] = {}
         self._next_session = 0
         # Read only to say why a start failed.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._ready = False
+        self._process: subprocess.Popen | Leased
+        if leased is not None:
+            self._control, self._process = leased, Leased()
+            return
         ours, theirs = protocol.control_pair()
         self._control = ours
-        environment = {**NO_PERF_MAPS, **os.environ, **(env or {})}
         # Of fixed length: the command line shifts the stack, which an instruction count may show.
         descriptor = f"{theirs.fileno():05}"
         self._process = subprocess.Popen(
@@ -88,7 +102,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env=environment,
+            env=environment_of(env or {}),
             # Out of the terminal's process group: Ctrl-C is ours to handle.
             start_new_session=True,
         )
@@ -97,7 +111,6 @@ class Worker:
         if rehearse is not None:
             options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind
         self._control.send(protocol.encode(options))
-        self._ready = False
 
     # -- life ------------------------------------------------------------------------------
 
@@ -120,6 +133,9 @@ class Worker:
             self.close()
             raise WorkerError(f"worker has protocol {event['version']}, not {protocol.VERSION}")
         self.facts = event["facts"]
+        if isinstance(self._process, Leased):
+            self._process.found(event["pid"])
+            self.start_id = str(event.get("start", ""))
         self._ready = True
 
     @property
@@ -220,6 +236,8 @@ class Worker:
         return protocol.validate(protocol.decode(data), protocol.EVENTS, "event")
 
     def _last_line(self) -> str:
+        if isinstance(self._process, Leased):
+            return "it was a worker of the pool"
         status = self._process.poll()
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()
