@@ -42,6 +42,9 @@ class Display(Listener):
         self._run = run_id
         self._draw(force=True)
 
+    def notice(self, text: str) -> None:
+        self._live.console.print(text, soft_wrap=True, markup=False)
+
     def building(self, environment: str, line: str) -> None:
         self._now, self._estimate = f"building environment {environment}: {line}", ""
         self._draw(force=True)
@@ -162,6 +165,9 @@ class Lines(Listener):
         left = time_left(state, now - self._began)
         more = f", about {left:.0f} s left" if left else ""
         self._console.print(f"fleet: {fleet_line(state)}{more}", soft_wrap=True, markup=False)
+
+    def notice(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True, markup=False)
 
     def building(self, environment: str, line: str) -> None:
         self._console.print(f"{environment}: {line}", soft_wrap=True, markup=False)

@@ -118,6 +118,11 @@ class RunOptions:
         where=("run", "ab", "suite", "list", "file"),
     )  # fmt: skip
     cpus: tuple[int, ...] = option((), CPUS, "Pin the workers to these CPUs.", MACHINE)
+    pool: bool = option(
+        False, SWITCH,
+        "Take worker starts from the pool that outlives commands (docs/workers.md); not in CI.",
+        MACHINE, where=("run", "ab", "suite"),
+    )  # fmt: skip
     jobs: int = option(
         0, COUNT_FROM_0, "Workers that count instructions at the same time.", MACHINE,
         where=("run", "ab", "file"), otherwise="by the machine",

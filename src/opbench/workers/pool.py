@@ -6,7 +6,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from opbench import frameworks
@@ -43,8 +43,10 @@ class Pool:
         cpus: Sequence[int] = (),
         memory_free: int = 0,
         supervisor: Supervisor | None = None,
+        notice: Callable[[str], None] | None = None,
     ) -> None:
-        """With a `supervisor`, workers come from the starts that it keeps, as far as it has any."""
+        """With a `supervisor`, workers come from the starts that it keeps; `notice` hears, once for
+        each reason, why some do not."""
         self.cpus = tuple(cpus)
         self.max_alive = max(MIN_KEPT, int(memory_free * IDLE_SHARE / IDLE_BYTES))
         #: Everything the cases of a framework preload: one kind of worker then serves them all.
@@ -58,8 +60,8 @@ class Pool:
         #: Callgrind's dumps, until they are read.
         self._dumps: tempfile.TemporaryDirectory[str] | None = None
         self._supervisor = supervisor
-        #: Why workers do not come from the supervisor, although they should.
-        self.without_supervisor = ""
+        self._notice = notice
+        self._refusals: set[str] = set()
         #: How long worker starts took, for the breakdown of a run's time.
         self.start_seconds = 0.0
 
@@ -154,7 +156,9 @@ class Pool:
                 cpus=self.cpus,
             )
         except PoolError as error:
-            self.without_supervisor = str(error)
+            if self._notice is not None and str(error) not in self._refusals:
+                self._notice(f"{error}; more workers start fresh")
+            self._refusals.add(str(error))
             return None
 
     def has(self, kind: Kind, starts: Sequence[int]) -> bool:
@@ -172,6 +176,8 @@ class Pool:
             self._workers.pop(spare.pop(0)).close()
 
     def close(self) -> None:
+        for worker in self._workers.values():
+            worker.let_go()  # so that they end at the same time
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()

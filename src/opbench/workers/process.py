@@ -151,12 +151,16 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def close(self) -> None:
-        """End the worker and all its children; can be called twice."""
+    def let_go(self) -> None:
+        """Kill its children and have it end, without waiting for that."""
         for session in list(self._sessions.values()):
             session.kill()
         self._sessions.clear()
         self._control.close()  # the worker exits when this closes
+
+    def close(self) -> None:
+        """End the worker and all its children; can be called twice."""
+        self.let_go()
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:

@@ -62,6 +62,8 @@ class Supervisor:
 
     def __init__(self, *, begin: bool = True, limits: Mapping[str, float] | None = None) -> None:
         self._limits = dict(limits or {})
+        #: Of the supervisor.
+        self.pid = 0
         for _ in range(TRIES):
             found = self._connected(begin)
             if found is not None:
@@ -134,6 +136,7 @@ class Supervisor:
         except _Ended:
             return None
         if hello["build"] == wire.build():
+            self.pid = hello["pid"]
             return sock
         # Of another version of opbench: it makes place, and ends what it keeps.
         with contextlib.suppress(_Ended):

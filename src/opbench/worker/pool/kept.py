@@ -114,6 +114,7 @@ class Kept:
     def fork(self, lease):
         """Have a worker forked for this lease, now or as soon as the import is done."""
         self.leases[lease.number], lease.start = lease, self
+        lease.deadline = None
         self.used = now()
         if self.ready:
             self._order(lease)

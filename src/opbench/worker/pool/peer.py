@@ -23,7 +23,9 @@ CGROUPS = "/sys/fs/cgroup"
 def credentials(sock):
     """(pid, uid) of the process that connected or listens at the other end."""
     size = struct.calcsize("3i")
-    pid, uid, _gid = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    pid, uid, _gid = struct.unpack(
+        "3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    )
     return pid, uid
 
 

@@ -92,7 +92,7 @@ class Supervisor:
             self._listener.close()
 
     def _finished(self):
-        return self._retired or not self._clients and now() - self._busy > LINGER_SECONDS
+        return self._retired or (not self._clients and now() - self._busy > LINGER_SECONDS)
 
     def _seconds(self):
         """How long nothing can happen that nobody reports."""
