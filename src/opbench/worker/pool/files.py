@@ -17,9 +17,9 @@ def loaded():
 
 def changed(known):
     """Whether a file is no longer what it was, or a package was installed since."""
-    return any(state(path) != before for path, before in known.items()) or not records() <= set(
-        known
-    )
+    if not records() <= set(known):
+        return True
+    return any(state(path) != before for path, before in known.items())
 
 
 def state(path):

@@ -85,7 +85,7 @@ class Kept:
         self.leases = {}
         self.began = self.used = now()
         self.deadline = self.began + IMPORT_SECONDS
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self.control, theirs = protocol.control_pair()
         try:
             self.process = subprocess.Popen(

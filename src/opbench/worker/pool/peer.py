@@ -23,9 +23,8 @@ CGROUPS = "/sys/fs/cgroup"
 def credentials(sock):
     """(pid, uid) of the process that connected or listens at the other end."""
     size = struct.calcsize("3i")
-    pid, uid, _gid = struct.unpack(
-        "3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    )
+    found = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    pid, uid, _gid = struct.unpack("3i", found)
     return pid, uid
 
 

@@ -1,4 +1,4 @@
-"""All starts that the supervisor keeps: found by their key, bounded, ended when their time is up."""
+"""All starts that the supervisor keeps: found by key, bounded, ended when their time is up."""
 
 import selectors
 
