@@ -33,19 +33,9 @@ class Notices(Listener):
 
 
 @pytest.fixture
-def pool(tmp_path, monkeypatch):
-    """A pool of this test; ended with it."""
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.delenv("CI", raising=False)
+def pool(own_pool, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("bench_total.py").write_text(FILE)
-    yield
-    try:
-        supervisor = Supervisor(begin=False)
-    except NoSupervisor:
-        return
-    supervisor.retire()
-    supervisor.close()
 
 
 def measured(listener: Listener | None = None, **options) -> Result:
@@ -86,13 +76,13 @@ def test_ci_never_uses_it(pool, monkeypatch):
 
 
 def test_a_pool_that_cannot_be_used_costs_nothing_but_time(pool, tmp_path):
-    (tmp_path / "opbench").mkdir()
-    os.chmod(tmp_path / "opbench", 0o777)
+    (tmp_path / "runtime" / "opbench").mkdir()
+    os.chmod(tmp_path / "runtime" / "opbench", 0o777)
     heard = Notices()
     assert "start_ids" not in measured(heard, pool=True, save=False).detail
     (text,) = heard.texts
-    os.chmod(tmp_path / "opbench", 0o700)
-    assert text.endswith(f"fix: chmod 700 {tmp_path / 'opbench'}; workers start fresh")
+    os.chmod(tmp_path / "runtime" / "opbench", 0o700)
+    assert text.endswith(f"fix: chmod 700 {tmp_path / 'runtime' / 'opbench'}; workers start fresh")
 
 
 def test_it_is_of_one_machine(pool):
