@@ -73,8 +73,9 @@ class Framework:
         return ""
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
-        """The text of one stage. `forward` and `call` are the statement as it was written, a
-        `statement` waits for what it computes, too, where the framework returns earlier; inputs ask for gradients only in the stages that go backward."""
+        """The text of one stage. `forward` and `call` are the statement as it was written; a
+        `statement` also waits for what it computes where the framework returns earlier. Inputs ask
+        for gradients only in the stages that go backward."""
         reason = self.refusal(stage, program, device)
         grad = not reason and stage not in PLAIN
         common = lines(

@@ -4,11 +4,12 @@ cell."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from opbench.analyse.compare import ComparisonRow
 from opbench.analyse.projection import columns, title
 from opbench.analyse.within import comparisons_along
-from opbench.case import Case
+from opbench.case import Case, label_text
 from opbench.plan.groups import Baseline
 from opbench.report.comparison import verdict_word
 from opbench.report.table import Cell, Column, Row, Table
@@ -43,7 +44,8 @@ def _pivot(
         comparison.new.partition("=")[2]: {row.case_id: row for row in comparison.rows}
         for comparison in comparisons_along(stored, baseline.axis, baseline.value, margin)
     }
-    points = {title(each, (), baseline.axis): _point(each.case, baseline.axis) for each in stored}
+    named = partial(title, without=baseline.axis)
+    points = {named(each): _point(each.case, baseline.axis) for each in stored}
     varied = any(points.values())
     metric = stored[0].result.metric
     heading = [Column(metric if len(metrics) > 1 else "", wrap="fold")] if varied else []
@@ -51,17 +53,13 @@ def _pivot(
     for name, point in points.items():
         row: list[Cell | str] = [point] if varied else []
         for value in order:
-            found = next(
-                (s.result for s in values[value] if title(s, (), baseline.axis) == name), None
-            )
-            row.append(cell(found, compared.get(value, {}).get(name)))
+            here = (each.result for each in values[value] if named(each) == name)
+            row.append(cell(next(here, None), compared.get(value, {}).get(name)))
         rows.append(row)
     return Table([*heading, *(Column(value, wrap="fold", min_width=16) for value in order)], rows)
 
 
 def _point(case: Case, axis: str) -> str:
-    from opbench.case import label_text
-
     return ", ".join(f"{name}={label_text(value)}" for name, value in case.labels if name != axis)
 
 
@@ -84,7 +82,7 @@ def factor(row: ComparisonRow) -> str:
     if row.verdict == "faster":
         value, low, high = 1 / value, 1 / high, 1 / low
     # As many digits as the interval needs to be one.
-    decimals = 3 if high - low < 0.02 else 2 if value < 10 else 1 if value < 100 else 0
+    decimals = 3 if 0 < high - low < 0.02 else 2 if value < 10 else 1 if value < 100 else 0
     interval = f" [{low:.{decimals}f}, {high:.{decimals}f}]" if low != high else ""
     word = verdict_word(row.verdict, row.unit)
     if row.verdict in ("slower", "faster"):

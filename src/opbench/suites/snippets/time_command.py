@@ -15,10 +15,7 @@ PRECISION, SECONDS = 0.03, 1.5
 
 @takes(
     "time",
-    axes={
-        "help": "Values of a variable of setup and statements; a row each.",
-        "metavar": "n=64,512",
-    },
+    axes={"help": "A variable of setup and statements; a row per value.", "metavar": "n=64,512"},
     precision={"default": PRECISION},
     max_time_per_case={"default": SECONDS, "metavar": "1.5s"},
     pool={

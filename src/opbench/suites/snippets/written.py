@@ -109,7 +109,9 @@ def check(source: str, what: str, empty: bool = False) -> None:
 
 
 def names_in(source: str) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    """The names that the source reads."""
+    found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+    return {node.id for node in found if isinstance(node.ctx, ast.Load)}
 
 
 def label(text: str) -> Label:
