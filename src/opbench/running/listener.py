@@ -32,6 +32,9 @@ class Listener:
     def notice(self, text: str) -> None:
         """Something about the run as a whole that a person should know while it goes on."""
 
+    def complete(self, run_id: str) -> None:
+        """A run to be continued lacks nothing."""
+
     def compiling(self, statements: int) -> None: ...
 
     def building(self, environment: str, line: str) -> None: ...
