@@ -6,7 +6,7 @@ import pytest
 
 from opbench.case import Case
 from opbench.report.notebook import results_html
-from opbench.report.terminal import as_text
+from opbench.report.terminal.run import as_text
 from opbench.report.warnings.run_note import run_note
 from opbench.result import Result, Warning
 from opbench.running.recording import Finished
