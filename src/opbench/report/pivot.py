@@ -5,18 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import ComparisonRow
 from opbench.analyse.projection import columns, title
 from opbench.analyse.within import comparisons_along
 from opbench.case import Case, label_text
-from opbench.plan.groups import Baseline
 from opbench.report.comparison import verdict_word
 from opbench.report.table import Cell, Column, Row, Table
 from opbench.report.units import format_interval
 from opbench.result import Result
 from opbench.stats.verdict import MARGIN
 from opbench.store.records import StoredResult
+
+if TYPE_CHECKING:
+    from opbench.plan.groups import Baseline
 
 
 def pivots(
