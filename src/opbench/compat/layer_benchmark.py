@@ -43,10 +43,10 @@ def run_layer_benchmark(
     """
     from opbench.api.run import execute
     from opbench.define.expand import expand
-    from opbench.suites.layers.classic_pickle import memory_stats
     from opbench.suites.layers.config import checked, published
     from opbench.suites.layers.definition import layer_definition
     from opbench.suites.layers.names import MODES, SECTIONS, read_name
+    from opbench.suites.layers.pickles import memory_stats
     from opbench.suites.layers.suite import SUITE
 
     name, classic_mode = read_name(layer)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from opbench.cli.options import takes
-from opbench.errors import UserError, unknown
+from opbench.errors import UserError, plural, unknown
 
 if TYPE_CHECKING:
     from opbench.api.run import Run
-    from opbench.case import Case
-    from opbench.result import Result
-    from opbench.suites.layers.classic_pickle import Record
-    from opbench.suites.layers.config import Config
+    from opbench.suites.layers.config.model import Config
 
 #: Default name of the runs that this command starts; `--cont` looks for it.
 RUN_NAME = "layers"
+#: The fixed design of the study.
+NUM_RUNS, NUM_REPEATS = 100, 20
+#: What must be equal for `--cont` to complete a run.
+SAME = ("seed", "num_runs", "num_repeats", "device", "threads")
 
 
 @takes(
     "suite",
-    num_runs={"help": "Number of benchmarking runs.", "default": 100},
-    num_repeats={"help": "How many forward/backward passes per run.", "default": 20},
+    num_runs={"help": "Number of benchmarking runs.", "otherwise": "the config's, or 100"},
+    num_repeats={
+        "help": "How many forward/backward passes per run.",
+        "otherwise": "the config's, or 20",
+    },
     seed={
         "flags": ("--random-seed",),
         "help": "Random seed for the first run of each layer; each further run adds 1.",
     },
+    device={"help": "Where the layers are.", "otherwise": "cuda if there is a GPU, else cpu"},
     metrics={"otherwise": "time, memory"},
     timeout={"otherwise": "900s", "metavar": "900s"},
     name={"help": "A name for this run; --cont completes its latest.", "default": RUN_NAME},
@@ -46,7 +50,11 @@ def layers(
     ),
     forward_only: bool = typer.Option(False, "--forward-only", help="Only run forward passes."),
     config_file: Path = typer.Option(
-        None, "-c", "--config-file", help="Layer sizes. [default: those of arXiv:2109.12298]"
+        None,
+        "-c",
+        "--config-file",
+        help="Layer sizes. [default: ./config.json if it is a layer config, else those of "
+        "arXiv:2109.12298]",
     ),
     root: Path = typer.Option(
         Path("results/raw"), "--root", help="Folder for the pickles, one per result."
@@ -62,65 +70,106 @@ def layers(
     ),
 ) -> int:
     """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
+    from rich.console import Console
+
+    from opbench.suites.layers.pickles import Pickles, check_folder
+
+    console = Console(stderr=True)
     cont, save = options.pop("cont", False), options.get("save", True)
     if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
-    config, target = _config(config_file)
-    pairs = layers_in_modes(layers, modes, config, str(config_file or ""))
+    config, target, origin = chosen_config(config_file)
+    settings = config.settings
+    seed = options.get("seed")
+    options.setdefault("num_runs", settings.num_runs or NUM_RUNS)
+    options.setdefault("num_repeats", settings.num_repeats or NUM_REPEATS)
+    options.setdefault("device", default_device())
+    pairs = layers_in_modes(layers, modes, config, str(config_file or origin))
     axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
-
-    from rich.console import Console
+    if save:
+        check_folder(root)
+    console.print(f"Using {origin}, on {options['device']}.", highlight=False, soft_wrap=True)
 
     from opbench.api.run import run as measure
     from opbench.cli.progress import progress
     from opbench.report.terminal import show
 
-    console = Console(stderr=True)
+    begun = run_to_complete(options) if cont else None
+    if cont and begun is None:
+        console.print("No earlier run with these settings; everything is missing.")
     with progress(console) as listener:
         finished = measure(
             target,
             axes=axes,
             stages=("forward",) if forward_only else (),
-            cont=cont and _has_run(options.get("store"), options["name"]),
+            cont=begun is not None,
             listener=listener,
-            **options,
+            **{**options, "name": begun or options["name"]},
         )
-    runs, repeats, seed = options["num_runs"], options["num_repeats"], options.get("seed")
+    runs, repeats = options["num_runs"], options["num_repeats"]
     pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes))
-    written = pickles.write(finished, only_missing=cont) if save else 0
+    written = pickles.write(finished.results, only_missing=cont) if save else 0
     if verbose:
         _print_runs(finished)
     show(finished)
     if written:
-        console.print(f"{written} pickles written to {root}", highlight=False)
+        console.print(f"{plural(written, 'pickle')} written to {root}", highlight=False)
     if finished.status == "interrupted":
         console.print("Interrupted; run the same command with --cont to measure what is missing.")
         return 130
     return 1 if finished.failures else 0
 
 
-def _config(path: Path | None) -> tuple[Config, str]:
-    """The config, and the target of a run that reads it."""
+def chosen_config(path: Path | None) -> tuple[Config, str, str]:
+    """The config, the target of a run that reads it, and what to call it."""
+    from opbench.define.document import read
     from opbench.suites.layers import config
 
-    return (config.published(), "layers") if path is None else (config.load(path), str(path))
+    if path is not None:
+        return config.load(path), str(path), str(path)
+    here, found = Path("config.json"), None
+    if here.is_file():
+        try:
+            found = read(here)
+        except UserError:
+            found = None
+        if config.is_config(found):
+            return config.load(here), str(here), "./config.json"
+    origin = "the configuration of arXiv:2109.12298"
+    if here.is_file():
+        origin += " (./config.json is not a layer config)"
+    return config.published(), "layers", origin
+
+
+def default_device() -> str:
+    """`cuda` where there is a GPU and a torch that can use it. CUDA itself is not touched."""
+    import os
+    from importlib.metadata import PackageNotFoundError, version
+
+    from opbench.machine.gpu import gpu_facts
+
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        return "cpu"
+    try:
+        usable = not version("torch").endswith("+cpu")
+    except PackageNotFoundError:
+        usable = False
+    return "cuda" if usable and gpu_facts()["gpus"] else "cpu"
 
 
 def layers_in_modes(
     names: list[str], modes: list[str], config: Config, origin: str
 ) -> list[tuple[str, str]]:
     """The (layer, mode) pairs to measure, each once, in order."""
-    from opbench.suites.layers.names import CLASSIC, MODES, SECTIONS, read_name
+    from opbench.suites.layers.names import MODES, SECTIONS, read_name
 
     for mode in modes:
         if mode not in MODES:
             raise UserError(unknown("mode", mode, MODES))
-    # Without names: every layer that the config has a section for.
-    chosen = names or [name for name in CLASSIC if read_name(name)[0] in config.layers]
     pairs: dict[tuple[str, str], None] = {}
-    for name in chosen:
+    for name in names or config.names:
         layer, mode = read_name(name)
         if config.section(layer) is None:
             raise UserError(f"{origin}: {SECTIONS[layer]}: missing, and {name} needs it")
@@ -129,80 +178,26 @@ def layers_in_modes(
     return list(pairs)
 
 
-def _has_run(store: str | None, name: str) -> bool:
-    """Whether a run of this name exists; without one, everything is missing."""
+def run_to_complete(options: dict[str, Any]) -> str | None:
+    """The latest run of this name with the same seed, design and device; None without one."""
+    from opbench.plan.options import RunOptions
     from opbench.store import Store
     from opbench.store.errors import StoreError
 
+    wanted = {key: getattr(RunOptions(**options), key) for key in SAME}
     try:
-        with Store.open(store, create=False) as opened:
-            opened.find_run(name)
+        with Store.open(options.get("store"), create=False) as opened:
+            for run in opened.runs():
+                stored = {key: run.request.get(key) for key in SAME}
+                if run.name == options["name"] and stored == wanted:
+                    return run.id
     except StoreError:
-        return False
-    return True
-
-
-@dataclass(frozen=True)
-class Pickles:
-    """The pickles of one command line."""
-
-    config: Config
-    root: Path
-    suffix: str
-    num_runs: int
-    num_repeats: int
-    random_seed: int | None
-    in_modes: bool
-
-    def write(self, run: Run, *, only_missing: bool) -> int:
-        """One file for each case with a time. With `only_missing`, existing files are kept."""
-        from opbench.plan.policy import Fixed
-        from opbench.suites.layers import classic_pickle
-
-        policy = Fixed(num_runs=self.num_runs, num_repeats=self.num_repeats).text
-        times: dict[str, tuple[Case, Result]] = {}
-        memories: dict[str, Result] = {}
-        for case, result in run.results:
-            if result.ok and result.policy == policy:
-                if result.metric == "memory":
-                    memories[case.hash] = result
-                elif result.unit == "s":
-                    times.setdefault(case.hash, (case, result))
-        written = 0
-        for case_hash, (case, result) in times.items():
-            record = self.record(case)
-            path = record.path(self.root, self.suffix)
-            if only_missing and path.exists():
-                continue
-            try:
-                classic_pickle.write(path, record.content(result, memories.get(case_hash)))
-            except OSError as error:
-                raise UserError(f"cannot write {path}: {error.strerror}") from None
-            written += 1
-        return written
-
-    def record(self, case: Case) -> Record:
-        from opbench.suites.layers.classic_pickle import Record
-        from opbench.suites.layers.names import classic_name
-
-        mode = str(case.axes["mode"])
-        named = None if self.in_modes else classic_name(case.name, mode)
-        section = self.config.section(case.name)
-        return Record(
-            layer=named or case.name,
-            mode=mode,
-            batch_size=int(case.axes["batch_size"] or 0),
-            num_runs=self.num_runs,
-            num_repeats=self.num_repeats,
-            random_seed=self.random_seed,
-            forward_only=case.stage == "forward",
-            config=section.model_dump(mode="json", exclude_unset=True),
-            in_modes=named is None,
-        )
+        pass
+    return None
 
 
 def _print_runs(run: Run) -> None:
-    from opbench.suites.layers.classic_pickle import memory_stats
+    from opbench.suites.layers.pickles import memory_stats
 
     for case, result in run.results:
         if result.metric == "memory":

@@ -12,19 +12,19 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from opbench.suites.layers.factors import Factor, LayerRow
-from opbench.suites.layers.factors_file import FACTORS, NUMBERS, PLAIN, PREFIX
+from opbench.suites.layers.factors_file import FACTORS, LATER, NUMBERS, PLAIN, PREFIX
 
 
 def write(rows: Sequence[LayerRow], stream: TextIO, environment: Iterable[str] = ()) -> None:
     stream.writelines(f"# {' '.join(line.split())}\n" for line in environment)
     components = dict.fromkeys(name for row in rows for name in row.components)
-    columns = [*PLAIN, *NUMBERS]
+    columns = [*PLAIN, *LATER, *NUMBERS]
     columns += [name + end for name in FACTORS for end in ("", "_low", "_high")]
     columns += [PREFIX + name for name in components]
     writer = csv.DictWriter(stream, columns, restval="", lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        line: dict[str, Any] = {name: getattr(row, name) for name in PLAIN}
+        line: dict[str, Any] = {name: getattr(row, name) for name in (*PLAIN, *LATER)}
         line.update({name: _number(getattr(row, name)) for name in NUMBERS})
         for name in FACTORS:
             factor: Factor | None = getattr(row, name)

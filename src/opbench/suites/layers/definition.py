@@ -9,8 +9,17 @@ from typing import Any
 
 from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.errors import UserError
 from opbench.suites.layers import source
-from opbench.suites.layers.names import BASELINE, BATCH_SIZES, CLASSIC, HOOKS, MODES, WRAPPED
+from opbench.suites.layers.names import (
+    BASELINE,
+    BATCH_SIZES,
+    CLASSIC,
+    HOOKS,
+    MODES,
+    SECTIONS,
+    WRAPPED,
+)
 from opbench.suites.layers.shapes import shaped
 
 STEP = "forward_backward"
@@ -40,6 +49,8 @@ class LayerDefinition(Definition):
         for stage in context.stages or (STEP,):
             if stage not in self.stages:
                 continue
+            if stage != "forward" and (reason := self.section.without_parameters()):
+                raise UserError(f"{self.origin or 'layers'}: {SECTIONS[self.name]}: {reason}")
             program = source.program(
                 layer, mode, stage, batch=batch, device=context.device, warmups=self.warmups
             )
@@ -69,8 +80,10 @@ def layer_definition(
     modes: Sequence[str] = MODES,
     batch_sizes: Sequence[int] = BATCH_SIZES,
     warmups: int = 0,
+    number: int = 0,
     origin: str = "",
 ) -> LayerDefinition:
+    """`number` distinguishes several sets of sizes of one layer, as the label `config`."""
     classic = [name for name in (layer, WRAPPED + layer) if name in CLASSIC]
     return LayerDefinition(
         suite="layers",
@@ -79,6 +92,7 @@ def layer_definition(
             "layer": Axis(
                 (layer,), choices=tuple(classic), also=tuple(in_mode(layer, m) for m in MODES)
             ),
+            **({"config": Axis((number,))} if number else {}),
             "mode": Axis(tuple(modes), choices=MODES),
             "batch_size": Axis(tuple(batch_sizes), open=True),
         },

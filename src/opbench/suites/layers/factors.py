@@ -6,7 +6,8 @@ first is measured turn by turn and has a narrow interval; in the second the side
 after the other, and the interval is as wide as that deserves.
 
 The memory that is compared is `max_memory`, the peak of everything held (inputs, layer, labels,
-gradients), as in the published study, less what was held before anything began.
+gradients), as in the published study, less what was held before anything began. The metric
+`memory` of a run is less: the peak of a step above the lowest level held in it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from opbench.stats.pair import compare_results
 from opbench.store.records import StoredResult
 from opbench.suites.layers.names import BASELINE, COUNTERPART, LAYERS, MODES
+from opbench.suites.layers.notes import Notes, size_of
 
 MAX_MEMORY = "max_memory"
 
@@ -50,6 +52,15 @@ class LayerRow:
     factor_nn: Factor | None = None
     #: For memory: bytes of each component.
     components: dict[str, int] = field(default_factory=dict)
+    #: What was built and what went in: `torch.nn.Linear(in_features=512, …) on 16×512`.
+    size: str = ""
+    #: What distinguishes it from another row of its place: a seed, a size, a run.
+    note: str = ""
+
+    @property
+    def label(self) -> str:
+        """The layer as tables name it."""
+        return f"{self.layer} ({self.note})" if self.note else self.layer
 
     @property
     def family(self) -> str:
@@ -65,9 +76,15 @@ class LayerRow:
         return " ".join(parts) or BASELINE
 
     @property
-    def place(self) -> tuple[int, int, int, str]:
+    def place(self) -> tuple[int, str, int, int, str, str]:
         """Its position in a table."""
-        return (LAYERS.index(self.layer), MODES.index(self.mode), self.batch_size, self.metric)
+        layer, mode = rank(LAYERS, self.layer), rank(MODES, self.mode)
+        return (layer, self.label, mode, self.batch_size, self.metric, self.stage)
+
+
+def rank(names: Sequence[str], name: str) -> int:
+    """The position among names that are known; the others come after them."""
+    return names.index(name) if name in names else len(names)
 
 
 def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
@@ -75,6 +92,7 @@ def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
     layers = (result for result in stored if result.case.suite == "layers")
     seen = [view for result in layers for view in _views(result)]
     by_key = {_key(each, each.case.name, str(each.case.axes["mode"])): each for each in seen}
+    notes = Notes.of(seen)
     table = []
     for each in seen:
         case, result, layer = each.case, each.result, each.case.name
@@ -98,6 +116,8 @@ def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
                 factor=_factor(own, each),
                 factor_nn=_factor(nn, each),
                 components=result.detail.get("components", {}) if is_peak else {},
+                size=size_of(each),
+                note=notes.note(each),
             )
         )
     return sorted(table, key=lambda row: row.place)
@@ -117,8 +137,8 @@ def _views(stored: StoredResult) -> Iterator[StoredResult]:
 def _key(each: StoredResult, layer: str, mode: str) -> tuple[object, ...]:
     case, result = each.case, each.result
     rest = tuple(pair for pair in case.labels if pair[0] != "mode")
-    place = (case.stage, case.device, case.threads, result.environment, result.policy)
-    return (layer, mode, result.metric, rest, *place)
+    place = (case.stage, case.device, case.threads, case.seed, result.environment, result.policy)
+    return (each.run_id, layer, mode, result.metric, rest, *place)
 
 
 def _factor(base: StoredResult | None, each: StoredResult) -> Factor | None:

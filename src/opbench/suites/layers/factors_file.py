@@ -9,11 +9,13 @@ import csv
 from pathlib import Path
 
 from opbench.errors import UserError
-from opbench.suites.layers.factors import LAYERS, MODES, Factor, LayerRow
+from opbench.suites.layers.factors import Factor, LayerRow
 
 PLAIN = ("layer", "mode", "batch_size", "stage", "device", "metric", "unit", "outcome", "reason")
 NUMBERS = ("estimate", "low", "high")
 FACTORS = ("factor", "factor_nn")
+#: Columns that older files do not have.
+LATER = ("size", "note")
 PREFIX = "component."
 
 
@@ -43,10 +45,9 @@ def read(path: Path) -> tuple[list[LayerRow], list[str]]:
 
 
 def _row(line: dict[str, str]) -> LayerRow:
-    if line["layer"] not in LAYERS or line["mode"] not in MODES:
-        raise ValueError(f"unknown layer or mode: {line['layer']} {line['mode']}")
     return LayerRow(
         **{name: line[name] for name in PLAIN if name != "batch_size"},  # type: ignore[arg-type]
+        **{name: line.get(name) or "" for name in LATER},  # type: ignore[arg-type]
         batch_size=int(line["batch_size"]),
         **{name: float(line[name]) if line[name] else None for name in NUMBERS},  # type: ignore[arg-type]
         **{name: _factor(line, name) for name in FACTORS},  # type: ignore[arg-type]

@@ -77,4 +77,4 @@ def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[
         return read(Path(runs[0]))
     missing = "layers; measure some: opbench run layers"
     by_run, environment = suite_results(store, runs, "layers", missing)
-    return [row for results in by_run for row in rows_of(results)], environment
+    return rows_of(result for results in by_run for result in results), environment

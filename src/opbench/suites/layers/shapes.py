@@ -6,11 +6,12 @@ input, and the position of the batch is stated here once, for the loss and for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.define.program import Tensor, integers
-from opbench.suites.layers import sections
+from opbench.suites.layers.config import sections
 
 DP_CLASS = {
     "dpmha": "DPMultiheadAttention",
@@ -50,6 +51,10 @@ class Shaped:
         return f"{self.kind}({given})"
 
     @property
+    def size(self) -> str:
+        return size_text(self.constructor, self.inputs[0].shape)
+
+    @property
     def dp(self) -> bool:
         return "." not in self.kind
 
@@ -60,6 +65,11 @@ class Shaped:
             before = self.batch_dims.get(tensor.name, self.batch_dim)
             named[tensor.name] = f"{tensor.name}[{':, ' * before}{part}]" if part else tensor.name
         return f"({self.call.format(**named)}){self.pick}"
+
+
+def size_text(constructor: str, shape: Sequence[int]) -> str:
+    """`torch.nn.Linear(in_features=512, out_features=512) on 16×512`."""
+    return f"{constructor} on {'×'.join(map(str, shape))}"
 
 
 def shaped(layer: str, section: Any, batch: int) -> Shaped:

@@ -14,9 +14,12 @@ from opbench.define.definition import Definition
 from opbench.define.suite import Command, Suite, TargetFile, Targets
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from opbench.report.charts.chart import Chart
     from opbench.report.page.contents import Contents
-    from opbench.suites.layers.config import Config
+    from opbench.running.recording import Finished
+    from opbench.suites.layers.config.model import Config
 
 
 class Layers(Suite):
@@ -34,16 +37,34 @@ class Layers(Suite):
         return configured(published())
 
     def read_file(self, file: TargetFile) -> Targets | None:
-        from opbench.suites.layers.names import SECTIONS
-
-        if not set(file.table) & set(SECTIONS.values()):
+        if not file.table:
             return None
-        from opbench.suites.layers.config import load
+        from opbench.suites.layers.config import is_config, load
 
+        if not is_config(file.table):
+            return None
         config = load(file.path)
-        clock = {"clock": config.benchmark} if config.benchmark else {}
         definitions = list(configured(config, str(file.path)))
-        return Targets(definitions, suggested={**self.options, **clock})
+        return Targets(definitions, suggested={**self.options, **config.settings.options()})
+
+    def tables(self, run: Finished) -> Iterable[RenderableType]:
+        """The factors over torch.nn, of the layers that stand in for another."""
+        if not any(case.suite == "layers" for case, _ in run.results):
+            return ()
+        from rich.text import Text
+
+        from opbench.report.table import grid
+        from opbench.store.records import StoredResult
+        from opbench.suites.layers.factors import rows
+        from opbench.suites.layers.report import over_counterpart
+
+        found = rows(StoredResult(run.id, case, result) for case, result in run.results)
+        steps = [row for row in found if row.stage == "forward_backward"] or found
+        return [
+            part
+            for table in over_counterpart(steps)
+            for part in (Text(f"\n{table.title}", style="bold"), grid(table))
+        ]
 
     def charts(self, contents: Contents) -> Mapping[str, Chart]:
         if not any(stored.case.suite == "layers" for stored in contents.results):
@@ -65,14 +86,15 @@ class Layers(Suite):
 def configured(config: Config, origin: str = "") -> Iterator[Definition]:
     """The definitions of a checked config: every layer that has a section in it."""
     from opbench.suites.layers.definition import layer_definition
-    from opbench.suites.layers.names import BATCH_SIZES
 
-    for layer in config.layers:
+    for entry in config.entries:
         yield layer_definition(
-            layer,
-            config.section(layer),
-            batch_sizes=config.batch_sizes or BATCH_SIZES,
-            warmups=config.num_warmups,
+            entry.layer,
+            entry.section,
+            modes=entry.modes,
+            batch_sizes=entry.batch_sizes,
+            warmups=config.settings.num_warmups,
+            number=entry.number,
             origin=origin,
         )
 
