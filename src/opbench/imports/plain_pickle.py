@@ -1,8 +1,8 @@
 """Plain values out of a pickle, read without executing it.
 
 A pickle is a program: most of its instructions build objects by calling what the file names. This
-reader knows only those that plain values need (None, truth values, numbers, text, bytes, lists,
-tuples, dictionaries with text as keys), of protocols 2 to 5, and refuses all others by name. The
+reader knows only those that plain values need (None, truth values, numbers, text, lists, tuples,
+dictionaries with text as keys), of protocols 2 to 5, and refuses all others by name. The
 `pickle` module takes no part in it.
 """
 
@@ -161,9 +161,6 @@ STEPS: dict[bytes, Callable[[_Reader], None]] = {
     b"\x8c": lambda r: r.push(r.text("<B")),
     b"X": lambda r: r.push(r.text("<I")),
     b"\x8d": lambda r: r.push(r.text("<Q")),
-    b"C": lambda r: r.push(r.sized("<B")),
-    b"B": lambda r: r.push(r.sized("<I")),
-    b"\x8e": lambda r: r.push(r.sized("<Q")),
     b"]": lambda r: r.push([]),
     b"}": lambda r: r.push({}),
     b")": lambda r: r.push(()),

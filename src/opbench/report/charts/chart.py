@@ -25,7 +25,7 @@ Columns = Mapping[str, Sequence[Any]]
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 #: Of charts in files; the page uses the room it has.
 WIDTH = 640
-FORMATS = (".png", ".svg", ".html", ".json")
+FORMATS = (".png", ".svg", ".pdf", ".html", ".json")
 
 #: Okabe and Ito's palette, from the page's style sheet, which has it for both themes: readable with
 #: any kind of colour vision.
@@ -60,7 +60,7 @@ CONFIG: Spec = {
 }  # fmt: skip
 
 
-def quantity(name: str, title: str, **more: Any) -> Spec:
+def quantity(name: str, title: str | None, **more: Any) -> Spec:
     return {"field": name, "type": "quantitative", "title": title, **more}
 
 
@@ -117,7 +117,8 @@ class Chart:
         spec: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda m: light[m[1]], text))
         return spec
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, width_mm: float | None = None) -> None:
+        """`width_mm` is the width of the whole picture, in SVG and PDF."""
         path = Path(path)
         if path.suffix not in FORMATS:
             raise ValueError(f"{path}: a chart is written as {', '.join(FORMATS)}")
@@ -129,9 +130,23 @@ class Chart:
         if path.suffix == ".png":
             path.write_bytes(self.png())
         elif path.suffix == ".svg":
-            path.write_text(vl_convert.vegalite_to_svg(self.to_dict()), "utf-8")
+            path.write_text(self.svg(width_mm), "utf-8")
+        elif path.suffix == ".pdf":
+            # The converter makes a point of each of the 96 pixels of an inch; it has 72 points.
+            drawn = self.svg() if width_mm is None else self.svg(width_mm * 72 / 96)
+            path.write_bytes(bytes(vl_convert.svg_to_pdf(drawn)))
         else:
             path.write_text(vl_convert.vegalite_to_html(self.to_dict(), bundle=True), "utf-8")
+
+    def svg(self, width_mm: float | None = None) -> str:
+        import vl_convert
+
+        text = vl_convert.vegalite_to_svg(self.to_dict())
+        if width_mm is None:
+            return str(text)
+        width, height = _size(text)
+        size = f'width="{width_mm:g}mm" height="{width_mm * height / width:.4g}mm"'
+        return re.sub(r'width="[\d.]+" height="[\d.]+"', size, text, count=1)
 
     def _repr_png_(self) -> bytes:
         """In a notebook: a picture that every viewer of the file shows."""
@@ -142,6 +157,14 @@ class Chart:
 
         # Twice the pixels: charts are shown on dense screens and in print.
         return bytes(vl_convert.vegalite_to_png(self.to_dict(), scale=2.0))
+
+
+def _size(svg: str) -> tuple[float, float]:
+    """Width and height of a picture in pixels."""
+    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
+    if found is None:
+        raise ValueError("the picture has no size")
+    return float(found[1]), float(found[2])
 
 
 @cache

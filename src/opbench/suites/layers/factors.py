@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from opbench.stats.pair import compare_results
 from opbench.store.records import StoredResult
-from opbench.suites.layers.names import BASELINE, COUNTERPART, LAYERS, MODES
+from opbench.suites.layers.names import BASELINE, LAYERS, MODES, NN, counterpart
 from opbench.suites.layers.notes import Notes, size_of
 
 MAX_MEMORY = "max_memory"
@@ -64,13 +64,18 @@ class LayerRow:
 
     @property
     def family(self) -> str:
-        """The torch.nn layer that this one is, or stands in for."""
-        return COUNTERPART.get(self.layer, self.layer)
+        """The torch.nn layer that this one is, or stands in for; of a user's pair, its name."""
+        return counterpart(self.layer).removesuffix(NN)
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it stands in for a layer of torch.nn."""
+        return counterpart(self.layer) != self.layer
 
     @property
     def variant(self) -> str:
-        """`hooks`, `dp`, `dp hooks`: what distinguishes it from that layer as it is."""
-        parts = ["dp"] if self.layer in COUNTERPART else []
+        """`hooks`, `dp`, `own hooks`: what distinguishes it from that layer as it is."""
+        parts = [] if not self.stands_in else ["dp"] if self.layer in LAYERS else ["own"]
         if self.mode != BASELINE:
             parts.append(self.mode)
         return " ".join(parts) or BASELINE
@@ -97,7 +102,7 @@ def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
     for each in seen:
         case, result, layer = each.case, each.result, each.case.name
         own = by_key.get(_key(each, layer, BASELINE))
-        nn = by_key.get(_key(each, COUNTERPART.get(layer, layer), BASELINE))
+        nn = by_key.get(_key(each, counterpart(layer), BASELINE))
         is_peak = result.metric == MAX_MEMORY
         table.append(
             LayerRow(

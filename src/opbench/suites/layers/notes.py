@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from opbench.case import label_text
 from opbench.store.records import StoredResult
 from opbench.suites.layers.config import checked
 from opbench.suites.layers.names import SECTIONS
@@ -38,7 +39,11 @@ def size_of(stored: StoredResult) -> str:
 
 #: Facts by which results of one place may differ, in the order they are tried.
 FACTS: dict[str, Callable[[StoredResult], str]] = {
-    "config": lambda s: str(s.case.axes.get("config", "")) and f"config {s.case.axes['config']}",
+    "axes": lambda s: ", ".join(
+        f"{axis} {label_text(value)}"
+        for axis, value in s.case.labels
+        if axis not in ("mode", "batch_size")
+    ),
     "size": size_of,
     "seed": lambda s: f"seed {s.case.seed}",
     "policy": lambda s: s.result.policy,

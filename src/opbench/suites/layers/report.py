@@ -12,7 +12,6 @@ from opbench.report.table import to_terminal as print_terminal
 from opbench.report.units import MISSING, format_interval, format_percent
 from opbench.suites.layers.factors import (
     BASELINE,
-    COUNTERPART,
     MAX_MEMORY,
     Factor,
     LayerRow,
@@ -82,7 +81,7 @@ def values_table(rows: Sequence[LayerRow], title: str) -> Table:
 
 def factor_table(rows: Sequence[LayerRow], title: str, *, nn: bool = False) -> Table:
     if nn:
-        rows = [row for row in rows if row.layer in COUNTERPART]
+        rows = [row for row in rows if row.stands_in]
     else:
         rows = [row for row in rows if row.mode != BASELINE]
     known = [row for row in rows if (row.factor_nn if nn else row.factor) is not None]
@@ -93,19 +92,22 @@ def factor_table(rows: Sequence[LayerRow], title: str, *, nn: bool = False) -> T
 
 def published_table(rows: Sequence[LayerRow], against: Published, title: str) -> Table:
     """Our factor and theirs for the same layer, mode and batch size, where both exist."""
-    metric = MAX_MEMORY if rows and rows[0].metric == MAX_MEMORY else TIME
-    if rows and metric == TIME and rows[0].metric not in WAITED:
-        return plain_table(title, [], [])
-    theirs = {
-        row.place: against.factor(metric, row.layer, row.mode, row.batch_size)
-        for row in rows
-        if row.factor_nn is not None and same_size(row, against)
-    }
+    theirs = {row.place: published_factor(row, against) for row in rows}
     both = [row for row in rows if theirs.get(row.place) is not None]
     return replace(
         _by_batch(both, title, lambda row: f"{_short(row.factor_nn)} | {theirs[row.place]:.3g}"),
         notes=[f"published: {against.origin}"],
     )
+
+
+def published_factor(row: LayerRow, against: Published | None) -> float | None:
+    """The published factor of the same layer in the same size; None where there is none."""
+    if against is None or row.factor_nn is None or not same_size(row, against):
+        return None
+    if row.metric not in WAITED and row.metric != MAX_MEMORY:
+        return None
+    metric = MAX_MEMORY if row.metric == MAX_MEMORY else TIME
+    return against.factor(metric, row.layer, row.mode, row.batch_size)
 
 
 def same_size(row: LayerRow, against: Published) -> bool:

@@ -10,7 +10,7 @@ import typer
 
 from opbench.cli.options import run_option
 from opbench.cli.report_output import check_format, suite_results, write_to
-from opbench.errors import UserError
+from opbench.errors import UserError, plural
 from opbench.report.table import console_for
 
 if TYPE_CHECKING:
@@ -30,6 +30,15 @@ def layers(
     output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     charts: Path = typer.Option(
         None, "--charts", metavar="FOLDER", help="Also write the charts, as PNG and SVG."
+    ),
+    figure: Path = typer.Option(
+        None,
+        "--figure",
+        metavar="FILE.pdf|FILE.svg",
+        help="Also write a figure for a paper: overhead by layer and batch size, one column wide.",
+    ),
+    metric: str = typer.Option(
+        "", "--metric", help="Of the figure. [default: the time that a caller waits]"
     ),
     against: str = typer.Option(
         None,
@@ -61,10 +70,15 @@ def layers(
         from opbench.suites.layers.charts import save
 
         try:
-            written = save(rows, charts)
+            written = save(rows, charts, against=theirs)
         except OSError as error:
             raise UserError(f"cannot write charts to {charts}: {error.strerror}") from None
-        typer.echo(f"{len(written)} charts in {charts}", err=True)
+        typer.echo(f"{plural(len(written), 'chart')} in {charts}", err=True)
+    if figure is not None:
+        from opbench.suites.layers.figure import save as save_figure
+
+        save_figure(rows, figure, metric, theirs)
+        typer.echo(f"figure in {figure}", err=True)
 
 
 def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[str]]:

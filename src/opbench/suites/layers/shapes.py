@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opbench.case import UserModule
 from opbench.define.program import Tensor, integers
 from opbench.suites.layers.config import sections
 
@@ -30,8 +31,9 @@ class Shaped:
     #: `torch.nn.Linear`, or the bare name of a class in `opacus.layers`.
     kind: str
     inputs: tuple[Tensor, ...]
-    #: The shape of what the layer gives; random labels have the same.
-    output: tuple[int, ...]
+    #: The shape of what the layer gives; random labels have the same. None where only the layer
+    #: itself knows.
+    output: tuple[int, ...] | None
     arguments: dict[str, Any] = field(default_factory=dict)
     #: The arguments of a call, `{0}` standing for the part of the batch: see `call`.
     call: str = "{x}"
@@ -44,6 +46,9 @@ class Shaped:
     #: Inputs whose batch is elsewhere: the hidden state of an RNN is (layers, batch, features).
     batch_dims: dict[str, int] = field(default_factory=dict)
     dtype: str = "float32"
+    #: A user's own layer: how it is imported, and the file it is in.
+    imports: tuple[str, ...] = ()
+    user: UserModule | None = None
 
     @property
     def constructor(self) -> str:
@@ -56,7 +61,7 @@ class Shaped:
 
     @property
     def dp(self) -> bool:
-        return "." not in self.kind
+        return self.kind in DP_CLASS.values()
 
     def called(self, part: str = "") -> str:
         """`(x, (h_0, c_0))`, or the same for a part of the batch: `:2`."""

@@ -8,10 +8,10 @@ that format.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
-from opbench.define.suite import Command, Suite, TargetFile, Targets
+from opbench.define.suite import CollectedFile, Command, Suite, TargetFile, Targets
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,6 +47,21 @@ class Layers(Suite):
         definitions = list(configured(config, str(file.path)))
         return Targets(definitions, suggested={**self.options, **config.settings.options()})
 
+    def read_module(self, collected: CollectedFile) -> Targets | None:
+        found = collected.content.get("layers") or {}
+        if not found.get("pairs") and not found.get("modes"):
+            return None
+        from opbench.suites.layers.own import own_definitions
+
+        return Targets(list(own_definitions(collected)), suggested=dict(self.options))
+
+    def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
+        if not any(definition.suite == "layers" for definition in definitions):
+            return definitions
+        from opbench.suites.layers.own import with_own_modes
+
+        return with_own_modes(definitions)
+
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         """The factors over torch.nn, of the layers that stand in for another."""
         if not any(case.suite == "layers" for case, _ in run.results):
@@ -71,8 +86,10 @@ class Layers(Suite):
             return {}
         from opbench.suites.layers.charts import charts
         from opbench.suites.layers.factors import rows
+        from opbench.suites.layers.factors_published import published
 
-        return {f"layers_{name}": chart for name, chart in charts(rows(contents.results)).items()}
+        drawn = charts(rows(contents.results), published())
+        return {f"layers_{name}": chart for name, chart in drawn.items()}
 
     def commands(self) -> Iterable[Command]:
         from opbench.suites.layers.command import layers
