@@ -6,7 +6,9 @@ not use the device; NVML reads the driver and leaves no trace.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any
 
 
@@ -29,6 +31,17 @@ def gpu_facts() -> dict[str, Any]:
         return {"gpus": [], "gpu_note": str(error)}
     finally:
         _call(nvml.nvmlShutdown)
+
+
+def default_device() -> str:
+    """`cuda` where there is a GPU and a torch that can use it, else `cpu`."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        return "cpu"
+    try:
+        usable = not metadata.version("torch").endswith("+cpu")
+    except metadata.PackageNotFoundError:
+        usable = False
+    return "cuda" if usable and gpu_facts()["gpus"] else "cpu"
 
 
 def _gpu(nvml: Any, index: int, driver: str | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tests.suites.layers.small import CONFIG
 
 from opbench.errors import UserError
 from opbench.store import Store
-from opbench.suites.layers.command import chosen_config, default_device, layers_in_modes
+from opbench.suites.layers.command import chosen_config, layers_in_modes
 from opbench.suites.layers.config import checked, published
 from opbench.suites.layers.names import CLASSIC
 from opbench.suites.layers.spaced_command import unfolded
@@ -117,25 +117,6 @@ def test_a_config_json_here_is_the_default_if_it_is_one(tmp_path, monkeypatch):
         _, target, origin = chosen_config(None)
         assert target == "layers"
         assert "./config.json is not a layer config" in origin
-
-
-def test_the_default_device_is_the_gpu_where_torch_can_use_one(monkeypatch):
-    from importlib import metadata
-
-    from opbench.machine import gpu
-
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(gpu, "gpu_facts", lambda: {"gpus": [{"name": "H"}]})
-    monkeypatch.setattr(metadata, "version", lambda _: "2.11.0+cu128")
-    assert default_device() == "cuda"
-    monkeypatch.setattr(metadata, "version", lambda _: "2.11.0+cpu")
-    assert default_device() == "cpu"
-    monkeypatch.setattr(metadata, "version", lambda _: "2.11.0")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert default_device() == "cpu"
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
-    monkeypatch.setattr(gpu, "gpu_facts", lambda: {"gpus": []})
-    assert default_device() == "cpu"
 
 
 # -- running --------------------------------------------------------------------------------

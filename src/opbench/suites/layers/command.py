@@ -72,6 +72,7 @@ def layers(
     """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
     from rich.console import Console
 
+    from opbench.machine.gpu import default_device
     from opbench.suites.layers.pickles import Pickles, check_folder
 
     console = Console(stderr=True)
@@ -141,22 +142,6 @@ def chosen_config(path: Path | None) -> tuple[Config, str, str]:
     if here.is_file():
         origin += " (./config.json is not a layer config)"
     return config.published(), "layers", origin
-
-
-def default_device() -> str:
-    """`cuda` where there is a GPU and a torch that can use it. CUDA itself is not touched."""
-    import os
-    from importlib.metadata import PackageNotFoundError, version
-
-    from opbench.machine.gpu import gpu_facts
-
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
-        return "cpu"
-    try:
-        usable = not version("torch").endswith("+cpu")
-    except PackageNotFoundError:
-        usable = False
-    return "cuda" if usable and gpu_facts()["gpus"] else "cpu"
 
 
 def layers_in_modes(

@@ -56,6 +56,9 @@ class Record:
         """Memory repeats to the byte, so each run has the same record of it."""
         stats = memory_stats(memory)
         runs = sorted(time.samples, key=lambda sample: sample.order)
+        return self.with_results([{"runtime": r.value, "memory_stats": stats} for r in runs])
+
+    def with_results(self, results: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "layer": self.layer,
             "batch_size": self.batch_size,
@@ -64,7 +67,7 @@ class Record:
             "random_seed": self.random_seed,
             "forward_only": self.forward_only,
             "gsm_mode": self.mode,
-            "results": [{"runtime": run.value, "memory_stats": stats} for run in runs],
+            "results": results,
             "config": self.config,
         }
 
