@@ -11,7 +11,10 @@ from opbench.cli.options import takes
 from opbench.errors import UserError, plural, unknown
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from opbench.api.run import Run
+    from opbench.running.listener import Listener
     from opbench.suites.layers.config.model import Config
 
 #: Default name of the runs that this command starts; `--cont` looks for it.
@@ -60,6 +63,13 @@ def layers(
         Path("results/raw"), "--root", help="Folder for the pickles, one per result."
     ),
     suffix: str = typer.Option("", "--suffix", help="Appended to the name of each pickle."),
+    model: str = typer.Option(
+        "",
+        "--model",
+        metavar="FILE.py:FUNCTION",
+        help="Measure one DP-SGD step of a model of yours instead: non-private and in each mode, "
+        "with flat and per-layer clipping, whole and in two physical batches; by layer.",
+    ),
     verbose: bool = typer.Option(False, "-v", "--verbose", help="Print each run's result."),
     modes: list[str] = typer.Option(
         [],
@@ -79,28 +89,33 @@ def layers(
     cont, save = options.pop("cont", False), options.get("save", True)
     if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
+    options.setdefault("device", default_device())
+    if model:
+        if layers or config_file or forward_only or cont:
+            raise UserError("--model measures steps of a model: leave out flags about layers")
+        return measure_model(model, modes, batch_sizes, options)
     config, target, origin = chosen_config(config_file)
     settings = config.settings
     seed = options.get("seed")
     options.setdefault("num_runs", settings.num_runs or NUM_RUNS)
     options.setdefault("num_repeats", settings.num_repeats or NUM_REPEATS)
-    options.setdefault("device", default_device())
     pairs = layers_in_modes(layers, modes, config, str(config_file or origin))
     axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
     if save:
         check_folder(root)
-    console.print(f"Using {origin}, on {options['device']}.", highlight=False, soft_wrap=True)
 
     from opbench.api.run import run as measure
     from opbench.cli.progress import progress
     from opbench.report.terminal import show
 
     begun = run_to_complete(options) if cont else None
+    first = f"Using {origin}, on {options['device']}."
     if cont and begun is None:
-        console.print("No earlier run with these settings; everything is missing.")
+        first += " No earlier run with these settings; everything is missing."
     with progress(console) as listener:
+        say_first(first, listener, console)
         finished = measure(
             target,
             axes=axes,
@@ -119,6 +134,51 @@ def layers(
         console.print(f"{plural(written, 'pickle')} written to {root}", highlight=False)
     if finished.status == "interrupted":
         console.print("Interrupted; run the same command with --cont to measure what is missing.")
+        return 130
+    return 1 if finished.failures else 0
+
+
+def say_first(line: str, listener: Listener, console: Console) -> None:
+    """Print a line when the run begins: after every mistake in what was asked for was found."""
+    begin = listener.started
+
+    def started(run_id: str, cases: int, already_done: int) -> None:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        begin(run_id, cases, already_done)
+
+    listener.started = started  # type: ignore[method-assign]
+
+
+def measure_model(
+    target: str, modes: list[str], batch_sizes: list[int], options: dict[str, Any]
+) -> int:
+    """One training step of a user's model, in every private way."""
+    from rich.console import Console
+
+    from opbench.api.run import execute
+    from opbench.cli.progress import progress
+    from opbench.define.expand import expand
+    from opbench.report.terminal import show
+    from opbench.suites.layers.model.definition import model_definition
+
+    definition = model_definition(target, modes, batch_sizes)
+    device = options["device"]
+    cases = expand(
+        [definition],
+        device=device,
+        threads=options.get("threads"),
+        seed=options.get("seed", 0),
+        keep=options.get("keep", ()),
+    )
+    console = Console(stderr=True)
+    settings = {"metrics": ("time", "memory", "parts"), "timeout": 900.0, **options}
+    if "baseline" not in settings and any(c.axes["mode"] == "baseline" for c in cases):
+        settings["baseline"] = "mode=baseline"
+    with progress(console) as listener:
+        say_first(f"Measuring {definition.name} on {device}.", listener, console)
+        finished = execute(settings, cases=cases, listener=listener)
+    show(finished)
+    if finished.status == "interrupted":
         return 130
     return 1 if finished.failures else 0
 

@@ -63,7 +63,12 @@ class Layers(Suite):
         return with_own_modes(definitions)
 
     def tables(self, run: Finished) -> Iterable[RenderableType]:
-        """The factors over torch.nn, of the layers that stand in for another."""
+        """The factors over torch.nn, of the layers that stand in for another; the steps of models,
+        taken apart."""
+        if any(case.suite == "models" for case, _ in run.results):
+            from opbench.suites.layers.model.report import printed
+
+            return printed(run.results)
         if not any(case.suite == "layers" for case, _ in run.results):
             return ()
         from rich.text import Text
