@@ -40,7 +40,7 @@ class Prior:
 
 NOTHING = Prior()
 #: Where there is nothing to go by, a single start of a first case, or a decision to stop early:
-#: starts of small operators were seen to differ by 1.3 to 7.3 % (docs/statistics.md). Worth two
+#: starts of small operators were seen to differ by 1.3 to 7.3 % on a quiet machine. Worth two
 #: starts, so that an interval from it is frankly wide (±22 %), and is soon outvoted.
 UNKNOWN = Prior(0.05, 2.0)
 

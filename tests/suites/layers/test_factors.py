@@ -200,7 +200,7 @@ def test_the_memory_of_a_run_and_of_the_report_have_two_names():
 
 
 def test_a_run_shows_the_factors_over_torch_nn_at_once():
-    from opbench.report.terminal import as_text
+    from opbench.report.terminal.run import as_text
     from opbench.running.recording import Finished
 
     stored = [timed("lstm", "baseline", 1e-3), timed("dplstm", "hooks", 7e-3, group="dp")]

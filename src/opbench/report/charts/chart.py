@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from opbench.files import component, make_folder, writing
 from opbench.result import Result
 
 Spec = dict[str, Any]
@@ -122,31 +124,33 @@ class Chart:
         path = Path(path)
         if path.suffix not in FORMATS:
             raise ValueError(f"{path}: a chart is written as {', '.join(FORMATS)}")
-        if path.suffix == ".json":
-            path.write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1), "utf-8")
-            return
+        with writing(path) as partial:
+            partial.write_bytes(self._bytes(path.suffix, width_mm))
+
+    def _bytes(self, suffix: str, width_mm: float | None = None) -> bytes:
+        if suffix == ".json":
+            return json.dumps(self.to_dict(), ensure_ascii=False, indent=1).encode("utf-8")
+        if suffix == ".png":
+            return self.png()
         import vl_convert
 
-        if path.suffix == ".png":
-            path.write_bytes(self.png())
-        elif path.suffix == ".svg":
-            path.write_text(self.svg(width_mm), "utf-8")
-        elif path.suffix == ".pdf":
+        if suffix == ".svg":
+            return self.svg(width_mm).encode("utf-8")
+        if suffix == ".pdf":
             # The converter makes a point of each of the 96 pixels of an inch; it has 72 points.
             drawn = self.svg() if width_mm is None else self.svg(width_mm * 72 / 96)
-            path.write_bytes(bytes(vl_convert.svg_to_pdf(drawn)))
-        else:
-            path.write_text(vl_convert.vegalite_to_html(self.to_dict(), bundle=True), "utf-8")
+            return bytes(vl_convert.svg_to_pdf(drawn))
+        return str(vl_convert.vegalite_to_html(self.to_dict(), bundle=True)).encode("utf-8")
 
     def svg(self, width_mm: float | None = None) -> str:
         import vl_convert
 
-        text = vl_convert.vegalite_to_svg(self.to_dict())
-        if width_mm is None:
-            return str(text)
-        width, height = _size(text)
-        size = f'width="{width_mm:g}mm" height="{width_mm * height / width:.4g}mm"'
-        return re.sub(r'width="[\d.]+" height="[\d.]+"', size, text, count=1)
+        text = str(vl_convert.vegalite_to_svg(self.to_dict()))
+        found = re.search(r'width="([\d.]+)" height="([\d.]+)"', text)
+        if width_mm is None or found is None:
+            return text
+        height = width_mm * float(found[2]) / float(found[1])
+        return text.replace(found[0], f'width="{width_mm:g}mm" height="{height:.4g}mm"', 1)
 
     def _repr_png_(self) -> bytes:
         """In a notebook: a picture that every viewer of the file shows."""
@@ -157,14 +161,6 @@ class Chart:
 
         # Twice the pixels: charts are shown on dense screens and in print.
         return bytes(vl_convert.vegalite_to_png(self.to_dict(), scale=2.0))
-
-
-def _size(svg: str) -> tuple[float, float]:
-    """Width and height of a picture in pixels."""
-    found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg)
-    if found is None:
-        raise ValueError("the picture has no size")
-    return float(found[1]), float(found[2])
 
 
 @cache
@@ -225,9 +221,12 @@ def scaled(unit: str, typical: float) -> tuple[float, str]:
 
 def side_by_side(charts: Sequence[Chart], title: str, columns: int = 2) -> Chart:
     """Several charts as one picture."""
-    panels = [{key: part for key, part in c.spec.items() if key != "datasets"} for c in charts]
+    specs = [{key: part for key, part in c.spec.items() if key != "datasets"} for c in charts]
+    panels = deepcopy(specs)
     for panel, chart in zip(panels, charts):
         inline(panel, chart.spec["datasets"])
+        for view in panel.get("layer", []):
+            view.pop("name", None)  # the page's, and two views of one name would share their data
     return Chart({"title": title, "concat": panels, "columns": columns})
 
 
@@ -245,8 +244,8 @@ def inline(spec: Any, datasets: Mapping[str, Any]) -> None:
 
 def save_all(charts: Mapping[str, Chart], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write every chart in every format, by its name; the folder is made when it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / f"{name}.{kind}" for name in charts for kind in formats]
+    make_folder(folder)
+    written = [folder / f"{component(name)}.{kind}" for name in charts for kind in formats]
     for path, chart in zip(written, (chart for chart in charts.values() for _ in formats)):
         chart.save(path)
     return written

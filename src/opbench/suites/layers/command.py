@@ -11,9 +11,8 @@ from opbench.cli.options import takes
 from opbench.errors import UserError, plural, unknown
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from opbench.api.run import Run
+    from opbench.report.terminal.console import Console
     from opbench.running.listener import Listener
     from opbench.suites.layers.config.model import Config
 
@@ -80,9 +79,8 @@ def layers(
     ),
 ) -> int:
     """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
-    from rich.console import Console
-
     from opbench.machine.gpu import default_device
+    from opbench.report.terminal.console import Console
     from opbench.suites.layers.pickles import Pickles, check_folder
 
     console = Console(stderr=True)
@@ -108,7 +106,7 @@ def layers(
 
     from opbench.api.run import run as measure
     from opbench.cli.progress import progress
-    from opbench.report.terminal import show
+    from opbench.report.terminal.run import show
 
     begun = run_to_complete(options) if cont else None
     first = f"Using {origin}, on {options['device']}."
@@ -153,12 +151,11 @@ def measure_model(
     target: str, modes: list[str], batch_sizes: list[int], options: dict[str, Any]
 ) -> int:
     """One training step of a user's model, in every private way."""
-    from rich.console import Console
-
     from opbench.api.run import execute
     from opbench.cli.progress import progress
     from opbench.define.expand import expand
-    from opbench.report.terminal import show
+    from opbench.report.terminal.console import Console
+    from opbench.report.terminal.run import show
     from opbench.suites.layers.model.definition import model_definition
 
     definition = model_definition(target, modes, batch_sizes)

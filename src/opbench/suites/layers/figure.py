@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opbench.errors import UserError
+from opbench.files import make_folder
 from opbench.report.charts.chart import Chart, Drawing, Spec, quantity, side_by_side
 from opbench.suites.layers.charts import Looks, data_of, factor_layers, factor_scale, point
 from opbench.suites.layers.factors import MAX_MEMORY, LayerRow, metrics_of
@@ -86,8 +87,5 @@ def save(
     there = metrics_of(rows)
     default = next((name for name in (*WAITED, *there) if name in there), MAX_MEMORY)
     chart = figure(rows, metric or default, against)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        chart.save(path, COLUMN_MM)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None
+    make_folder(path.parent)
+    chart.save(path, COLUMN_MM)

@@ -8,7 +8,6 @@ lacks is found out by `imports.plain_pickle`, which executes nothing.
 
 from __future__ import annotations
 
-import os
 import pickle
 import tempfile
 from collections.abc import Iterable
@@ -18,6 +17,7 @@ from typing import Any
 
 from opbench.case import Case
 from opbench.errors import UserError
+from opbench.files import component, writing
 from opbench.imports import plain_pickle
 from opbench.plan.policy import Fixed
 from opbench.result import Result
@@ -50,7 +50,7 @@ class Record:
             name += "_forward_only"
         if suffix and not suffix.startswith("_"):
             suffix = f"_{suffix}"
-        return Path(root) / f"{name}{suffix}.pkl"
+        return Path(root) / component(f"{name}{suffix}.pkl")
 
     def content(self, time: Result, memory: Result | None) -> dict[str, Any]:
         """Memory repeats to the byte, so each run has the same record of it."""
@@ -84,11 +84,10 @@ def memory_stats(memory: Result | None) -> dict[str, int] | None:
 
 def write(path: Path, content: dict[str, Any]) -> None:
     """Whole or not at all; the folder is made when it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with partial.open("wb") as stream:
-        pickle.dump(content, stream, protocol=pickle.HIGHEST_PROTOCOL)
-    partial.replace(path)
+    with writing(path) as partial:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as stream:
+            pickle.dump(content, stream, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def lacks_memory(path: Path) -> bool:
@@ -142,10 +141,7 @@ class Pickles:
             path = record.path(self.root, self.suffix)
             if only_missing and path.exists() and not (memory and lacks_memory(path)):
                 continue
-            try:
-                write(path, record.content(result, memory))
-            except OSError as error:
-                raise UserError(f"cannot write {path}: {error.strerror}") from None
+            write(path, record.content(result, memory))
             written += 1
         return written
 
