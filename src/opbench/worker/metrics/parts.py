@@ -1,8 +1,9 @@
 """Where the time of one call goes, by parts that the case itself marks.
 
 A case whose set-up has a function `watch_parts` can be taken apart: called, it returns a dictionary
-that from then on holds nanoseconds by part, complete for each call, and a function that ends the
-watching. Marks cost time, so the parts say how a call is made up; how long it takes is `time`.
+that from then on holds nanoseconds by part, complete for each call, a function for the bytes that
+parts hold after a call, and one that ends the watching. Marks cost time, so the parts say how a
+call is made up; how long it takes is `time`.
 """
 
 import gc
@@ -13,7 +14,8 @@ from ..session import Unsupported
 DESCRIBE = {
     "name": "parts",
     "unit": "s",
-    "description": "time of one call while its parts are timed one by one; the parts in the detail",
+    "description": "time of one call while its parts are timed one by one; in the detail, time and "
+    "bytes of each",
     "sampled": False,
 }
 
@@ -28,7 +30,7 @@ def measure(session, _options):
     except NameError:
         raise Unsupported("this case does not mark its parts") from None
     session.run("calls", 2)
-    found, stop = watch()
+    found, held, stop = watch()
     try:
         began = time.perf_counter()
         session.run("calls", 1)
@@ -41,6 +43,7 @@ def measure(session, _options):
             found.clear()
             session.run("calls", 1)
             rounds.append(dict(found))
+        sizes = held()
     finally:
         gc.enable()
         stop()
@@ -48,5 +51,5 @@ def measure(session, _options):
     kept = sorted(rounds, key=lambda parts: sum(parts.values()))[: (calls + 1) // 2]
     names = dict.fromkeys(name for parts in kept for name in parts)
     parts = {name: sum(each.get(name, 0) for each in kept) / len(kept) / 1e9 for name in names}
-    detail = {"parts": parts, "calls": calls}
+    detail = {"parts": parts, "held": sizes, "calls": calls}
     return {"results": {"parts": {"samples": [sum(parts.values())], "detail": detail}}}

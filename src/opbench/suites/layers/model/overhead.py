@@ -33,6 +33,8 @@ class Step:
     time: Result | None = None
     memory: Result | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    #: Bytes of each layer after the step: parameters, gradients, gradients by sample.
+    held: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def peak(self) -> float | None:
@@ -98,6 +100,7 @@ def _step(case: Case, found: Mapping[str, Result]) -> Step:
         time=waited if waited and waited.ok else None,
         memory=found.get("memory"),
         parts=parts.detail.get("parts", {}) if parts and parts.ok else {},
+        held=parts.detail.get("held", {}) if parts and parts.ok else {},
     )
 
 

@@ -40,6 +40,9 @@ def tables(results: Iterable[tuple[Case, Result]]) -> list[Table]:
         compared = [pair for pair in overheads(own) if pair.step.parts and pair.base.parts]
         if compared:
             shown.append(part_table(compared, f"{title}: time above the non-private step, by part"))
+        if any(step.held for step in own):
+            held = "memory of each layer after it (parameters, gradients, gradients by sample)"
+            shown.append(memory_table([s for s in own if s.held], f"{title}: {held}"))
     return shown
 
 
@@ -113,3 +116,17 @@ def part_table(pairs: Sequence[Overhead], title: str) -> Table:
 
 def _row(name: str, seconds: Sequence[float | None]) -> list[str]:
     return [name, *(MISSING if each is None else format_value(each, "s") for each in seconds)]
+
+
+def memory_table(found: Sequence[Step], title: str) -> Table:
+    """A row for each layer, the largest first, and a column for each variant."""
+    largest = {name: max(s.held.get(name, 0) for s in found) for s in found for name in s.held}
+    names = sorted(largest, key=lambda name: -largest[name])
+    groups = [(name, [name]) for name in names[:LISTED]]
+    if names[LISTED:]:
+        groups.append((f"{len(names) - LISTED} other layers", names[LISTED:]))
+    rows = [
+        [label, *(format_value(sum(s.held.get(n, 0) for n in group), "bytes") for s in found)]
+        for label, group in groups
+    ]
+    return plain_table(title, ["layer", *(s.mode for s in found)], rows, words=1, wrap=False)

@@ -140,7 +140,18 @@ def watch(net, optimizer, on_cuda, full_hooks):
         for owner, method in patched:
             delattr(owner, method)
 
-    return parts, stop'''
+    def held():
+        """Bytes of each layer's parameters, gradients and gradients by sample."""
+        sizes = {}
+        for name, module in layers.items():
+            tensors = []
+            for p in module.parameters():
+                by_sample = getattr(p, "grad_sample", None)
+                tensors += [p, p.grad, *(by_sample if isinstance(by_sample, list) else [by_sample])]
+            sizes[name] = sum(t.nbytes for t in tensors if t is not None)
+        return sizes
+
+    return parts, held, stop'''
 
 PRIVATE = '''\
 def private(model, mode, clipping, criterion, batch_size):
@@ -251,7 +262,7 @@ def step_text(variant: Variant) -> str:
     )
 
 
-#: What a memory measurement reports one by one; the last is a dictionary by layer.
+#: What a memory measurement reports one by one.
 COMPONENTS = (
     ("inputs", "[*inputs, labels]"),
     ("parameters", "net"),
