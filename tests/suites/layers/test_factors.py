@@ -16,8 +16,8 @@ from opbench.result import Result, Sample
 from opbench.store.records import StoredResult
 from opbench.suites.layers import csv_file as layers_csv
 from opbench.suites.layers import report
+from opbench.suites.layers.csv_file import read
 from opbench.suites.layers.factors import MAX_MEMORY, rows
-from opbench.suites.layers.factors_file import read
 from opbench.suites.layers.factors_published import parse, published
 from opbench.suites.layers.names import BATCH_SIZES, SECTIONS
 

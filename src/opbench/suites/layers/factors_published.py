@@ -15,8 +15,8 @@ from pathlib import Path
 
 from opbench.errors import UserError
 from opbench.suites.layers.config import published as published_config
+from opbench.suites.layers.csv_file import read_lines
 from opbench.suites.layers.factors import MAX_MEMORY
-from opbench.suites.layers.factors_file import read_lines
 from opbench.suites.layers.names import BASELINE, COUNTERPART, read_name
 from opbench.suites.layers.shapes import shaped
 

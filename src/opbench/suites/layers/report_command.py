@@ -82,8 +82,8 @@ def layers(
 
 
 def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[str]]:
+    from opbench.suites.layers.csv_file import read
     from opbench.suites.layers.factors import rows as rows_of
-    from opbench.suites.layers.factors_file import read
 
     if any(run.endswith(".csv") for run in runs):
         if len(runs) > 1:

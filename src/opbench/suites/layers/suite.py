@@ -65,7 +65,9 @@ class Layers(Suite):
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         """The factors over torch.nn, of the layers that stand in for another; the steps of models,
         taken apart."""
-        if any(case.suite == "models" for case, _ in run.results):
+        from opbench.suites.layers.names import MODELS
+
+        if any(case.suite == MODELS for case, _ in run.results):
             from opbench.suites.layers.model.report import printed
 
             return printed(run.results)

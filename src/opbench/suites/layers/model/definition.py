@@ -16,11 +16,8 @@ from opbench.errors import UserError, unknown
 from opbench.suites.layers.definition import missing_opacus
 from opbench.suites.layers.model import source
 from opbench.suites.layers.model.source import FLAT, PER_LAYER, Variant
-from opbench.suites.layers.names import BASELINE, MODES
+from opbench.suites.layers.names import BASELINE, MODELS, MODES
 from opbench.suites.layers.source import FUNCTORCH, LATE, OPACUS
-
-#: The suite under which steps of models are stored.
-SUITE = "models"
 
 
 def variants(modes: Sequence[str]) -> list[Variant]:
@@ -80,7 +77,7 @@ def model_definition(
         )
     found = tuple(variants(modes or MODES))
     return ModelDefinition(
-        suite=SUITE,
+        suite=MODELS,
         name=f"{path.stem}:{function}",
         axes={
             "mode": Axis(tuple(variant.name for variant in found)),

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from opbench.case import Case
 from opbench.result import Result
-from opbench.suites.layers.model.definition import SUITE
-from opbench.suites.layers.names import BASELINE
+from opbench.suites.layers.names import BASELINE, MODELS
 
 #: Parts of a step that are no layer.
 STEPS = ("clipping", "noise", "optimizer")
@@ -83,7 +82,7 @@ def steps(results: Iterable[tuple[Case, Result]]) -> list[Step]:
     """The steps among results, in the order of the run."""
     by_case: dict[str, tuple[Case, dict[str, Result]]] = {}
     for case, result in results:
-        if case.suite == SUITE:
+        if case.suite == MODELS:
             by_case.setdefault(case.hash, (case, {}))[1][result.metric] = result
     return [_step(case, found) for case, found in by_case.values()]
 
