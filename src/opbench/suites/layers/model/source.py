@@ -71,24 +71,35 @@ def layers_of(net):
     return found
 
 
+class Parts(dict):
+    """Nanoseconds by part. Cleared, it waits for the next mark: what is between two calls is no
+    part of either."""
+
+    part, since = "other", None
+
+    def clear(self):
+        super().clear()
+        self.part, self.since = "other", None
+
+    def enter(self, part):
+        moment = time.perf_counter_ns()
+        if self.since is not None:
+            self[self.part] = self.get(self.part, 0) + moment - self.since
+        left, self.part, self.since = self.part, part, moment
+        return left
+
+
 def watch(net, optimizer, on_cuda, full_hooks):
     """Nanoseconds of a step by part: each layer, clipping, noise, the optimizer, the rest. What
     runs between two marks belongs to the first; in the backward pass a layer ends where the one
     before it begins."""
-    parts, handles, patched = {}, [], []
+    parts, handles, patched = Parts(), [], []
     layers = layers_of(net)
-    state = {"part": "other", "since": None}
 
     def enter(part):
         if on_cuda:
             torch.cuda.synchronize()
-        moment = time.perf_counter_ns()
-        if state["since"] is not None:
-            name = state["part"]
-            parts[name] = parts.get(name, 0) + moment - state["since"]
-        left = state["part"]
-        state.update(part=part, since=moment)
-        return left
+        return parts.enter(part)
 
     def watched(name, module):
         before = []
