@@ -13,7 +13,8 @@ from opbench.errors import UserError
 from opbench.suites.layers.factors import LayerRow
 from opbench.suites.layers.names import MODES
 
-FILE = Path(__file__).parent / "own_layers.py"
+ROOT = Path(__file__).parents[3]
+FILE = ROOT / "docs" / "examples" / "my_layers.py"
 torch = pytest.importorskip("torch")
 
 
@@ -40,10 +41,10 @@ def run(case):
 
 
 def test_pairs_and_modes_stand_with_the_built_in_ones(cases):
-    modes = (*MODES, "one_by_one")
+    modes = (*MODES, "vmapped")
     wanted = {
         *(f"rmsnorm{nn}[mode={m},batch_size=4]" for nn in ("", "_nn") for m in modes),
-        *(f"lora{nn}[rank={r},mode={m},batch_size=4]" for nn in ("", "_nn") for r in (2, 3)
+        *(f"lora{nn}[rank={r},mode={m},batch_size=4]" for nn in ("", "_nn") for r in (4, 16)
           for m in modes),
         *(f"linear[mode={m},batch_size=4]" for m in modes),
     }  # fmt: skip
@@ -51,16 +52,16 @@ def test_pairs_and_modes_stand_with_the_built_in_ones(cases):
 
 
 def test_arguments_go_to_the_side_that_takes_them(cases):
-    own = cases["lora[rank=3,mode=baseline,batch_size=4]/forward_backward"]
-    other = cases["lora_nn[rank=3,mode=baseline,batch_size=4]/forward_backward"]
-    assert "net = LoRALinear(in_features=6, out_features=5, rank=3)" in own.setup
-    assert "net = torch.nn.Linear(in_features=6, out_features=5)" in other.setup
+    own = cases["lora[rank=4,mode=baseline,batch_size=4]/forward_backward"]
+    other = cases["lora_nn[rank=4,mode=baseline,batch_size=4]/forward_backward"]
+    assert "net = LoRALinear(in_features=64, out_features=64, rank=4)" in own.setup
+    assert "net = torch.nn.Linear(in_features=64, out_features=64)" in other.setup
 
 
-@pytest.mark.parametrize("layer", ["lora[rank=2,", "lora_nn[rank=2,", "rmsnorm[", "linear["])
+@pytest.mark.parametrize("layer", ["lora[rank=4,", "lora_nn[rank=4,", "rmsnorm[", "linear["])
 def test_the_gradients_of_every_mode_are_those_of_hooks(cases, layer):
     found = {}
-    for mode in ("hooks", "functorch", "one_by_one"):
+    for mode in ("hooks", "functorch", "vmapped"):
         if layer == "linear[" and mode == "hooks":
             continue  # 512 × 512: one comparison is enough
         names = run(cases[f"{layer}mode={mode},batch_size=4]/forward_backward"])
@@ -84,6 +85,10 @@ def test_the_family_of_a_pair_is_its_name():
     assert (row("lora_nn").family, row("lora_nn", "baseline").variant) == ("lora", "baseline")
     assert row("lora").stands_in
     assert not row("lora_nn").stands_in
+
+
+def test_the_page_shows_the_file():
+    assert FILE.read_text() in (ROOT / "docs" / "layers.md").read_text()
 
 
 WRONG = {
@@ -128,12 +133,12 @@ def test_they_are_measured_and_reported(tmp_path):
 
     pytest.importorskip("opacus")
     run = opbench.run(
-        "layers", FILE, axes={"batch_size": [4], "mode": ["baseline", "hooks", "one_by_one"],
+        "layers", FILE, axes={"batch_size": [4], "mode": ["baseline", "hooks", "vmapped"],
                               "layer": ["rmsnorm", "rmsnorm_nn"]},
         num_runs=2, num_repeats=3, store=str(tmp_path / "r.db"),
     )  # fmt: skip
     assert not run.failures
     memory = next(r for c, r in run if r.metric == "memory" and c.name == "rmsnorm"
-                  and c.axes["mode"] == "one_by_one")  # fmt: skip
-    assert memory.detail["components"]["per_sample_gradients"] == 4 * 8 * 4
+                  and c.axes["mode"] == "vmapped")  # fmt: skip
+    assert memory.detail["components"]["per_sample_gradients"] == 4 * 64 * 4
     assert "time, × the torch.nn layer" in repr(run)
