@@ -18,7 +18,7 @@ from opbench.suites.layers.model.overhead import overheads, steps
 TITLE = "Layers: the overhead of a model, explained by its parts"
 CODE = ("suites/layers", "worker/metrics")
 
-FILE = Path(__file__).parent / "dp_models.py"
+FILE = Path(__file__).parent.parent / "docs" / "examples" / "my_model.py"
 MODELS = ("cnn", "lstm", "transformer")
 BATCH = 32
 WITHIN = 0.1

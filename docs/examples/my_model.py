@@ -1,5 +1,3 @@
-"""Three models for `perf.model_overhead`: a CNN, an LSTM and a transformer."""
-
 import torch
 from torch import nn
 
