@@ -186,3 +186,15 @@ def test_the_report_has_a_row_for_each_part_and_names_the_cheapest():
     assert "| sum | 9.00 ms | 7.50 ms |" in text
     assert "| measured | 10.0 ms | 8.00 ms |" in text
     assert "| explained | 90 % | 94 % |" in text
+
+
+def test_the_metric_takes_a_step_apart_in_a_worker(mlp):
+    from opbench.api.run import execute
+
+    cases = [mlp["baseline"], mlp["hooks"]]
+    run = execute({"metrics": ("parts",), "save": False, "num_runs": 1}, cases=cases)
+    private = next(s for s in steps(run.results) if s.mode == "hooks")
+    assert {"0", "2", "3", "clipping", "noise", "optimizer"} < set(private.parts)
+    assert private.held["0"] == (2 + BATCH) * (6 * 5 + 5) * 4
+    (result,) = (r for c, r in run if c.axes["mode"] == "hooks")
+    assert result.estimate == pytest.approx(sum(private.parts.values()))
