@@ -152,8 +152,13 @@ def test_nothing_and_less_than_nothing_have_an_interval_too():
     # An empty statement, its loop subtracted: around zero.
     found = estimate([(0, 0, -1e-10), (1, 0, 1e-10), (2, 0, 0.0)])
     assert found.low < 0 < found.high
-    assert estimate([(0, 0, 0.0)]).value == 0
-    assert Estimate(0.0, 0.0, 0.0, 1, 0.0, 0.0).half_width == math.inf
+    assert Estimate(0.0, -1.0, 1.0, 1, 0.0, 0.0).half_width == math.inf
+
+
+def test_what_takes_no_time_at_all_is_known_exactly():
+    # A call that launches nothing on a GPU, block after block.
+    found = estimate([(start, start, 0.0) for start in range(3) for _ in range(5)])
+    assert (found.value, found.low, found.high, found.half_width) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_the_error_of_a_median():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.stats.prior import Prior
 from opbench.stats.ratio import Ratio, ratio
 

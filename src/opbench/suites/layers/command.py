@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 RUN_NAME = "layers"
 #: The fixed design of the study.
 NUM_RUNS, NUM_REPEATS = 100, 20
-#: What must be equal for `--cont` to complete a run.
-SAME = ("seed", "num_runs", "num_repeats", "device", "threads")
+#: Layers, batch sizes and stages that a run lacks join it; all else must be as it was.
+EXTENDS = ("axes", "stages")
 
 
 @takes(
@@ -35,8 +35,8 @@ SAME = ("seed", "num_runs", "num_repeats", "device", "threads")
         "flags": ("--random-seed",),
         "help": "Random seed for the first run of each layer; each further run adds 1.",
     },
-    device={"help": "Where the layers are.", "otherwise": "cuda if there is a GPU, else cpu"},
     metrics={"otherwise": "time, memory"},
+    device={"otherwise": "cuda where there is a GPU, otherwise cpu"},
     timeout={"otherwise": "900s", "metavar": "900s"},
     name={"help": "A name for this run; --cont completes its latest.", "default": RUN_NAME},
     cont={"help": "Only run missing experiments."},
@@ -104,24 +104,27 @@ def layers(
     if save:
         check_folder(root)
 
-    from opbench.api.run import run as measure
+    from opbench.api.run import execute
     from opbench.cli.progress import progress
     from opbench.report.terminal.run import show
 
-    begun = run_to_complete(options) if cont else None
+    # Without a seed it is 0 again, not that of the run to be continued.
+    wanted = {
+        "seed": 0,
+        **options,
+        "targets": (target,),
+        "axes": axes,
+        "stages": ("forward",) if forward_only else (),
+    }
+    begun = run_to_complete(wanted) if cont else None
     first = f"Using {origin}, on {options['device']}."
     if cont and begun is None:
         first += " No earlier run with these settings; everything is missing."
+    if begun is not None:
+        wanted |= {"name": begun, "cont": True}
     with progress(console) as listener:
         say_first(first, listener, console)
-        finished = measure(
-            target,
-            axes=axes,
-            stages=("forward",) if forward_only else (),
-            cont=begun is not None,
-            listener=listener,
-            **{**options, "name": begun or options["name"]},
-        )
+        finished = execute(wanted, listener=listener, extends=EXTENDS)
     runs, repeats = options["num_runs"], options["num_repeats"]
     pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes))
     written = pickles.write(finished.results, only_missing=cont) if save else 0
@@ -132,8 +135,7 @@ def layers(
         console.print(f"{plural(written, 'pickle')} written to {root}", highlight=False)
     if finished.status == "interrupted":
         console.print("Interrupted; run the same command with --cont to measure what is missing.")
-        return 130
-    return 1 if finished.failures else 0
+    return finished.exit_code
 
 
 def say_first(line: str, listener: Listener, console: Console) -> None:
@@ -175,9 +177,7 @@ def measure_model(
         say_first(f"Measuring {definition.name} on {device}.", listener, console)
         finished = execute(settings, cases=cases, listener=listener)
     show(finished)
-    if finished.status == "interrupted":
-        return 130
-    return 1 if finished.failures else 0
+    return finished.exit_code
 
 
 def chosen_config(path: Path | None) -> tuple[Config, str, str]:
@@ -220,21 +220,26 @@ def layers_in_modes(
     return list(pairs)
 
 
-def run_to_complete(options: dict[str, Any]) -> str | None:
-    """The latest run of this name with the same seed, design and device; None without one."""
-    from opbench.plan.options import RunOptions
+def run_to_complete(wanted: dict[str, Any]) -> str | None:
+    """The latest run of this name that was begun with the same options; None without one."""
+    from opbench.api.run import difference
+    from opbench.plan.options import asked, read
     from opbench.store import Store
     from opbench.store.errors import StoreError
 
-    wanted = {key: getattr(RunOptions(**options), key) for key in SAME}
+    given = asked(wanted)
     try:
-        with Store.open(options.get("store"), create=False) as opened:
-            for run in opened.runs():
-                stored = {key: run.request.get(key) for key in SAME}
-                if run.name == options["name"] and stored == wanted:
-                    return run.id
+        with Store.open(wanted.get("store"), create=False) as opened:
+            runs = [run for run in opened.runs() if run.name == wanted["name"]]
     except StoreError:
-        pass
+        return None
+    for run in runs:
+        try:
+            before = {k: v for k, v in read(run.request).items() if k not in EXTENDS}
+        except UserError:  # imported, or of a later version
+            continue
+        if not difference(before, given, EXTENDS):
+            return run.id
     return None
 
 
