@@ -165,3 +165,22 @@ def test_headers_are_as_few_as_the_text_needs():
 )
 def test_brackets_in_strings_and_comments_do_not_count(source):
     assert unbalanced(source) is None
+
+
+def test_an_edited_header_is_compiled_again(cache, tmp_path, start_worker):
+    """The text of the statement is the same; a header that it includes is not."""
+    header, own = tmp_path / "my stores.h", tmp_path / "nested.h"
+    header.write_text(f'#pragma once\n#include "{own}"\n')
+    case = cpp("store(); x = value;", "volatile long x = 0;", f'#include "{header}"')
+
+    def value(number: int) -> float:
+        own.write_text(f"constexpr long value = {number};\ninline void store() {{}}\n")
+        found = compiled([case], current())
+        assert not found.failures, found.failures
+        return found.libraries[cpp_build_key(case)]
+
+    first = value(1)
+    assert value(1) == first
+    second = value(2)
+    assert second != first
+    assert value(1) == first  # switching back finds what was compiled before

@@ -3,11 +3,13 @@
 `main.py cpp.build` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
 key of each case, a library or the compiler's message. All statements of a run become one library,
 and those that need no torch another; what was compiled before is not compiled again, in this run or
-any other. The compiler is called directly, with torch's folders found without importing it.
+any other, while the files that the compiler read are the same. The compiler is called directly,
+with torch's folders found without importing it.
 """
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import importlib.util
 import json
@@ -19,6 +21,11 @@ import sys
 import tempfile
 
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-w", "-fvisibility=hidden")
+#: How far inlining may go depends on the size of the unit; a statement must compile to the same
+#: code whatever is compiled with it. clang has no such limit.
+WHOLE_UNIT = ("--param", "large-unit-insns=100000000")
+#: Where compilers look for headers and libraries besides their options.
+SEARCHED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
 #: Changes when linking changes: libraries that were linked differently are not reused.
 LINKING = "statements without torch apart"
 COMPILERS = ("g++", "c++", "clang++")
@@ -37,6 +44,7 @@ PARTS = {"setup": "cpp_setup", "stmt": "cpp_stmt", "loop": "cpp_stmt"}
 def build(cases, jobs):
     """`{key: {"library": path} or {"outcome": …, "reason": …, "output": …}}`."""
     from .. import cache
+    from .index import Index
     from .source import key_of, tier_of
 
     wanted = {key_of(case): case for case in cases}
@@ -47,29 +55,31 @@ def build(cases, jobs):
     folder = cache.folder("cpp", toolchain_hash(compiler, torch))
     answers = {}
     with locked(folder):
+        index = Index(folder)
         for key, case in list(wanted.items()):
             if torch is None and tier_of(case) != "none":
                 reason = "this statement needs torch, which is not installed"
                 answers[key] = {"outcome": "unsupported", "reason": reason}
                 del wanted[key]
             else:
-                found = cached(folder, key)
+                found = index.find(key)
                 if found:
                     answers[key] = {"library": found}
                     del wanted[key]
         if wanted:
-            answers.update(Build(compiler, torch, folder, jobs).run(wanted))
+            answers.update(Build(compiler, torch, index, jobs).run(wanted))
     return answers
 
 
 class Build:
     """Compiles and links; a statement that fails is taken out, the others are tried again."""
 
-    def __init__(self, compiler, torch, folder, jobs):
+    def __init__(self, compiler, torch, index, jobs):
         self.compiler = compiler
-        self.flags = [*FLAGS, *torch_flags(torch)]
+        self.flags = [*FLAGS, *whole_unit(compiler), *torch_flags(torch)]
         self.libraries = torch_libraries(torch)
-        self.folder = folder
+        self.index = index
+        self.folder = index.folder
         self.jobs = max(1, jobs)
 
     def run(self, wanted):
@@ -120,7 +130,7 @@ class Build:
             stem = tempfile.mkstemp(dir=work)[1]
             with open(stem + ".cpp", "w") as stream:
                 stream.write(unit(list(members.values()), tier))
-            command = [self.compiler, *self.flags, "-c", stem + ".cpp", "-o", stem + ".o"]
+            command = [self.compiler, *self.flags, "-MD", "-c", stem + ".cpp", "-o", stem + ".o"]
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
@@ -132,11 +142,12 @@ class Build:
 
     def link(self, objects, work, libraries):
         """Link one library of all objects, move it into place, then write the index."""
+        from .index import read_files
+
         if not objects:
             return {}
         keys = sorted(key for members, _ in objects for key in members)
-        name = "opbench-%s.so" % hashlib.sha256(repr(keys).encode()).hexdigest()[:16]
-        draft = os.path.join(work, name)
+        draft = os.path.join(work, "draft.so")
         command = [self.compiler, "-shared", "-o", draft, *(o for _, o in objects), *libraries]
         linked = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -145,13 +156,14 @@ class Build:
             reason = "the linker failed: %s" % (linked.stdout.strip().splitlines() or ["?"])[-1]
             failure = {"outcome": "failed", "reason": reason, "output": linked.stdout[-6000:]}
             return dict.fromkeys(keys, failure)
+        with open(draft, "rb") as stream:
+            # Named by its content: an older one, of other headers, may still be in use.
+            name = "opbench-%s.so" % hashlib.sha256(stream.read()).hexdigest()[:16]
         library = os.path.join(self.folder, name)
         os.replace(draft, library)
-        for key in keys:
-            entry = os.path.join(self.folder, key)
-            with open(entry + ".new", "w") as stream:
-                stream.write(name)
-            os.replace(entry + ".new", entry)
+        for members, object_ in objects:
+            stem = object_[: -len(".o")]
+            self.index.keep(members, name, read_files(stem + ".d", besides=stem + ".cpp"))
         return {key: {"library": library} for key in keys}
 
 
@@ -226,15 +238,6 @@ def failure(case, part, line, text, output):
     }
 
 
-def cached(folder, key):
-    try:
-        with open(os.path.join(folder, key)) as stream:
-            library = os.path.join(folder, stream.read().strip())
-    except OSError:
-        return None
-    return library if os.path.isfile(library) else None
-
-
 def find_compiler():
     for name in (os.environ.get("CXX"), *COMPILERS):
         path = shutil.which(name) if name else None
@@ -265,14 +268,26 @@ def torch_libraries(torch):
     return ["-L" + os.path.join(torch, "lib"), "-lc10", "-ltorch_cpu", "-ltorch"] if torch else []
 
 
+def whole_unit(compiler):
+    return () if "clang" in version_of(compiler) else WHOLE_UNIT
+
+
+@functools.lru_cache(maxsize=None)
+def version_of(compiler):
+    return subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True).stdout
+
+
 def toolchain_hash(compiler, torch):
     from . import source
 
-    version = subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True).stdout
-    facts = [compiler, version, FLAGS, LINKING, source.RUNTIME, source.STATEMENT]
+    facts = [compiler, version_of(compiler), FLAGS, WHOLE_UNIT, LINKING]
+    facts += [source.RUNTIME, source.STATEMENT]
+    facts += [os.environ.get(name) for name in SEARCHED]
     if torch is not None:
-        library = os.stat(os.path.join(torch, "lib", "libtorch_cpu.so"))
-        facts += [torch, library.st_size, library.st_mtime_ns]
+        for file in ("lib/libtorch_cpu.so", "lib/libc10.so", "version.py"):
+            with contextlib.suppress(OSError):
+                found = os.stat(os.path.join(torch, file))
+                facts += [torch, found.st_size, found.st_mtime_ns]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 

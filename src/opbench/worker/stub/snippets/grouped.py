@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 from typing import Any, Optional, Union
 
 from .args import RuntimeMode, check_threads
@@ -94,7 +95,7 @@ class GroupedBenchmark:
         if parsed is not None and py_stmt is not None and function is None:
             check_python(parsed, py_stmt, with_axes(setup.py_setup, device, dtype), closed)
         if parsed is not None and cpp_stmt is not None:
-            check_cpp(parsed, cpp_stmt, setup.cpp_setup)
+            check_cpp(parsed, cpp_stmt, f"{setup.global_setup}\n{setup.cpp_setup}")
         model = None
         if closed and py_stmt is not None and parsed is not None:
             model = as_function(py_stmt, parsed) if function is None else f"model = {function[1]}"
@@ -154,15 +155,12 @@ class GroupedBenchmark:
         setup = GroupedSetup(py_setup, cpp_setup, global_setup)
         found: dict[tuple[str, ...], GroupedBenchmark] = {}
         for label in dict.fromkeys([*python, *cpp]):
-            ours, theirs = python.get(label, []), cpp.get(label, [])
-            count = max(len(ours), len(theirs))
-            for index in range(count):
-                key = (label, f"Case: {index:>2}") if count > 1 else (label,)
+            lines = zip_longest(python.get(label, ()), cpp.get(label, ()), fillvalue="")
+            pairs = [(ours, theirs) for ours, theirs in lines if ours or theirs]
+            for index, (ours, theirs) in enumerate(pairs):
+                key = (label, f"Case: {index:>2}") if len(pairs) > 1 else (label,)
                 found[key] = cls.init_from_stmts(
-                    ours[index] if index < len(ours) else None,
-                    theirs[index] if index < len(theirs) else None,
-                    setup=setup,
-                    num_threads=num_threads,
+                    ours or None, theirs or None, setup=setup, num_threads=num_threads
                 )
         return found
 
@@ -261,7 +259,7 @@ def as_function(stmt: str, signature: Signature) -> str:
     """The statement as the body of a function `model`."""
     body = textwrap.indent(stmt, "    ")
     returned = f"\n    return {', '.join(signature.outputs)}" if signature.outputs else ""
-    return f"def model({', '.join(signature.args)}):\n{body}{returned}"
+    return f"{signature.imports}def model({signature.parameters}):\n{body}{returned}"
 
 
 def invocation(signature: Signature, runtime: RuntimeMode) -> tuple[str, str]:
