@@ -39,6 +39,10 @@ class AbKeywords(TypedDict, total=False):
     max_time_per_case: float | str | None
     #: An answer that takes longer is a hang.
     timeout: float | str | None
+    #: Instruction counts: calls that are counted together.
+    number: int | None
+    #: Instruction counts: how often they are counted; the smallest is kept.
+    repeats: int | None
     #: Threads that the framework may use.
     threads: int | None
     #: Pin the workers to these CPUs.
@@ -66,7 +70,7 @@ class RunKeywords(AbKeywords, total=False):
 
     #: Compare the other values of this axis with this one, interleaved.
     baseline: str | None
-    #: Measure in each of these environments (see `opbench env`).
+    #: Measure in each of these: environments (see `opbench env`) or paths of interpreters.
     environments: str | Sequence[str] | None
     #: Most fresh worker starts of a case that is not compared: identical code differs between
     #: starts, so more of them narrow an interval that longer sampling cannot.

@@ -69,6 +69,8 @@ def build(
         budget=options.budget,
         cpus=_available(options),
         jobs=options.jobs,
+        number=options.number,
+        repeats=options.repeats,
         seed=options.seed,
         fleet=_fleet(options),
     )

@@ -132,6 +132,9 @@ def rehearse(source):
     gc.collect()
     gc.freeze()
     requests().start()
+    # Threads collect from their start: what they do for a statement belongs to its count. This
+    # one, and the main thread of each child, collect around the statement alone.
+    requests().toggle()
     case = {"name": "rehearsal", "stage": "call", "setup": source, "stmt": "pass"}
     rehearsal = session.Session()
     rehearsal.do_prepare({"case": case, "seed": 0})
