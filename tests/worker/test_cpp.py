@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from opbench.case import Case
+from opbench.case import Case, CppBuild
 from opbench.counting.statements import compiled
 from opbench.envs.environments import current
 from opbench.worker.cpp import build as cpp_build
@@ -141,7 +144,6 @@ def test_what_it_does_wrong_is_its_own_outcome(worker, case, outcome, reason):
 
 
 def test_a_case_prints_as_a_script_that_compiles_it(tmp_path):
-    import subprocess
     import sys
 
     from opbench.report.script import script
@@ -184,3 +186,37 @@ def test_an_edited_header_is_compiled_again(cache, tmp_path, start_worker):
     second = value(2)
     assert second != first
     assert value(1) == first  # switching back finds what was compiled before
+
+
+def test_headers_flags_and_libraries_of_the_users_own(cache, tmp_path, start_worker):
+    """A header beside the file, a folder of headers, a macro, an archive; relative, as written."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "beside.h").write_text("inline int beside() { return 1; }\n")
+    (tmp_path / "include" / "far.h").write_text('extern "C" int far_away();\n')
+
+    def archive(value: int) -> None:
+        run = functools.partial(subprocess.run, check=True, cwd=tmp_path, text=True)
+        text = f'extern "C" int far_away() {{ return {value}; }}\n'
+        run(["g++", "-fPIC", "-c", "-x", "c++", "-", "-o", "far.o"], input=text)
+        run(["ar", "rcs", "libfar.a", "far.o"])
+
+    build = CppBuild(str(tmp_path), ("include",), ("-DMORE=100",), ("-L.", "-lfar"))
+    case = cpp(
+        "total = beside() + far_away() + MORE; if (total != 111) throw total;",
+        "volatile int total = 0;",
+        '#include "beside.h"\n#include <far.h>',
+        cpp_build=build,
+    )
+    archive(10)
+    found = compiled([case, GOOD], current())
+    assert not found.failures, found.failures
+    worker = start_worker(libraries=found.libraries)
+    assert session_of(worker, case).block("time", 3, 20.0)["n"] == 3
+    # The code of an archive is copied, so an edited one means another library.
+    archive(11)
+    again = compiled([case], current())
+    assert again.libraries[cpp_build_key(case)] != found.libraries[cpp_build_key(case)]
+    wrong = replace(case, cpp_build=replace(build, extra_ldflags=("-lnowhere_at_all",)))
+    failed = compiled([wrong, GOOD], current())
+    assert "nowhere_at_all" in failed.failures[wrong.hash].reason
+    assert GOOD.hash not in failed.failures

@@ -77,7 +77,8 @@ class RunOptions:
     )  # fmt: skip
     environments: tuple[str, ...] = option(
         (), NAMES,
-        "Measure in each of these: environments (see `opbench env`) or paths of interpreters.", WHAT,
+        "Measure in each of these: environments (see `opbench env`) or paths of interpreters.",
+        WHAT,
         where=("run", "file"), flags=("--env",), otherwise="current",
     )  # fmt: skip
     top: float | None = option(

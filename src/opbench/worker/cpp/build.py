@@ -115,10 +115,17 @@ class Build:
                             answers[key] = message
                     todo += [(tier, members)] if members else []
                     todo += [("all", again)] if again else []
-            # What needs no torch must load in a worker that has none.
-            for alone in (True, False):
-                chosen = [(m, o) for tier, m, o in objects if (tier == "none") is alone]
-                answers.update(self.link(chosen, work, [] if alone else self.libraries))
+            # What needs no torch must load in a worker that has none, and what links a library of
+            # the user's must not fail the others.
+            together: dict = {}
+            for tier, members, object_ in objects:
+                own = build_of(next(iter(members.values())))
+                linked = (tier == "none", own["folder"], tuple(own["extra_ldflags"]))
+                alone = linked if own["extra_ldflags"] else (linked[0], "", ())
+                together.setdefault(alone, []).append((members, object_))
+            for (plain, place, flags), chosen in together.items():
+                libraries = [*flags, *([] if plain else self.libraries)]
+                answers.update(self.link(chosen, work, libraries, place))
         return answers
 
     def compile(self, batch, work):
@@ -130,9 +137,15 @@ class Build:
             stem = tempfile.mkstemp(dir=work)[1]
             with open(stem + ".cpp", "w") as stream:
                 stream.write(unit(list(members.values()), tier))
-            command = [self.compiler, *self.flags, "-MD", "-c", stem + ".cpp", "-o", stem + ".o"]
+            own = build_of(next(iter(members.values())))
+            flags = [*self.flags, *own["extra_cflags"]]
+            flags += ["-I" + path for path in (*own["extra_include_paths"], own["folder"]) if path]
             process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+                [self.compiler, *flags, "-MD", "-c", stem + ".cpp", "-o", stem + ".o"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                cwd=own["folder"] or None,
             )
             running.append((process, stem + ".o"))
         return [
@@ -140,17 +153,25 @@ class Build:
             for process, object_, output in ((p, o, p.communicate()[0]) for p, o in running)
         ]
 
-    def link(self, objects, work, libraries):
+    def link(self, objects, work, libraries, place):
         """Link one library of all objects, move it into place, then write the index."""
-        from .index import read_files
+        from .index import linked_files, read_files
 
-        if not objects:
-            return {}
         keys = sorted(key for members, _ in objects for key in members)
         draft = os.path.join(work, "draft.so")
-        command = [self.compiler, "-shared", "-o", draft, *(o for _, o in objects), *libraries]
+        # Found again when it is loaded, wherever that is.
+        found = [
+            "-Wl,-rpath," + os.path.join(place, flag[2:])
+            for flag in libraries
+            if flag.startswith("-L")
+        ]
+        command = [self.compiler, "-shared", "-o", draft, *(o for _, o in objects)]
         linked = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [*command, *libraries, *found, "-Wl,--trace"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=place or None,
         )
         if linked.returncode:
             reason = "the linker failed: %s" % (linked.stdout.strip().splitlines() or ["?"])[-1]
@@ -161,9 +182,11 @@ class Build:
             name = "opbench-%s.so" % hashlib.sha256(stream.read()).hexdigest()[:16]
         library = os.path.join(self.folder, name)
         os.replace(draft, library)
+        archives = linked_files(linked.stdout, place)
         for members, object_ in objects:
             stem = object_[: -len(".o")]
-            self.index.keep(members, name, read_files(stem + ".d", besides=stem + ".cpp"))
+            files = read_files(stem + ".d", stem + ".cpp", place_of(members))
+            self.index.keep(members, name, files | archives)
         return {key: {"library": library} for key in keys}
 
 
@@ -171,13 +194,24 @@ def units(wanted, tiers):
     """(tier, {key: case}) of each translation unit: same headers, same global setup."""
     groups: dict = {}
     for key, case in wanted.items():
-        groups.setdefault((tiers[key], case.get("globals") or ""), []).append((key, case))
+        how = json.dumps(build_of(case))
+        groups.setdefault((tiers[key], case.get("globals") or "", how), []).append((key, case))
     found = []
-    for (tier, _globals), members in groups.items():
+    for (tier, _globals, _how), members in groups.items():
         for first in range(0, len(members), UNIT_SIZE):
             found.append((tier, dict(members[first : first + UNIT_SIZE])))
     # The longest first, because the last to finish determines the total time.
     return sorted(found, key=lambda unit: (unit[0] == "all", len(unit[1])), reverse=True)
+
+
+def build_of(case):
+    """What the case asks of its compiler: see `opbench.case.CppBuild`."""
+    nothing = {"folder": "", "extra_include_paths": [], "extra_cflags": [], "extra_ldflags": []}
+    return {**nothing, **(case.get("cpp_build") or {})}
+
+
+def place_of(members):
+    return build_of(next(iter(members.values())))["folder"]
 
 
 def brackets(case):

@@ -74,9 +74,17 @@ class Index:
         os.replace(path + ".new", path)
 
 
-def read_files(path, besides):
+def read_files(path, besides, folder=""):
     """The files that the compiler read, from the rule it wrote to `path`, without `besides`."""
     with open(path) as stream:
         _target, _, rule = stream.read().replace("\\\n", " ").partition(": ")
     words = (re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in WORD.findall(rule))
-    return {os.path.abspath(word) for word in words} - {os.path.abspath(besides)}
+    files = {os.path.abspath(os.path.join(folder, word)) for word in words}
+    return files - {os.path.abspath(besides)}
+
+
+def linked_files(output, folder=""):
+    """The archives that the linker read, from what `--trace` printed: their code is copied."""
+    names = (re.sub(r"^\((.+)\).*$|^(.+\.a)\(.*$", r"\1\2", line) for line in output.splitlines())
+    paths = {os.path.abspath(os.path.join(folder, name)) for name in names if name.endswith(".a")}
+    return {path for path in paths if os.path.isfile(path)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from itertools import zip_longest
 from typing import Any, Optional, Union
 
-from .args import RuntimeMode, check_threads
+from .args import RuntimeMode, check_threads, keep_flags
 from .errors import SnippetError
 from .signature import Signature, check_arguments, check_cpp, check_python, parse
 from .tables import split_variants
@@ -19,13 +19,19 @@ class GroupedSetup:
     cpp_setup: str = ""
     #: C++ outside of all functions, above everything else: `#include`s, helper functions.
     global_setup: str = ""
+    #: For the compiler and the linker, as `torch.utils.cpp_extension.load` takes them. Paths are
+    #: relative to the folder of the file, whose headers are found without being asked for.
+    extra_include_paths: tuple[str, ...] = ()
+    extra_cflags: tuple[str, ...] = ()
+    extra_ldflags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name in ("py_setup", "cpp_setup", "global_setup"):
+            value = getattr(self, name)
             if not isinstance(value, str):
-                raise SnippetError(f"{field.name} must be source text, not {value!r}")
-            object.__setattr__(self, field.name, textwrap.dedent(value).strip("\n"))
+                raise SnippetError(f"{name} must be source text, not {value!r}")
+            object.__setattr__(self, name, textwrap.dedent(value).strip("\n"))
+        keep_flags(self)
 
 
 NO_SETUP = GroupedSetup()
