@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from opbench.analyse.functions import (
 )
 from opbench.case import Case
 from opbench.counting import Function, Profile
+from opbench.report.comparison import as_markdown
 from opbench.report.functions import breakdown, changes
 from opbench.result import Result
 
@@ -76,6 +78,15 @@ def test_the_functions_of_a_comparison():
     time = Result("hash", "time", "s")
     with pytest.raises(NoFunctions, match="run both with --metric instructions"):
         changes_in(Comparison("a", "b", (row("x", time, time),)))
+
+
+def test_a_comment_on_a_pull_request_names_the_functions():
+    row = ComparisonRow("t/case|x", "instructions", "instructions", BEFORE, AFTER, value=1.6)
+    text = as_markdown(Comparison("a", "b", (replace(row, verdict="slower"),)))
+    assert "<summary>functions that changed t/case\\|x</summary>" in text
+    assert "`at::mul [libtorch_cpu.so]`" in text
+    assert "malloc" not in text
+    assert "functions" not in as_markdown(Comparison("a", "b", (replace(row, verdict="same"),)))
 
 
 def test_different_numbers_of_calls_are_compared_per_call():

@@ -94,7 +94,7 @@ def test_a_users_function_is_called_as_it_is_and_its_result_awaited(tmp_path, st
     )
     for case in expand(targets_from(path).definitions):
         assert "jax.jit" not in case.setup
-        session = start_worker(preload=case.preload).open()
+        session = start_worker(*case.preload).open()
         # What the statement assigns is what the user's function returned.
         checked = case.stmt + "\nassert abs(float(y.sum()) - 6.7318) < 0.01"
         session.prepare(replace(case, stmt=checked), 0, 60.0)

@@ -37,6 +37,7 @@ ERROR = re.compile(
     r"^(?P<key>[0-9a-f]{20}|globals)(?:/(?P<part>\w+))?:(?P<line>\d+)(?::\d+)?: "
     r"(?:fatal )?error: (?P<text>.*)$"
 )
+LINKER_ERROR = re.compile(r"cannot find|undefined|multiple definition|not recognized")
 MENTION = re.compile(r"\b([0-9a-f]{20})/(setup|stmt|loop):(\d+)")
 PARTS = {"setup": "cpp_setup", "stmt": "cpp_stmt", "loop": "cpp_stmt"}
 
@@ -174,7 +175,9 @@ class Build:
             cwd=place or None,
         )
         if linked.returncode:
-            reason = "the linker failed: %s" % (linked.stdout.strip().splitlines() or ["?"])[-1]
+            lines = linked.stdout.strip().splitlines()
+            found = [line for line in lines if LINKER_ERROR.search(line)] or lines[-1:] or ["?"]
+            reason = ("the linker failed: %s" % found[0])[:500]
             failure = {"outcome": "failed", "reason": reason, "output": linked.stdout[-6000:]}
             return dict.fromkeys(keys, failure)
         with open(draft, "rb") as stream:

@@ -15,6 +15,7 @@ DESCRIBE = {
     "internals of allocators and hash tables, whose counts depend on addresses",
     "sampled": False,
     "tool": "callgrind",
+    "uncompared": ("instructions_raw",),
 }
 
 #: Calls after which holes in the interpreter's pools are filled: each call pays for a hole.
