@@ -21,7 +21,7 @@ from opbench.workers.process import Worker
 #: Loose, so that it ends early: these tests look at the order, not at the numbers. The time is only
 #: a limit for a busy machine, where a child's set-up may take a third of a second: what the time
 #: of a case cannot pay is not started.
-QUICK = Adaptive(precision=0.5, max_time=15.0, warmup_seconds=0.02, timeout=20)
+QUICK = Adaptive(precision=0.5, max_time=4.0, warmup_seconds=0.02, timeout=20)
 
 HERE = Environment("here", sys.executable)
 

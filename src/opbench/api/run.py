@@ -29,7 +29,7 @@ class Run(Finished):
     """What `opbench.run` returns; shows itself as the final table."""
 
     def __repr__(self) -> str:
-        from opbench.report.terminal import as_text
+        from opbench.report.terminal.run import as_text
 
         return as_text(self)
 

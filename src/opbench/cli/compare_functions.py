@@ -15,12 +15,12 @@ SHOWN = 5
 
 def show_functions(comparisons: Sequence[Comparison], view: FunctionView) -> None:
     """Print the functions that gained or lost instructions, case by case."""
-    from rich.console import Console
     from rich.text import Text
 
     from opbench.analyse.functions import NoFunctions, changes_in
     from opbench.errors import UserError, plural
     from opbench.report.functions import changes
+    from opbench.report.terminal.console import Console
 
     console = Console(highlight=False)
     for comparison in comparisons:

@@ -181,11 +181,10 @@ def listen(control, children):
     signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
     ooms = oom_kills()
     zygote = children.zygote
+    always = [control, wake_read] if zygote is None else [control, wake_read, zygote]
     while True:
         pipes = children.readable()
-        ready = select.select([control, wake_read, *([zygote] if zygote else []), *pipes], [], [])[
-            0
-        ]
+        ready = select.select([*always, *pipes], [], [])[0]
         for pipe in ready:
             if pipe in pipes:
                 children.drain(pipes[pipe])
