@@ -49,12 +49,12 @@ def measure(session, options):
     gc.set_threshold(NEVER)
     above_zero: list = [[] for _ in range(ABOVE_ZERO)]
     small_blocks.make_room()
-    count = _one_by_one if each else _together
+    count = one_by_one if each else together
     for _ in range(settling):
-        # The interpreter specialises the code around the loop as well, and ctypes caches.
         for what in plan:
             count(session, counted, what, 1)
             small_blocks.fill_holes()
+    counted.zero()  # what settling has collected
     # The first round fills the free lists that the later ones find.
     for _ in range(dropped + repeats):
         for what in plan:
@@ -89,14 +89,14 @@ def _plan(session, options):
     return plan_for(seconds, options.get("number"), options.get("repeats"))
 
 
-def _together(session, counted, what, number):
+def together(session, counted, what, number):
     send, message = session.loop.send, (what, number)
     counted.toggle()
     send(message)
     counted.toggle()
 
 
-def _one_by_one(session, counted, what, number):
+def one_by_one(session, counted, what, number):
     """`before` runs outside of what is collected."""
     send, message, before = session.loop.send, (what, 1), ("before", 1)
     for _ in range(number):
