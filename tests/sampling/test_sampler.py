@@ -46,7 +46,7 @@ LOOK = "deadline = time.monotonic() + 15\nwhile others_run(): assert time.monoto
 
 @pytest.fixture
 def workers() -> Iterator:
-    """Workers by start number, each told its number."""
+    """Workers by start number, each knows its number."""
     started: dict[int, Worker] = {}
 
     def get(starts) -> list[Worker]:

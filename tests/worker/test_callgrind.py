@@ -187,7 +187,7 @@ def test_raw_count_and_allocations_stand_beside_it(count):
     assert raw is not None
     assert filtered is not None
     assert raw >= filtered > 0
-    if named(found["instructions"]):  # else Python's own allocator cannot be told apart
+    if named(found["instructions"]):  # else Python's own allocator is not recognisable
         assert raw > filtered
         assert found["allocations"].estimate == pytest.approx(2, abs=0.1)
     assert "SIMD" in found["instructions"].detail["source"]
@@ -354,7 +354,7 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
         "show", "mine/split[language=python,runtime=eager,threads=1]", "--functions"
     )
     assert not names or "split" in shown.stdout
-    assert "in all, per call" in shown.stdout
+    assert "total per call" in shown.stdout
     kept = opbench_here("show", "mine/plus", "--callgrind", "plus.out")
     assert kept.returncode == 0, kept.stderr
     exported = (tmp_path / "plus.out").read_text()
