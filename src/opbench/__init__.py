@@ -26,6 +26,7 @@ __path__.append(str(Path(__file__).parent / "compat" / "addresses"))
 
 if TYPE_CHECKING:
     from opbench.api.ab import ab
+    from opbench.api.count import count
     from opbench.api.frames import load
     from opbench.api.run import Run, run
     from opbench.api.views import compare, history, page
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOME = {
     "ab": "opbench.api.ab",
     "bench": "opbench.define.bench",
+    "count": "opbench.api.count",
     "run": "opbench.api.run",
     "Run": "opbench.api.run",
     "load": "opbench.api.frames",
@@ -52,7 +54,7 @@ _HOME = {
 }
 
 __all__ = [
-    "Case", "Result", "Run", "ab", "bench", "compare", "history", "load", "page", "record",
+    "Case", "Result", "Run", "ab", "bench", "compare", "count", "history", "load", "page", "record",
     "record_api", "run", "run_layer_benchmark",
 ]  # fmt: skip
 

@@ -29,7 +29,8 @@ def virtual(tmp_path) -> Path:
 def test_a_path_is_an_environment(virtual):
     for path in (virtual, virtual / "bin" / "python"):
         found = find(str(path))
-        assert found.python == found.name == str(virtual / "bin" / "python")
+        assert found.name == str(path)
+        assert found.python == str(virtual / "bin" / "python")
     assert interpreter_facts_of(found)["packages"] == {}
 
 

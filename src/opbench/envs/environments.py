@@ -63,8 +63,7 @@ def find(name: str, on_line: Callable[[str], None] | None = None) -> Environment
     if name == "current":
         return current()
     if interpreters.is_path(name):
-        python = interpreters.python_at(name)
-        return Environment(python, python)
+        return Environment(name, interpreters.python_at(name))
     added = interpreters.added()
     if name in added:
         return Environment(name, interpreters.python_at(added[name]))

@@ -41,8 +41,9 @@ ZERO, TOGGLE_COLLECT, DUMP_AT, START = (CALLGRIND + number for number in (1, 2, 
 
 #: Rounds of the counting loop that a worker makes in advance. CPython tries again to specialise an
 #: instruction after twice as many executions each time (3.11: after 16, 48, 112, …, 1008), and an
-#: attempt costs two hundred instructions: the next one must lie beyond what a case needs.
-LOOP_ROUNDS = 1100
+#: attempt costs two hundred instructions: after so many rounds, with two requests each, the next
+#: one lies beyond what a case needs.
+LOOP_ROUNDS = 520
 
 #: Where the dumps of a worker's children go: the pattern given to Valgrind, without the pid.
 OUT_VARIABLE = "OPBENCH_CALLGRIND_OUT"
