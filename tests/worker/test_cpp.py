@@ -14,6 +14,7 @@ from opbench.case import Case, CppBuild
 from opbench.counting.statements import compiled
 from opbench.envs.environments import current
 from opbench.worker.cpp import build as cpp_build
+from opbench.worker.cpp import toolchain
 from opbench.worker.cpp.source import tier_of, unbalanced
 from opbench.workers.session import SessionEnded
 
@@ -108,7 +109,7 @@ def test_without_a_compiler_there_is_one_line_of_advice(cache, monkeypatch):
     monkeypatch.setenv("PATH", str(Path(shutil.which("true") or "").parent / "nothing"))
     monkeypatch.delenv("CXX", raising=False)
     assert cpp_build.build([GOOD.to_dict()], 1) == {
-        cpp_build_key(GOOD): {"outcome": "unsupported", "reason": cpp_build.NO_COMPILER}
+        cpp_build_key(GOOD): {"outcome": "unsupported", "reason": toolchain.NO_COMPILER}
     }
 
 

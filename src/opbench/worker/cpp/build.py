@@ -9,51 +9,30 @@ with torch's folders found without importing it.
 
 import contextlib
 import fcntl
-import functools
 import hashlib
-import importlib.util
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-FLAGS = ("-std=c++20", "-O2", "-fPIC", "-w", "-fvisibility=hidden")
-#: How far inlining may go depends on the size of the unit; a statement must compile to the same
-#: code whatever is compiled with it. clang has no such limit.
-WHOLE_UNIT = ("--param", "large-unit-insns=100000000")
-#: Where compilers look for headers and libraries besides their options.
-SEARCHED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
-#: Changes when linking changes: libraries that were linked differently are not reused.
-LINKING = "statements without torch apart"
-COMPILERS = ("g++", "c++", "clang++")
-NO_COMPILER = "C++ statements need a compiler: apt install g++ (or clang, or set CXX)"
+from .. import cache
+from . import messages, toolchain
+from .index import Index, linked_files, read_files
+from .source import key_of, tier_of, unit
 
 #: Statements of one translation unit: beyond this, two units on two cores are faster than one.
 UNIT_SIZE = 40
-ERROR = re.compile(
-    r"^(?P<key>[0-9a-f]{20}|globals)(?:/(?P<part>\w+))?:(?P<line>\d+)(?::\d+)?: "
-    r"(?:fatal )?error: (?P<text>.*)$"
-)
-LINKER_ERROR = re.compile(r"cannot find|undefined|multiple definition|not recognized")
-MENTION = re.compile(r"\b([0-9a-f]{20})/(setup|stmt|loop):(\d+)")
-PARTS = {"setup": "cpp_setup", "stmt": "cpp_stmt", "loop": "cpp_stmt"}
 
 
 def build(cases, jobs):
     """`{key: {"library": path} or {"outcome": …, "reason": …, "output": …}}`."""
-    from .. import cache
-    from .index import Index
-    from .source import key_of, tier_of
-
     wanted = {key_of(case): case for case in cases}
-    compiler = find_compiler()
+    compiler = toolchain.find_compiler()
     if compiler is None:
-        return {key: {"outcome": "unsupported", "reason": NO_COMPILER} for key in wanted}
-    torch = torch_folder()
-    folder = cache.folder("cpp", toolchain_hash(compiler, torch))
+        return {key: {"outcome": "unsupported", "reason": toolchain.NO_COMPILER} for key in wanted}
+    torch = toolchain.torch_folder()
+    folder = cache.folder("cpp", toolchain.digest(compiler, torch))
     answers = {}
     with locked(folder):
         index = Index(folder)
@@ -77,18 +56,20 @@ class Build:
 
     def __init__(self, compiler, torch, index, jobs):
         self.compiler = compiler
-        self.flags = [*FLAGS, *whole_unit(compiler), *torch_flags(torch)]
-        self.libraries = torch_libraries(torch)
+        self.flags = [
+            *toolchain.FLAGS,
+            *toolchain.whole_unit(compiler),
+            *toolchain.torch_flags(torch),
+        ]
+        self.libraries = toolchain.torch_libraries(torch)
         self.index = index
         self.folder = index.folder
         self.jobs = max(1, jobs)
 
     def run(self, wanted):
-        from .source import tier_of
-
         answers = {}
         for key, case in list(wanted.items()):
-            broken = brackets(case)
+            broken = messages.brackets(case)
             if broken:
                 answers[key] = broken
                 del wanted[key]
@@ -102,9 +83,9 @@ class Build:
                     if object_ is not None:
                         objects.append((tier, members, object_))
                         continue
-                    failed = blamed(members, output)
+                    failed = messages.blamed(members, output)
                     if failed is None:  # no statement named: halve until one is left
-                        todo += halves(tier, members, output, answers)
+                        todo += messages.halves(tier, members, output, answers)
                         continue
                     again = {}
                     for key, message in failed.items():
@@ -131,8 +112,6 @@ class Build:
 
     def compile(self, batch, work):
         """(object file or None, compiler's output) of each unit, compiled in parallel."""
-        from .source import unit
-
         running = []
         for tier, members in batch:
             stem = tempfile.mkstemp(dir=work)[1]
@@ -156,8 +135,6 @@ class Build:
 
     def link(self, objects, work, libraries, place):
         """Link one library of all objects, move it into place, then write the index."""
-        from .index import linked_files, read_files
-
         keys = sorted(key for members, _ in objects for key in members)
         draft = os.path.join(work, "draft.so")
         # Found again when it is loaded, wherever that is.
@@ -175,11 +152,7 @@ class Build:
             cwd=place or None,
         )
         if linked.returncode:
-            lines = linked.stdout.strip().splitlines()
-            found = [line for line in lines if LINKER_ERROR.search(line)] or lines[-1:] or ["?"]
-            reason = ("the linker failed: %s" % found[0])[:500]
-            failure = {"outcome": "failed", "reason": reason, "output": linked.stdout[-6000:]}
-            return dict.fromkeys(keys, failure)
+            return dict.fromkeys(keys, messages.linker_failure(linked.stdout))
         with open(draft, "rb") as stream:
             # Named by its content: an older one, of other headers, may still be in use.
             name = "opbench-%s.so" % hashlib.sha256(stream.read()).hexdigest()[:16]
@@ -215,117 +188,6 @@ def build_of(case):
 
 def place_of(members):
     return build_of(next(iter(members.values())))["folder"]
-
-
-def brackets(case):
-    from .source import unbalanced
-
-    for part in ("globals", "setup", "stmt"):
-        wrong = unbalanced(case.get(part) or "")
-        if wrong:
-            line, text = wrong
-            return failure(case, part, line, text, "")
-    return None
-
-
-def blamed(members, output):
-    """`{key: failure}` for the cases that the compiler's messages name; None if there are none."""
-    found = {}
-    for line in output.splitlines():
-        match = ERROR.match(line)
-        if match and match["key"] in members and match["key"] not in found:
-            case = members[match["key"]]
-            found[match["key"]] = failure(
-                case, match["part"], int(match["line"]), match["text"], output
-            )
-        elif match and match["key"] == "globals":
-            case = next(iter(members.values()))
-            same = failure(case, "globals", int(match["line"]), match["text"], output)
-            return dict.fromkeys(members, same)
-    if not found:
-        text = next((x.split("error: ", 1)[1] for x in output.splitlines() if "error: " in x), "")
-        for key, part, line in MENTION.findall(output):
-            if key in members and key not in found:
-                found[key] = failure(members[key], part, int(line), text, output)
-    return found or None
-
-
-def halves(tier, members, output, answers):
-    keys = list(members)
-    if len(keys) == 1:
-        errors = [line for line in output.splitlines() if "error" in line] or [output[-200:]]
-        reason = "the compiler failed: %s" % errors[0][:300]
-        answers[keys[0]] = {"outcome": "failed", "reason": reason, "output": output[-6000:]}
-        return []
-    middle = len(keys) // 2
-    return [(tier, {k: members[k] for k in part}) for part in (keys[:middle], keys[middle:])]
-
-
-def failure(case, part, line, text, output):
-    """The compiler's message at the user's line."""
-    name = {"globals": "global_setup"}.get(part) or PARTS.get(part, part)
-    source = (case.get("stmt" if part == "loop" else part) or "").splitlines()
-    shown = source[line - 1].strip() if 0 < line <= len(source) else ""
-    where = " (at `%s`)" % shown[:120] if shown else ""
-    own = [row for row in output.splitlines() if "error" in row or "/%s:" % part in row]
-    return {
-        "outcome": "failed",
-        "reason": ("does not compile: %s line %d: %s%s" % (name, line, text, where))[:500],
-        "output": "\n".join(own)[:3000],
-    }
-
-
-def find_compiler():
-    for name in (os.environ.get("CXX"), *COMPILERS):
-        path = shutil.which(name) if name else None
-        if path:
-            return path
-    return None
-
-
-def torch_folder():
-    spec = importlib.util.find_spec("torch")
-    return os.path.dirname(spec.origin) if spec is not None and spec.origin else None
-
-
-def torch_flags(torch):
-    if torch is None:
-        return []
-    include = os.path.join(torch, "include")
-    with open(os.path.join(torch, "lib", "libc10.so"), "rb") as stream:
-        new_strings = b"__cxx11" in stream.read()
-    return [
-        "-I" + include,
-        "-I" + os.path.join(include, "torch", "csrc", "api", "include"),
-        "-D_GLIBCXX_USE_CXX11_ABI=%d" % new_strings,
-    ]
-
-
-def torch_libraries(torch):
-    return ["-L" + os.path.join(torch, "lib"), "-lc10", "-ltorch_cpu", "-ltorch"] if torch else []
-
-
-def whole_unit(compiler):
-    return () if "clang" in version_of(compiler) else WHOLE_UNIT
-
-
-@functools.lru_cache(maxsize=None)
-def version_of(compiler):
-    return subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, text=True).stdout
-
-
-def toolchain_hash(compiler, torch):
-    from . import source
-
-    facts = [compiler, version_of(compiler), FLAGS, WHOLE_UNIT, LINKING]
-    facts += [source.RUNTIME, source.STATEMENT]
-    facts += [os.environ.get(name) for name in SEARCHED]
-    if torch is not None:
-        for file in ("lib/libtorch_cpu.so", "lib/libc10.so", "version.py"):
-            with contextlib.suppress(OSError):
-                found = os.stat(os.path.join(torch, file))
-                facts += [torch, found.st_size, found.st_mtime_ns]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
 @contextlib.contextmanager
