@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from opbench.analyse.function_counts import InstructionStats
 from opbench.analyse.functions import stats_of
@@ -94,7 +95,7 @@ def case_of(stmt: str, setup: str, global_setup: str, language: str) -> Case:
     if language == "cpp":
         return Case(
             "count", "statement", "call", stmt, setup, global_setup, language="cpp",
-            framework=framework, preload=("torch",) if torch else (), cpp_build=CppBuild("."),
+            framework=framework, preload=("torch",) if torch else (), cpp_build=CppBuild(str(Path.cwd())),
         )  # fmt: skip
     if global_setup:
         raise UserError("global_setup belongs to C++; in Python everything is setup")

@@ -183,7 +183,9 @@ def units(wanted, tiers):
 def build_of(case):
     """What the case asks of its compiler: see `opbench.case.CppBuild`."""
     nothing = {"folder": "", "extra_include_paths": [], "extra_cflags": [], "extra_ldflags": []}
-    return {**nothing, **(case.get("cpp_build") or {})}
+    found = {**nothing, **(case.get("cpp_build") or {})}
+    # On another machine the folder may be missing, and with it nothing that most statements need.
+    return found if os.path.isdir(found["folder"]) else {**found, "folder": ""}
 
 
 def place_of(members):
