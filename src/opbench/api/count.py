@@ -95,7 +95,8 @@ def case_of(stmt: str, setup: str, global_setup: str, language: str) -> Case:
     if language == "cpp":
         return Case(
             "count", "statement", "call", stmt, setup, global_setup, language="cpp",
-            framework=framework, preload=("torch",) if torch else (), cpp_build=CppBuild(str(Path.cwd())),
+            framework=framework, preload=("torch",) if torch else (),
+            cpp_build=CppBuild(str(Path.cwd())),
         )  # fmt: skip
     if global_setup:
         raise UserError("global_setup belongs to C++; in Python everything is setup")
