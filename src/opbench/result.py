@@ -35,6 +35,8 @@ class Metric:
     measured_with: str = ""
     #: Results that come with it and say the same less exactly: shown, and compared only alone.
     uncompared: tuple[str, ...] = ()
+    #: The kind of device that it measures; empty for any.
+    device: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ could not be carried out, and nothing was measured; 130 interrupted.
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -81,6 +82,7 @@ def main() -> None:
 
 def exit_code() -> int:
     try:
+        _check_folder()
         code = app(standalone_mode=False)
         if sys.stdout:
             sys.stdout.flush()
@@ -92,6 +94,13 @@ def exit_code() -> int:
     except Exception as error:
         return explain(error)
     return code if isinstance(code, int) else 0
+
+
+def _check_folder() -> None:
+    try:
+        os.getcwd()
+    except OSError:
+        raise UserError("the current folder was deleted; change to another one") from None
 
 
 def explain(error: Exception) -> int:

@@ -43,6 +43,9 @@ class Display(Listener):
         self._run = run_id
         self._draw(force=True)
 
+    def complete(self, run_id: str) -> None:
+        self._live.console.print(complete_line(run_id), highlight=False)
+
     def building(self, environment: str, line: str) -> None:
         self._now, self._estimate = f"building environment {environment}: {line}", ""
         self._draw(force=True)
@@ -134,6 +137,10 @@ def counting_line(cases: int, workers: int, seconds: float) -> str:
     )
 
 
+def complete_line(run_id: str) -> str:
+    return f"Run {run_id} is complete; nothing to measure."
+
+
 def time_left(state: FleetState, elapsed: float) -> float | None:
     return elapsed / state.done * (state.total - state.done) if state.done else None
 
@@ -173,6 +180,9 @@ class Lines(Listener):
         left = time_left(state, now - self._began)
         more = f", about {left:.0f} s left" if left else ""
         self._print(f"fleet: {fleet_line(state)}{more}")
+
+    def complete(self, run_id: str) -> None:
+        self._console.print(complete_line(run_id), highlight=False)
 
     def building(self, environment: str, line: str) -> None:
         self._print(f"{environment}: {line}")

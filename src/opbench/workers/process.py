@@ -29,9 +29,17 @@ MISSING = re.compile(
     r"|(?:OSError|ImportError): (?P<library>\S+\.so[.\d]*): cannot open shared object file"
 )
 
-#: Unless the user sets it, by its new name or the old one: on Arm, oneDNN writes a
-#: /tmp/perf-PID.map for every child.
-NO_PERF_MAPS = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
+#: The environment of a worker, unless the user sets these otherwise.
+DEFAULTS = {
+    # By its new name or the old one: on Arm, oneDNN writes a /tmp/perf-PID.map for every child.
+    "ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0"),
+    # A worker forks, so it must not touch CUDA; but torch's compiler asks for a GPU when it is
+    # imported. With this, torch asks the driver's NVML.
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    # Code is compiled by the child that runs it: helpers of its own would outnumber the cores, and
+    # most cases are one kernel.
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
 
 #: How often a silent worker is looked at, to see whether it still runs.
 LOOK_SECONDS = 1.0
@@ -104,7 +112,7 @@ class Worker:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = protocol.control_pair()
         self._control = ours
-        environment = {**NO_PERF_MAPS, **os.environ, **(env or {})}
+        environment = {**DEFAULTS, **os.environ, **(env or {})}
         # Of fixed length: the command line shifts the stack, which an instruction count may show.
         descriptor = f"{theirs.fileno():05}"
         self._process = subprocess.Popen(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -205,9 +206,12 @@ def scaled(unit: str, typical: float) -> tuple[float, str]:
 
 def side_by_side(charts: Sequence[Chart], title: str, columns: int = 2) -> Chart:
     """Several charts as one picture."""
-    panels = [{key: part for key, part in c.spec.items() if key != "datasets"} for c in charts]
+    specs = [{key: part for key, part in c.spec.items() if key != "datasets"} for c in charts]
+    panels = deepcopy(specs)
     for panel, chart in zip(panels, charts):
         inline(panel, chart.spec["datasets"])
+        for view in panel.get("layer", []):
+            view.pop("name", None)  # the page's, and two views of one name would share their data
     return Chart({"title": title, "concat": panels, "columns": columns})
 
 
