@@ -26,6 +26,8 @@ class Request:
     #: Seconds for the whole run; None for as long as the cases take.
     budget: float | None = None
     cpus: tuple[int, ...] = ()
+    #: Whether workers come from the pool of starts that outlives commands.
+    pool: bool = False
     #: Workers that count instructions side by side; 0 for as many as the machine is good for.
     jobs: int = 0
     #: Calls whose instructions are counted together, and how often; None: by the length of a call.
