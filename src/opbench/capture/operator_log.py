@@ -66,10 +66,9 @@ class LoggedCall:
             outputs=outputs,
             counts=dict(self.counts),
             seconds=dict(self.seconds),
-            device_seconds={
-                phase: device.of_call.get((self.index, phase), 0.0)
-                for phase in (self.counts if device is not None else ())
-            },
+            device_seconds={}
+            if device is None
+            else {phase: device.of_call.get((self.index, phase), 0.0) for phase in self.counts},
             modules=tuple(name[:LONGEST_NAME] for name in self.modules if name),
             apis=tuple(name[:LONGEST_NAME] for name in self.apis),
         )

@@ -44,13 +44,12 @@ def answer(
     cases: Sequence[Case] = (),
 ) -> int:
     """Measure, and show a column per value of the axis, the `base` first; the exit code."""
-    from rich.console import Console
-
     from opbench.api.run import execute
     from opbench.cli.progress import progress
     from opbench.plan.groups import Baseline
     from opbench.report.pivot import pivots
     from opbench.report.table import console_for, grid
+    from opbench.report.terminal.console import Console
     from opbench.report.terminal.run import problems
 
     asked = {**options, **({"baseline": f"{axis}={base}"} if base else {})}

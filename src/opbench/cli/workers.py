@@ -36,9 +36,8 @@ def workers(
 
 
 def _show(found: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-
     from opbench.report.table import Column, Table, grid
+    from opbench.report.terminal.console import Console
     from opbench.report.units import format_value
 
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}

@@ -73,8 +73,9 @@ def connect(path: Path, mode: str, timeout: float = 0.0) -> sqlite3.Connection:
     )
     # What the file itself says is data: no functions in its schema, no value without bounds.
     connection.execute("PRAGMA trusted_schema = OFF")
-    if hasattr(connection, "setlimit"):  # from Python 3.11 on
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    limit = getattr(sqlite3, "SQLITE_LIMIT_LENGTH", None)
+    if limit is not None:  # from Python 3.11 on
+        connection.setlimit(limit, LONGEST_VALUE)
     return connection
 
 

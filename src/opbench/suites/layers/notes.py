@@ -65,7 +65,7 @@ class Notes:
         by_place: dict[tuple[object, ...], list[StoredResult]] = {}
         for each in results:
             axes = (each.case.axes["mode"], each.case.axes["batch_size"])
-            place = (each.case.name, *axes, each.case.stage, each.result.metric)
+            place: tuple[object, ...] = (each.case.name, *axes, each.case.stage, each.result.metric)
             by_place.setdefault(place, []).append(each)
         needed: dict[str, dict[str, None]] = {}
         for place, found in by_place.items():
