@@ -26,18 +26,22 @@ __path__.append(str(Path(__file__).parent / "compat" / "addresses"))
 
 if TYPE_CHECKING:
     from opbench.api.ab import ab
+    from opbench.api.count import count
     from opbench.api.frames import load
     from opbench.api.run import Run, run
     from opbench.api.views import compare, history, page
     from opbench.capture.record import record, record_api
     from opbench.case import Case
     from opbench.compat.layer_benchmark import run_layer_benchmark
-    from opbench.define.bench import bench
+    from opbench.define.bench import bench, grad_sample_mode, layer_pair
     from opbench.result import Result
 
 _HOME = {
     "ab": "opbench.api.ab",
     "bench": "opbench.define.bench",
+    "count": "opbench.api.count",
+    "layer_pair": "opbench.define.bench",
+    "grad_sample_mode": "opbench.define.bench",
     "run": "opbench.api.run",
     "Run": "opbench.api.run",
     "load": "opbench.api.frames",
@@ -52,8 +56,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Case", "Result", "Run", "ab", "bench", "compare", "history", "load", "page", "record",
-    "record_api", "run", "run_layer_benchmark",
+    "Case", "Result", "Run", "ab", "bench", "compare", "count", "grad_sample_mode", "history",
+    "layer_pair", "load", "page", "record", "record_api", "run", "run_layer_benchmark",
 ]  # fmt: skip
 
 
