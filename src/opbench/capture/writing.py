@@ -11,6 +11,7 @@ from typing import Any
 
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.codec import OPERATORS
+from opbench.capture.compiled.graph import graph_line
 from opbench.errors import UserError
 
 
@@ -41,6 +42,8 @@ def lines(capture: Capture) -> Iterator[dict[str, Any]]:
     for call in capture.calls:
         if call.qualified not in introduced:
             introduced.add(call.qualified)
+            if call.graph is not None:
+                yield graph_line(call.qualified, call.graph)
             line: dict[str, Any] = {"operator": call.qualified}
             if call.qualified in capture.schemas:
                 line["schema"] = capture.schemas[call.qualified]

@@ -27,7 +27,7 @@ from opbench.cli.selftest import selftest
 from opbench.cli.show import show
 from opbench.cli.store import store
 from opbench.define import suites
-from opbench.errors import UserError
+from opbench.errors import UserError, printable
 
 app = typer.Typer(
     name="opbench",
@@ -96,7 +96,8 @@ def explain(error: Exception) -> int:
         return 2
     if not isinstance(error, UserError):
         raise error
-    print(f"opbench: {error}", file=sys.stderr)
+    shown = "\n".join(printable(line) for line in str(error).split("\n"))
+    print(f"opbench: {shown}", file=sys.stderr)
     return 2
 
 

@@ -52,5 +52,5 @@ def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None
         *problems(failed),
         Text(""),
         Text(summary(run)),
-        Text(f"Each call by itself: opbench show CALL --in {targets[0]} [--script]"),
+        Text(f"One call alone: opbench show CALL --in {targets[0]} [--script]"),
     ]
