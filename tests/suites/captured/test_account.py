@@ -11,8 +11,8 @@ from opbench.capture.values import Opaque, TensorSpec
 from opbench.case import Case
 from opbench.result import Result, Sample
 from opbench.suites.captured.account import fidelity, operators, replay_of
+from opbench.suites.captured.findings.variants import choose
 from opbench.suites.captured.report import replay_parts
-from opbench.suites.captured.variants import choose
 
 X = TensorSpec("float32", (4,))
 

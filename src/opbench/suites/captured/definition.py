@@ -18,6 +18,7 @@ from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import lines
 from opbench.errors import UserError
 from opbench.suites.captured import in_order, makers, runtimes, scale
+from opbench.suites.captured.findings.work import work_of
 from opbench.suites.captured.operator_source import (
     CallSource,
     cold,
@@ -131,6 +132,7 @@ class CapturedCall(CapturedDefinition):
             "runtime": runtime,
             "dtype": next((tensor.dtype for tensor in call.tensors if tensor.floating), ""),
             "unsupported": unsupported,
+            "work": work_of(call),
             "components": tuple((name, name) for name in text.names) if replay == "hot" else (),
         }
         if replay == "hot" and not unsupported:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,9 @@ from opbench.suites.captured.account import (
     operators,
 )
 from opbench.suites.captured.api_report import shortened
-from opbench.suites.captured.ledger import PARTS, Entry, Ledger, ledger
-from opbench.suites.captured.variants import Choice, choose
+from opbench.suites.captured.findings import by_module
+from opbench.suites.captured.findings.ledger import PARTS, Entry, Ledger, ledger
+from opbench.suites.captured.findings.variants import Choice, choose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -93,8 +95,10 @@ def operator_table(rows: list[OperatorRow], total: float) -> Table:
     return Table(columns, cells)
 
 
-def replay_parts(replay: Replay) -> list[RenderableType]:
-    """How much of the step is explained; then, with variants, the table of variants that help."""
+def replay_parts(replay: Replay, shares: Mapping[int, float] | None = None) -> list[RenderableType]:
+    """How much of the step is explained, by what; then, with variants, which of them help.
+
+    `shares`: call → share of the machine's limit that it reached."""
     from rich.text import Text
 
     parts: list[RenderableType] = []
@@ -105,6 +109,10 @@ def replay_parts(replay: Replay) -> list[RenderableType]:
         if account is not None:
             parts.append(grid(ledger_table(account)))
         parts += [Text(line) for line in remarks(explained, replay, account)]
+    rows = by_module.rows_of(replay, shares)
+    if rows:
+        listed = by_module.table(rows, replay)
+        parts += [grid(listed), *map(Text, listed.notes)]
     for mode in ("hot", "cold"):
         choice = choose(replay, mode)
         if choice is not None:

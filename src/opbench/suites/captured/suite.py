@@ -62,6 +62,13 @@ class Captured(Suite):
 
         return describe(path)
 
+    def compare_files(self, base: Path, new: Path) -> Iterable[RenderableType] | None:
+        if base.suffix != SUFFIX or new.suffix != SUFFIX:
+            return None
+        from opbench.suites.captured.show import differences
+
+        return differences(base, new)
+
     def account(self, run: Finished, targets: Sequence[str]) -> Iterable[RenderableType] | None:
         if not any(target.endswith(SUFFIX) for target in targets):
             return None
