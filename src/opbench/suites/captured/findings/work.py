@@ -14,7 +14,8 @@ from opbench.case import Work
 VIEWS = frozenset((
     "view", "_unsafe_view", "t", "transpose", "permute", "expand", "select", "slice", "detach",
     "unsqueeze", "squeeze", "alias", "as_strided", "split", "split_with_sizes", "unbind",
-    "diagonal",     "empty", "empty_like", "new_empty", "empty_strided", "chunk", "narrow", "_reshape_alias",
+    "diagonal", "empty", "empty_like", "new_empty", "empty_strided", "chunk", "narrow",
+    "_reshape_alias",
     "transpose_", "t_", "squeeze_", "unsqueeze_", "set_", "_local_scalar_dense", "lift_fresh",
 ))  # fmt: skip
 
