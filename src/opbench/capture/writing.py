@@ -20,6 +20,12 @@ def write(capture: Capture, path: Path | str) -> None:
 
 
 def write_lines(contents: Iterable[dict[str, Any]], path: Path | str) -> None:
+    write_text(
+        (json.dumps(line, allow_nan=False, separators=(",", ":")) for line in contents), path
+    )
+
+
+def write_text(texts: Iterable[str], path: Path | str) -> None:
     """The whole file at once, or nothing: a reader never sees half of it."""
     path = Path(path)
     # A device or a pipe (`-o /dev/null`) is written to, not replaced.
@@ -28,8 +34,8 @@ def write_lines(contents: Iterable[dict[str, Any]], path: Path | str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("w", encoding="utf-8") as stream:
-            for line in contents:
-                stream.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
+            for text in texts:
+                stream.write(text + "\n")
         if not special:
             os.replace(partial, path)
     except OSError as error:

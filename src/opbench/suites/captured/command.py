@@ -62,6 +62,9 @@ def capture(
     level: str = typer.Option(
         "operators", metavar="operators|api", help="Operators, or modules and Python functions."
     ),
+    trace: Path = typer.Option(
+        None, "--from", metavar="TRACE", help="Convert a trace instead of running a script."
+    ),
     function: list[str] = typer.Option(
         [], "--function", metavar="MODULE:NAME", help="With --level api: record this function, too."
     ),
@@ -71,6 +74,11 @@ def capture(
     from opbench.suites.captured.probing import base_sizes, parse_sizes, words_at
 
     words = list(words or [])
+    if trace is not None:
+        from opbench.suites.captured.exchange import convert
+
+        print(convert(trace, output))
+        return 0
     if not module and not words:
         raise UserError("name the script to run: opbench capture train.py, or -m MODULE")
     if not module and not Path(words[0]).is_file():
