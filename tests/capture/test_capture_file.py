@@ -82,7 +82,7 @@ def test_what_was_written_is_read_again(tmp_path):
         ("[1]", "a JSON object"),
         ("[" * 100_000, "nested too deeply"),
         ('{"call": NaN}', "NaN is not a JSON number"),
-        ({"what": 1}, "neither operator, call, order nor skipped"),
+        ({"what": 1}, "neither operator, graph, call, order nor skipped"),
         ({**ADD, "call": "os.system"}, "not an operator's name"),
         ({**ADD, "call": "aten::__class__"}, "not an operator's name"),
         ({**ADD, "call": "aten::add.__globals__"}, "not an operator's name"),

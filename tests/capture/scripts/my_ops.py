@@ -10,6 +10,6 @@ def scale(x: torch.Tensor, factor: float) -> torch.Tensor:
 
 scale.register_fake(lambda x, factor: torch.empty_like(x))
 scale.register_autograd(
-    lambda context, grad: (grad * context.factor, None),
-    setup_context=lambda context, inputs, output: setattr(context, "factor", inputs[1]),
+    lambda ctx, grad: (grad * ctx.factor, None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "factor", inputs[1]),
 )

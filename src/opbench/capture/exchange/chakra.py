@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from math import prod
 from typing import Any
 
 from opbench.capture.calls import Capture, OperatorCall, Step
-from opbench.capture.exchange.traced import DTYPES
+from opbench.capture.exchange.traced import DTYPES, parsed
 from opbench.capture.values import ITEM_SIZE, TensorSpec, TorchConstant, contiguous
 
 TYPES = {name: kind for kind, name in reversed(DTYPES.items())}
@@ -36,16 +37,36 @@ def call_node(
     number: int, parent: int, call: OperatorCall, step: Step, schemas: Mapping[str, str]
 ) -> dict[str, Any]:
     storages = iter(step.reads)
-    inputs = [described(value, storages) for value in call.given.values]
+    schema = schemas.get(call.qualified, "")
+    given = in_schema_order(call, schema) if schema else list(call.given.values)
+    inputs = [described(value, storages) for value in given]
     made = iter((*step.makes, *[0] * len(call.outputs)))
     outputs = [described(value, made) for value in call.outputs]
     node = plain_node(number, call.operator, parent)
     for key, found in (("inputs", inputs), ("outputs", outputs)):
         names = ("values", "shapes", "types", "strides")
         node[key] = {name: [each[i] for each in found] for i, name in enumerate(names)}
-    schema = schemas.get(call.qualified, "")
     node["attrs"] = [{"name": "op_schema", "type": "string", "value": schema}]
     return node
+
+
+def in_schema_order(call: OperatorCall, schema: str) -> list[Any]:
+    """All arguments, those that were left out with their defaults."""
+    form = parsed(schema)
+    values = []
+    for number, (name, default) in enumerate(zip(form.names, form.defaults)):
+        if number < len(call.args):
+            values.append(call.args[number])
+        else:
+            values.append(call.kwargs.get(name, default_of(default)))
+    return values
+
+
+def default_of(text: str) -> Any:
+    try:
+        return ast.literal_eval(text) if text else None
+    except (ValueError, SyntaxError):  # a name, such as `Mean`
+        return None
 
 
 def described(value: Any, storages: Any) -> tuple[Any, Any, str, Any]:

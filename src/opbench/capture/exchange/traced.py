@@ -89,23 +89,27 @@ class Schema:
     #: Arguments before the `*`.
     positional: int
     writes: tuple[int | str, ...]
+    #: As text; empty for an argument without one.
+    defaults: tuple[str, ...] = ()
 
 
 def parsed(text: str) -> Schema:
     """`aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`"""
     qualified, _, rest = text.partition("(")
-    names, types, writes, positional = [], [], [], None
+    names, types, writes, defaults, positional = [], [], [], [], None
     for part in split_arguments(rest):
         if part == "*":
             positional = len(names)
             continue
-        kind, _, name = part.partition("=")[0].strip().rpartition(" ")
+        declared, _, default = part.partition("=")
+        kind, _, name = declared.strip().rpartition(" ")
+        defaults.append(default)
         if "!" in kind:
             writes.append(len(names) if positional is None else name)
         names.append(name)
         types.append(kind)
     count = len(names) if positional is None else positional
-    return Schema(qualified, tuple(names), tuple(types), count, tuple(writes))
+    return Schema(qualified, tuple(names), tuple(types), count, tuple(writes), tuple(defaults))
 
 
 def split_arguments(text: str) -> list[str]:
