@@ -38,6 +38,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     (pytest-xdist hands the first eighth of the tests to one process, in one piece.)
     """
+    if not list(Path("/dev").glob("nvidia[0-9]*")):
+        no_gpu = pytest.mark.skip(reason="no NVIDIA GPU on this machine")
+        for item in items:
+            if item.get_closest_marker("cuda"):
+                item.add_marker(no_gpu)
     items.sort(key=lambda item: COSTLY.isdisjoint(getattr(item, "fixturenames", ())))
 
 

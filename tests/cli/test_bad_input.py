@@ -53,6 +53,10 @@ def refused(command, tmp_path):
         (["FILE", "--metric", "tiem"], "time"),
         (["FILE", "--stage", "forwrd"], "did you mean forward?"),
         (["FILE", "--device", "tpu"], "unknown device 'tpu'"),
+        (["FILE", "--device", "cuda:x"], "a device is written cuda or cuda:0, not 'cuda:x'"),
+        (["ops", "-a", "op=add", "--device", "cuda:99"], "--device cuda:99: "),
+        (["FILE", "--clock", "cuda"], "time_cuda measures a CUDA device; add --device cuda"),
+        (["FILE", "--metric", "device_time"], "device_time measures a CUDA device"),
         (["FILE", "--baseline", "mode"], "a baseline is written AXIS=VALUE"),
         (["FILE", "--baseline", "moed=plain"], "did you mean mode?"),
         (["FILE", "--baseline", "mode=plian"], "choose from: doubled, plain"),
@@ -213,7 +217,7 @@ def test_a_full_disk_keeps_what_is_finished_and_says_so(bench_file, tmp_path, ma
 
     with Store.open(kept / "r.db", create=False) as store:
         stored = {found.case.id for found in store.results()}
-    # Each was told after it was stored.
+    # Each was reported after it was stored.
     assert {line.split("  ")[0] for line in finished} <= stored
     assert stored
     assert eventually(lambda: marked() == [])

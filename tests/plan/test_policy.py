@@ -13,7 +13,7 @@ def test_the_text_tells_policies_apart_and_nothing_else():
     assert Adaptive(precision=0.01).text == "adaptive precision=0.01 max_time=5"
     assert Adaptive(precision=0.01).text != Adaptive(precision=0.02).text
     assert Fixed(num_runs=3).text != Fixed(num_runs=4).text
-    # A longer patience with hangs changes no number.
+    # A longer timeout changes no number.
     assert Adaptive(timeout=1).text == Adaptive(timeout=60).text
 
 
@@ -31,6 +31,8 @@ def test_max_starts_is_part_of_the_policy_when_it_was_asked_for() -> None:
     assert two.max_starts == 2
     assert many.max_starts == 30
     assert many.text.endswith("max_starts=30")
+    # Twelve is what single cases take anyway, and more than comparisons do.
+    assert RunOptions.of({"max_starts": 12}).policy.text != usual.text
 
 
 def test_a_fixed_design_spreads_its_runs_over_no_more_starts_than_allowed() -> None:

@@ -21,7 +21,6 @@ from opbench.stats.pair import (
     learnt_of,
 )
 from opbench.stats.prior import NOTHING, Prior
-from opbench.stats.ratio import BETWEEN_RUNS
 from synthetic import blocks, counted, timed
 
 
@@ -84,7 +83,7 @@ def test_the_larger_of_the_learnt_scatters_counts(design, key):
 def test_each_run_has_its_own_drift_or_a_default():
     plain = result(1e-5, "")
     seen = replace(plain, detail={"drift": 0.002, "drift_freedom": 20.0})
-    assert (drift_of(plain), drift_of(seen)) == (BETWEEN_RUNS, Prior(0.002, 20.0))
+    assert (drift_of(plain), drift_of(seen)) == (Prior(0.015, 4.0), Prior(0.002, 20.0))
     assert drift_of(replace(plain, detail={"drift": 0.002})).freedom == 6
     unknown, known = compare_results(plain, plain), compare_results(seen, seen)
     assert unknown.design == known.design == "separate"

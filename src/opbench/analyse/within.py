@@ -19,9 +19,11 @@ from opbench.stats.ratio import Ratio
 from opbench.store.records import RunRecord, StoredResult
 
 
-def comparisons_within(run: RunRecord, results: Sequence[StoredResult]) -> list[Comparison]:
+def comparisons_within(
+    baseline: Baseline | None, results: Sequence[StoredResult]
+) -> list[Comparison]:
     """One per further value of the compared key: `current → torch-2.12`, `baseline → hooks`."""
-    key, base = _compared_key(run, results)
+    key, base = _compared_key(baseline, results)
     values = columns(results, key) if key else {}
     if base not in values:
         base = next(iter(values), "")
@@ -55,10 +57,14 @@ def _along(
             yield value, pairs
 
 
-def _compared_key(run: RunRecord, results: Sequence[StoredResult]) -> tuple[str, str]:
-    axis, equals, value = str(run.request.get("baseline") or "").partition("=")
-    if equals and axis in keys_of(results):
-        return axis, value
+def baseline_of(run: RunRecord) -> Baseline | None:
+    text = str(run.request.get("baseline") or "")
+    return Baseline.parse(text) if "=" in text else None
+
+
+def _compared_key(baseline: Baseline | None, results: Sequence[StoredResult]) -> tuple[str, str]:
+    if baseline is not None and baseline.axis in keys_of(results):
+        return baseline.axis, str(baseline.value)
     if len({stored.result.environment for stored in results}) > 1:
         return "environment", ""
     return "", ""

@@ -41,6 +41,9 @@ class AbKeywords(TypedDict, total=False):
     max_time_per_case: float | str | None
     #: An answer that takes longer is a hang.
     timeout: float | str | None
+    #: Most fresh worker starts of a case: identical code differs between starts, so more of them
+    #: narrow an interval that longer sampling cannot.
+    max_starts: int | None
     #: Threads that the framework may use.
     threads: int | None
     #: Pin the workers to these CPUs.
@@ -70,9 +73,6 @@ class RunKeywords(AbKeywords, total=False):
     baseline: str | None
     #: Measure in each of these environments (see `opbench env`).
     environments: str | Sequence[str] | None
-    #: Most fresh worker starts of a case that is not compared: identical code differs between
-    #: starts, so more of them narrow an interval that longer sampling cannot.
-    max_starts: int | None
     #: Fixed design: this many runs, each with fresh inputs.
     num_runs: int | None
     #: Fixed design: calls timed in each run.

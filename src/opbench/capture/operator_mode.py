@@ -16,9 +16,11 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from opbench.capture.compiled.regions import Region
 from opbench.capture.contents.regimes import STEERED, first_row, glance, order_of
+from opbench.capture.device_clock import DeviceClock
 from opbench.capture.operator_log import LoggedCall, OperatorLog
 from opbench.capture.phases import Phases
 from opbench.capture.snapshots import SPARSE, take_snapshots
+from opbench.worker.cuda.cupti import Recorder
 
 #: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
 #: such as the step size of an optimizer, which differs in every step, do not.
@@ -33,8 +35,16 @@ sequence_number = torch.autograd._get_sequence_nr
 class OperatorMode(TorchDispatchMode):
     supports_higher_order_operators = True
 
-    def __init__(self, log: OperatorLog, phases: Phases, timing: bool | None = None) -> None:
+    def __init__(
+        self,
+        log: OperatorLog,
+        phases: Phases,
+        timing: bool | None = None,
+        clock: DeviceClock | None = None,
+    ) -> None:
         super().__init__()
+        #: Knows which call the GPU works for; None where there is no GPU in use.
+        self.clock = clock
         self.log = log
         self.phases = phases
         #: None: operators on the CPU only, as on other devices it means waiting for each of them.
@@ -85,8 +95,12 @@ class OperatorMode(TorchDispatchMode):
         call = self.log.calls.get(key)
         fresh = call is None
         if call is None:
+            if self.clock is not None:
+                self.clock.push_own()
             call = LoggedCall(len(self.log.calls), func, take_snapshots(args, kwargs, reads))
             self.log.calls[key] = call
+            if self.clock is not None:
+                self.clock.pop()
         phases = self.phases
         phase = phases.now
         if phase == "backward" or graph_task() != -1:
@@ -97,8 +111,14 @@ class OperatorMode(TorchDispatchMode):
             if phase == "forward":
                 phases.module_of_node[sequence_number() - 1] = module
         timed = self.timing is not False and (self.timing or not tensors or tensors[0].is_cpu)
+        if self.clock is not None:
+            self.clock.push(call.index, phase)
         began = perf_counter()
-        result = run()
+        try:
+            result = run()
+        finally:
+            if self.clock is not None:
+                self.clock.pop()
         if timed:
             if self.timing and torch.cuda.is_initialized():
                 torch.cuda.synchronize()
@@ -186,4 +206,5 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
 keep_uncompiled(
     OperatorMode.__torch_dispatch__, OperatorMode.note, behind, part, address, sharing, shapes,
     glance, first_row, order_of, take_snapshots, OperatorLog.add, LoggedCall.note,
+    DeviceClock.push, DeviceClock.push_own, Recorder.push, Recorder.pop,
 )  # fmt: skip

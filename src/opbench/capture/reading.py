@@ -165,10 +165,10 @@ def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
             if not NAME.fullmatch(axis):
                 raise Wrong(f"{key}: {axis[:40]!r} is not a name for an axis")
             whole(size, f"{key}: {axis}", least=1)
-    for key in ("phase_seconds", "between_seconds"):
+    for key in ("phase_seconds", "between_seconds", "device_phases"):
         for phase, seconds in mapping(content.get(key, {}), key).items():
             number(seconds, f"{key}: {phase_of(phase)}")
-    for key in ("step_seconds", "captured_seconds", "waiting_seconds"):
+    for key in ("step_seconds", "captured_seconds", "waiting_seconds", "device_seconds"):
         if content.get(key) is not None:
             number(content[key], key)
     return {key: label_of(v, key) if isinstance(v, str) else v for key, v in content.items()}
@@ -200,6 +200,12 @@ def operator_call(
         seconds={
             phase_of(phase): number(seconds, "seconds")
             for phase, seconds in mapping(content.get("seconds", {}), "seconds").items()
+        },
+        device_seconds={
+            phase_of(phase): number(seconds, "device_seconds")
+            for phase, seconds in mapping(
+                content.get("device_seconds", {}), "device_seconds"
+            ).items()
         },
         modules=labels_of(content.get("modules", []), "modules"),
         apis=labels_of(content.get("api", []), "api"),

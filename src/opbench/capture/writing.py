@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.codec import OPERATORS
 from opbench.capture.compiled.graph import graph_line
-from opbench.errors import UserError
+from opbench.files import writing
 
 
 def write(capture: Capture, path: Path | str) -> None:
@@ -27,19 +26,11 @@ def write_lines(contents: Iterable[dict[str, Any]], path: Path | str) -> None:
 
 def write_text(texts: Iterable[str], path: Path | str) -> None:
     """The whole file at once, or nothing: a reader never sees half of it."""
-    path = Path(path)
-    # A device or a pipe (`-o /dev/null`) is written to, not replaced.
-    special = path.exists() and not path.is_file()
-    partial = path if special else path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(Path(path)) as partial:
+        partial.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("w", encoding="utf-8") as stream:
             for text in texts:
                 stream.write(text + "\n")
-        if not special:
-            os.replace(partial, path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def lines(capture: Capture) -> Iterator[dict[str, Any]]:
@@ -74,6 +65,7 @@ def call_line(call: OperatorCall) -> dict[str, Any]:
         "out": [OPERATORS.encode(each) for each in call.outputs],
         "count": dict(call.counts),
         "seconds": {phase: rounded(value) for phase, value in call.seconds.items()},
+        "device_seconds": {p: rounded(value) for p, value in call.device_seconds.items()},
         "modules": list(call.modules),
         "api": list(call.apis),
         "at": {axis: [list(pair) for pair in pairs] for axis, pairs in call.at.items()},

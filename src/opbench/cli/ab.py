@@ -36,13 +36,12 @@ def ab(
     junit: Path = JUNIT,
 ) -> int:
     """Compare two environments or commits: both run at once, interleaved block by block."""
-    from rich.console import Console
-
     from opbench.analyse.gate import Gate
     from opbench.api.ab import ab as run_ab
     from opbench.cli.comparison_output import check_files, give
     from opbench.cli.env import ready
     from opbench.cli.progress import progress
+    from opbench.report.terminal.console import Console
 
     gate = Gate.parse(fail_on)
     check_files(markdown, junit)
@@ -58,4 +57,5 @@ def ab(
     print(f"Run {finished.id} {finished.status}; {where}")
     if finished.status == "interrupted":
         return 130
-    return code or (1 if finished.failures else 0)
+    # A case that failed is the more telling reason for having measured nothing.
+    return finished.exit_code if finished.failures else code or finished.exit_code

@@ -11,6 +11,7 @@ import sys
 
 import typer
 
+from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
 from opbench.cli.doctor import doctor
@@ -27,7 +28,7 @@ from opbench.cli.selftest import selftest
 from opbench.cli.show import show
 from opbench.cli.store import store
 from opbench.define import suites
-from opbench.errors import UserError, printable
+from opbench.errors import UserError
 
 app = typer.Typer(
     name="opbench",
@@ -72,18 +73,32 @@ def opbench(
 
 def main() -> None:
     """The entry point of the console script."""
+    streams.open_missing()
+    with streams.guarded():
+        sys.exit(exit_code())
+
+
+def exit_code() -> int:
     try:
+        _check_folder()
         code = app(standalone_mode=False)
+        if sys.stdout:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("opbench: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # `opbench list | head`: the reader has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return 130
+    except streams.ReaderGone:
+        raise
     except Exception as error:
-        sys.exit(explain(error))
-    sys.exit(code if isinstance(code, int) else 0)
+        return explain(error)
+    return code if isinstance(code, int) else 0
+
+
+def _check_folder() -> None:
+    try:
+        os.getcwd()
+    except OSError:
+        raise UserError("the current folder was deleted; change to another one") from None
 
 
 def explain(error: Exception) -> int:
@@ -96,8 +111,7 @@ def explain(error: Exception) -> int:
         return 2
     if not isinstance(error, UserError):
         raise error
-    shown = "\n".join(printable(line) for line in str(error).split("\n"))
-    print(f"opbench: {shown}", file=sys.stderr)
+    print(f"opbench: {error}", file=sys.stderr)
     return 2
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from opbench.case import Case
 from opbench.errors import first_of, plural
+from opbench.report.terminal.console import Console
 from opbench.report.units import format_interval
 from opbench.result import Result
 from opbench.running.listener import FleetState, Listener
@@ -41,6 +42,9 @@ class Display(Listener):
         self._total = cases
         self._run = run_id
         self._draw(force=True)
+
+    def complete(self, run_id: str) -> None:
+        self._live.console.print(complete_line(run_id), highlight=False)
 
     def building(self, environment: str, line: str) -> None:
         self._now, self._estimate = f"building environment {environment}: {line}", ""
@@ -123,6 +127,10 @@ class Display(Listener):
         return Group(bar, Text(fleet_line(state), overflow="ellipsis", no_wrap=True))
 
 
+def complete_line(run_id: str) -> str:
+    return f"Run {run_id} is complete; nothing to measure."
+
+
 def time_left(state: FleetState, elapsed: float) -> float | None:
     return elapsed / state.done * (state.total - state.done) if state.done else None
 
@@ -162,6 +170,9 @@ class Lines(Listener):
         left = time_left(state, now - self._began)
         more = f", about {left:.0f} s left" if left else ""
         self._console.print(f"fleet: {fleet_line(state)}{more}", soft_wrap=True, markup=False)
+
+    def complete(self, run_id: str) -> None:
+        self._console.print(complete_line(run_id), highlight=False)
 
     def building(self, environment: str, line: str) -> None:
         self._console.print(f"{environment}: {line}", soft_wrap=True, markup=False)

@@ -63,6 +63,9 @@ class Option:
     otherwise: str = ""
     #: Whether it is kept with the run, for `--cont`.
     stored: bool = True
+    #: Whether a run that is continued may be given another value: one that changes neither its
+    #: cases nor what their results mean.
+    adjustable: bool = False
     default: Any = None
 
     def flags_of(self, name: str) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class RunOptions:
         where=("run", "file"),
     )  # fmt: skip
     device: str | None = option(
-        None, TEXT, "Where tensors live.", WHAT, metavar="cpu|cuda", otherwise="cpu",
+        None, TEXT, "Where tensors live.", WHAT, metavar="cpu|cuda[:N]", otherwise="cpu",
         where=("run", "ab", "suite", "list", "file"),
     )  # fmt: skip
     environments: tuple[str, ...] = option(
@@ -96,17 +96,19 @@ class RunOptions:
     budget: float | None = option(
         None, DURATION,
         "Time for the whole run; what is left after the first pass goes to the noisiest cases.",
-        SAMPLING,
+        SAMPLING, adjustable=True,
     )  # fmt: skip
     max_time_per_case: float = option(
         5.0, DURATION, "Soft limit for one case.", SAMPLING, metavar="5s"
     )
-    timeout: float = option(60.0, DURATION, "An answer that takes longer is a hang.", SAMPLING)
+    timeout: float = option(
+        60.0, DURATION, "An answer that takes longer is a hang.", SAMPLING, adjustable=True
+    )
     max_starts: int | None = option(
         None, COUNT,
-        "Most fresh worker starts of a case that is not compared: identical code differs between "
-        "starts, so more of them narrow an interval that longer sampling cannot.",
-        SAMPLING, where=("run", "file"), otherwise="12",
+        "Most fresh worker starts of a case: identical code differs between starts, so more of "
+        "them narrow an interval that longer sampling cannot.",
+        SAMPLING, otherwise="12; comparisons take 6 at least",
     )  # fmt: skip
     num_runs: int | None = option(
         None, COUNT, "Fixed design: this many runs, each with fresh inputs.", SAMPLING,
@@ -124,16 +126,16 @@ class RunOptions:
     cpus: tuple[int, ...] = option((), CPUS, "Pin the workers to these CPUs.", MACHINE)
     jobs: int = option(
         0, COUNT_FROM_0, "Workers that count instructions at the same time.", MACHINE,
-        where=("run", "ab", "file"), otherwise="by the machine",
+        where=("run", "ab", "file"), otherwise="by the machine", adjustable=True,
     )  # fmt: skip
 
     on: str = option(
         "", TEXT, "Measure on a Ray cluster (docs/fleet.md); ray is that of this machine.", CLUSTER,
-        metavar="ray|ray://HOST:PORT",
+        metavar="ray|ray://HOST:PORT", adjustable=True,
     )  # fmt: skip
     slots: str = option(
         "", TEXT, "Groups timed at once: per node, and per GPU.", CLUSTER,
-        metavar="cpu=1,gpu=1", otherwise="cpu=1,gpu=1",
+        metavar="cpu=1,gpu=1", otherwise="cpu=1,gpu=1", adjustable=True,
     )  # fmt: skip
     replicate_on: int = option(
         1, COUNT, "Measure every group on N nodes.", CLUSTER, where=("run", "file")
@@ -141,11 +143,11 @@ class RunOptions:
     require: tuple[str, ...] = option(
         (), TEXTS,
         "Only nodes with this: memory=64GiB, cpu=MODEL, gpu=MODEL, a label or resource of Ray.",
-        CLUSTER, metavar="NAME=VALUE",
+        CLUSTER, metavar="NAME=VALUE", adjustable=True,
     )  # fmt: skip
     retries: int | None = option(
         None, COUNT_FROM_0, "How often a group is measured again after its node died.", CLUSTER,
-        otherwise="2",
+        otherwise="2", adjustable=True,
     )  # fmt: skip
 
     store: str | None = option(
@@ -180,7 +182,12 @@ class RunOptions:
         limits: dict[str, Any] = {"max_time": self.max_time_per_case, "timeout": self.timeout}
         most = self.max_starts or MAX_STARTS
         if self.num_runs is None and self.num_repeats is None:
-            return Adaptive(precision=self.precision, max_starts=most, **limits)
+            return Adaptive(
+                precision=self.precision,
+                max_starts=most,
+                pair_starts=self.max_starts or 0,
+                **limits,
+            )
         runs, repeats = self.num_runs or 100, self.num_repeats or 20
         starts = min(Fixed.starts, most)
         return Fixed(num_runs=runs, num_repeats=repeats, starts=starts, **limits)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from opbench.errors import plural
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table as Grid
+
+    from opbench.report.terminal.console import Console
 
 #: Style of a cell → how the terminal and a notebook show it. Notebooks use orange and blue, which
 #: are readable with any kind of colour vision; a sign always repeats what a colour says.
@@ -38,7 +39,8 @@ class Column:
     name: str
     #: Numbers stand to the right.
     number: bool = False
-    #: Where the terminal is narrow: broken anywhere, between words, cut, or never narrower.
+    #: Where the terminal is narrow: broken between the parts of an id, between words, cut, or never
+    #: narrower.
     wrap: Literal["fold", "words", "cut", "never"] = "words"
     min_width: int | None = None
     #: Code spans in Markdown.
@@ -95,6 +97,8 @@ def grid(table: Table) -> Grid:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from opbench.report.terminal.folded import Folded
+
     more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
     printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
     for column in table.columns:
@@ -108,8 +112,11 @@ def grid(table: Table) -> Grid:
     for index, row in enumerate(table.rows):
         if table.total and index == len(table.rows) - 1:
             printed_table.add_section()
-        cells = map(cell, row)
-        printed_table.add_row(*(Text(c.text, STYLES[c.style][0] if c.style else "") for c in cells))
+        kinds = [Folded if column.wrap == "fold" else Text for column in table.columns]
+        cells = zip(kinds, map(cell, row))
+        printed_table.add_row(
+            *(kind(c.text, STYLES[c.style][0] if c.style else "") for kind, c in cells)
+        )
     return printed_table
 
 
@@ -129,18 +136,18 @@ def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] =
 
 def console_for(stream: TextIO) -> Console:
     """A file or a pipe has no width of its own, and long ids need not be broken there."""
-    from rich.console import Console as RichConsole
+    from opbench.report.terminal.console import Console as PrintingConsole
 
     width = None if stream.isatty() else PIPE_WIDTH
-    return RichConsole(file=stream, width=width, highlight=False)
+    return PrintingConsole(file=stream, width=width, highlight=False)
 
 
 def printed(show: Callable[[Console], None], width: int = 120) -> str:
     """What `show` prints to a console, as text."""
-    from rich.console import Console as RichConsole
+    from opbench.report.terminal.console import Console as PrintingConsole
 
     stream = io.StringIO()
-    show(RichConsole(file=stream, width=width, highlight=False))
+    show(PrintingConsole(file=stream, width=width, highlight=False))
     return stream.getvalue()
 
 

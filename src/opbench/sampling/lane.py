@@ -121,6 +121,7 @@ class Lane:
             wall_ns=answer["wall_ns"],
             cpu_ns=answer["cpu_ns"],
             switches=answer["switches"],
+            contended=bool((answer.get("seen") or {}).get("slowdown")),
         )
         if answer.get("seen"):
             self.seen.append({"order": order, "metric": metric, **answer["seen"]})

@@ -1,7 +1,7 @@
 """How much a machine's speed drifts during a run, seen in code that is measured again and again.
 
 A case is measured within some seconds, and all its worker starts see the same machine: how warm
-it is, what its neighbours do. Minutes later it may be some per cent faster or slower, and samples
+it is, what its neighbours do. Minutes later it may be a few per cent faster or slower, and samples
 taken within seconds cannot show it. A few control cases, revisited throughout the run, can.
 """
 
@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 
 from opbench.stats.autocorrelation import mean_correlation, unbiased
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.stats.prior import Prior
 
 #: Degrees of freedom before the drift counts as known: two cases visited four times, say.

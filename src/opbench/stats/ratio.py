@@ -25,13 +25,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from opbench.stats.estimate import Placed, median_error, t_quantile
-from opbench.stats.prior import LEAST_SD, NOTHING, Prior, satterthwaite
+from opbench.stats.distributions import t_quantile, t_tail
+from opbench.stats.estimate import Placed, median_error
+from opbench.stats.prior import LEAST_SD, NOTHING, UNKNOWN, Prior, satterthwaite
 
 #: Between two runs of the same code on the same machine, at different times, where the run did not
 #: measure its own drift (one or two cases, a fixed number of runs): as seen between 60 stored runs,
 #: and worth so few of them that it is believed only roughly.
 BETWEEN_RUNS = Prior(0.015, 4.0)
+
+#: Of separate runs, no more starts than this on a side, with those that were learnt, say next to
+#: nothing about starts.
+TWO_STARTS = 2
 
 #: The log of the largest number there is, and a little less.
 LARGEST_LOG = 709.0
@@ -66,9 +71,7 @@ class Ratio:
         """Probability of a ratio this far from 1, or farther, if both sides were the same."""
         if self.error == 0:
             return 1.0 if self.value == 1 else 0.0
-        from scipy.special import stdtr
-
-        return float(2 * stdtr(self.freedom, -abs(math.log(self.value)) / self.error))
+        return 2 * t_tail(self.freedom, abs(math.log(self.value)) / self.error)
 
     def detectable(self, cases: int = 1, rate: float = 0.05) -> float:
         """The smallest slowdown that data like these show four times out of five: 0.02 is 2 %.
@@ -156,7 +159,9 @@ def _separate(
     for sign, side in ((-1, base), (1, new)):
         logs = [each.log for each in side]
         noise = sum(each.noise**2 for each in side) / len(side)
-        variance, freedom = start.moderated(_variance(logs), len(logs) - 1)
+        # Two starts agree by luck so often that a suite would rest on those that do.
+        prior = start if start.freedom + len(logs) > TWO_STARTS else UNKNOWN
+        variance, freedom = prior.moderated(_variance(logs), len(logs) - 1)
         parts.append((max(variance, noise, LEAST_SD**2) / len(logs), freedom))
         value += sign * sum(logs) / len(logs)
     shifts = [(max(drift.sd, LEAST_SD) ** 2, drift.freedom) for drift in drifts]
@@ -209,7 +214,7 @@ def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
 
 
 def _variance(logs: Sequence[float]) -> float:
-    """Of one of them, by itself nothing is known: zero, with no degrees of freedom."""
+    """A single one says nothing about its variance: zero, with no degrees of freedom."""
     return _squares(logs) / (len(logs) - 1) if len(logs) > 1 else 0.0
 
 

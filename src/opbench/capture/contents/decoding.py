@@ -12,7 +12,7 @@ from opbench.capture.checks import Wrong, mapping, number, sequence, whole
 BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 KNOWN_VALUES = {
     "is", "bits", "runs", "packed", "count", "run", "true", "all", "from", "by", "lo", "hi",
-    "sorted", "distinct", "heads",
+    "sorted", "distinct", "heads", "marked",
 }  # fmt: skip
 
 
@@ -81,6 +81,11 @@ def checked_values(content: dict[str, Any]) -> dict[str, Any]:
     for key in ("distinct", "true", "run"):
         if key in content:
             number(content[key], f"values: {key}")
+    if "marked" in content:
+        if len(sequence(content["marked"], "values: marked")) != 2:
+            raise Wrong("values: marked is a number and the share of elements that have it")
+        whole(content["marked"][0], "values: marked", least=None)
+        number(content["marked"][1], "values: marked")
     if "heads" in content:
         shares = [number(each, "heads") for each in sequence(content["heads"], "heads")]
         if len(shares) > 64 or shares != sorted(shares) or not all(0 <= s <= 1 for s in shares):

@@ -121,7 +121,18 @@ def integers(sample: torch.Tensor, keep: bool) -> dict[str, Any]:
         return {"from": int(sample[0]), "by": int(steps[0])}
     if keep and sample.numel() <= MOST_LISTED:
         return {"is": sample.tolist()}
-    found: dict[str, Any] = {"lo": low, "hi": high}
+    below = sample < 0
+    if low < 0 and bool((sample[below] == low).all()) and not bool(below.all()):
+        # One negative value among indices is a mark (of padding, or of what to ignore), and
+        # nothing between it and the least index is in range.
+        share = round(float(below.double().mean()), 6)
+        return {**distribution(sample[~below], keep), "marked": [low, share]}
+    return distribution(sample, keep)
+
+
+def distribution(sample: torch.Tensor, keep: bool) -> dict[str, Any]:
+    """Range, order and skew of integers."""
+    found: dict[str, Any] = {"lo": int(sample.min()), "hi": int(sample.max())}
     order = order_of(sample)
     if order:
         found["sorted"] = "up" if order > 0 else "down"

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import os
 import pickle
 import sys
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 
 from opbench.capture.api_recorder import ApiRecorder
 from opbench.capture.record import record_api
+from opbench.files import writing
 
 __all__ = ["add_wrapper", "hook", "init"]
 
@@ -43,9 +43,8 @@ def write_pickle(recorder: ApiRecorder, path: Path) -> None:
         return
     lines = recorder.path.read_text(encoding="utf-8").splitlines()
     calls = [json.loads(line) for line in lines[1:]]
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(pickle.dumps(calls))
-    os.replace(partial, path)
+    with writing(path) as partial:
+        partial.write_bytes(pickle.dumps(calls))
     print(
         f"opbench: wrote {path} ({len(calls)} unique calls, as plain values) and {recorder.path}; "
         f"next: opbench run {recorder.path}",

@@ -158,7 +158,7 @@ def values_at(spec: TensorSpec, shape: tuple[int, ...], low: int, high: int) -> 
         return {"true": density}
     if "from" in values:
         return values
-    kept = {key: values[key] for key in ("sorted", "distinct", "heads") if key in values}
+    kept = {k: values[k] for k in ("sorted", "distinct", "heads", "marked") if k in values}
     return {"lo": low, "hi": max(low, high), **kept}
 
 

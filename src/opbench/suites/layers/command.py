@@ -31,6 +31,7 @@ RUN_NAME = "layers"
         "help": "Random seed for the first run of each layer; each further run adds 1.",
     },
     metrics={"otherwise": "time, memory"},
+    device={"otherwise": "cuda where there is a GPU, otherwise cpu"},
     timeout={"otherwise": "900s", "metavar": "900s"},
     name={"help": "A name for this run; --cont completes its latest.", "default": RUN_NAME},
     cont={"help": "Only run missing experiments."},
@@ -65,28 +66,35 @@ def layers(
     cont, save = options.pop("cont", False), options.get("save", True)
     if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
+    if "device" not in options:
+        from opbench.machine.gpu import default_device
+
+        options["device"] = default_device()
     config, target = _config(config_file)
     pairs = layers_in_modes(layers, modes, config, str(config_file or ""))
     axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
 
-    from rich.console import Console
-
-    from opbench.api.run import run as measure
+    from opbench.api.run import DifferentRun, execute
     from opbench.cli.progress import progress
-    from opbench.report.terminal import show
+    from opbench.report.terminal.console import Console
+    from opbench.report.terminal.run import show
 
     console = Console(stderr=True)
+    wanted = {
+        **options,
+        "targets": (target,),
+        "axes": axes,
+        "stages": ("forward",) if forward_only else (),
+        "cont": cont and _has_run(options.get("store"), options["name"]),
+    }
     with progress(console) as listener:
-        finished = measure(
-            target,
-            axes=axes,
-            stages=("forward",) if forward_only else (),
-            cont=cont and _has_run(options.get("store"), options["name"]),
-            listener=listener,
-            **options,
-        )
+        try:
+            # Layers and batch sizes that the run lacks join it.
+            finished = execute(wanted, listener=listener, extends=("axes", "stages"))
+        except DifferentRun:
+            finished = execute({**wanted, "cont": False}, listener=listener)
     runs, repeats, seed = options["num_runs"], options["num_repeats"], options.get("seed")
     pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes))
     written = pickles.write(finished, only_missing=cont) if save else 0
@@ -97,8 +105,7 @@ def layers(
         console.print(f"{written} pickles written to {root}", highlight=False)
     if finished.status == "interrupted":
         console.print("Interrupted; run the same command with --cont to measure what is missing.")
-        return 130
-    return 1 if finished.failures else 0
+    return finished.exit_code
 
 
 def _config(path: Path | None) -> tuple[Config, str]:

@@ -16,7 +16,7 @@ MANY_THREADS = 4
 
 
 def peaks(
-    device: str = typer.Option("cpu", metavar="cpu|cuda", help="Where to measure."),
+    device: str = typer.Option("cpu", metavar="cpu|cuda[:N]", help="Where to measure."),
     threads: str = typer.Option(
         None, metavar="1,2", help="Numbers of threads, on the CPU. [default: 1 and all cores]"
     ),
@@ -38,10 +38,10 @@ def peaks(
 
     `opbench report roofline` shows how much of that each operator achieves.
     """
-    from rich.console import Console
-
     from opbench.api.run import run as measure
     from opbench.cli.progress import progress
+    from opbench.report.terminal.console import Console
+    from opbench.report.warnings.run_note import run_note
     from opbench.suites.peaks.definitions import SIZES_CUDA, SIZES_MANY, SUITE
 
     on_cpu = device.partition(":")[0] == "cpu"
@@ -68,9 +68,9 @@ def peaks(
     with progress(console) as listener:
         run = measure(SUITE, listener=listener, **options)
     _show(store)
-    if run.status == "interrupted":
-        return 130
-    return 1 if run.failures else 0
+    if facts := run_note([result for _, result in run]).facts:
+        print(f"This run: {facts}. Measure again when the machine is idle (opbench doctor).")
+    return run.exit_code
 
 
 def _frameworks(on_cpu: bool) -> list[str]:
@@ -90,9 +90,8 @@ def _threads(text: str | None) -> list:
 
 def _show(store: str | None) -> None:
     """Print the peaks of the machine that was measured last."""
-    from rich.console import Console
-
     from opbench.report.table import grid, plain_table
+    from opbench.report.terminal.console import Console
     from opbench.store import Store
     from opbench.suites.peaks.limits import peaks_of, results_of
     from opbench.suites.peaks.roofline_table import rate

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opbench.capture.calls import OperatorCall
 from opbench.report.table import Column, Table
 from opbench.report.units import format_percent, format_value
-from opbench.suites.captured.account import Replay, step_seconds
+from opbench.suites.captured.account import Replay
 from opbench.suites.captured.findings.work import work_of
 
 #: Rows shown; the rest is summed up.
@@ -66,7 +66,7 @@ def rows_of(replay: Replay, shares: Mapping[int, float] | None = None) -> list[M
 
 def table(rows: list[ModuleRow], replay: Replay) -> Table:
     """At most `LISTED` rows; FLOPs and the limit only where there are some."""
-    step = step_seconds(replay.capture)
+    step = replay.step
     rates = any(row.flops or row.bytes for row in rows)
     limits = any(row.roofline is not None for row in rows)
     columns = [

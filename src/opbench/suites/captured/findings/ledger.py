@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from opbench.capture.calls import Capture, OperatorCall
-from opbench.suites.captured.account import Replay, measured_phases, step_seconds
+from opbench.suites.captured.account import Replay
 
 #: The parts of a phase, as their columns are named.
 PARTS = ("operators", "compiled", "refused", "collectives", "waiting", "Python")
@@ -45,13 +45,14 @@ class Ledger:
 
 
 def ledger(replay: Replay) -> Ledger | None:
-    """The account; None where not every call was tried, or the step was not timed."""
+    """The account; None where not every call was tried, the step was not timed outside the capture,
+    or a GPU's own time is set against it."""
     capture = replay.capture
     hot = {m.call.index: m for m in replay.calls if m.mode == "hot" and not m.variant}
-    if len(hot) < len(capture.calls) or not capture.header.get("step_seconds"):
+    if len(hot) < len(capture.calls) or replay.while_captured or replay.on_device:
         return None
     refused = {index: each.result.outcome_text for index, each in hot.items() if not each.result.ok}
-    measured = measured_phases(capture)
+    measured = replay.phases
     between = numbers_of(capture, "between_seconds")
     entries, hot_phases = [], []
     for phase in capture.phases:
@@ -81,7 +82,7 @@ def ledger(replay: Replay) -> Ledger | None:
     whole = {part: sum(entry.parts.get(part, 0.0) for entry in entries) for part in PARTS}
     return Ledger(
         tuple(entries),
-        Entry("step", step_seconds(capture), whole),
+        Entry("step", replay.step, whole),
         tuple(
             (capture.calls[index], capture.calls[index].time / capture.steps, reason)
             for index, reason in refused.items()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.result import Result
 from opbench.stats.pair import compare_results
-from opbench.suites.captured.account import Replay, Variant, step_seconds, variant_text
+from opbench.suites.captured.account import Replay, Variant, variant_text
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def choose(replay: Replay, mode: str = "hot") -> Choice | None:
         call = capture.calls[index]
         if () in results and results[()].ok:
             groups[call.qualified].append(best_variant(call, results, capture.steps))
-    step = step_seconds(capture)
+    step = replay.step
     rows = [best_of(name, choices, capture, step) for name, choices in groups.items()]
     rows.sort(key=lambda row: -row.seconds)
     saved = sum(row.seconds - row.best_seconds for row in rows)

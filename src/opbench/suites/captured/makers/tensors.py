@@ -43,7 +43,11 @@ def fill(flat, values):
     elif values and "true" in values:
         flat.copy_(torch.rand(flat.shape, device=flat.device) < values["true"])
     elif values and "lo" in values:
-        flat.copy_(drawn(flat.numel(), values))
+        found = drawn(flat.numel(), values)
+        if "marked" in values:
+            mark, share = values["marked"]
+            found[torch.rand(flat.shape) < share] = mark
+        flat.copy_(found)
     else:
         flat.fill_(values.get("all", 0) if values else 0)
 
