@@ -10,7 +10,6 @@ import importlib.abc
 import importlib.util
 import json
 import os
-import re
 import runpy
 import sys
 import traceback
@@ -77,6 +76,8 @@ class Launch:
                 sys.argv = [script, *rest]
                 sys.path[0] = str(Path(script).resolve().parent)
                 if script.endswith(".ipynb"):
+                    from opbench.capture.notebook import run_notebook
+
                     run_notebook(script)
                 else:
                     runpy.run_path(script, run_name="__main__")
@@ -100,35 +101,6 @@ class Launch:
             found[name] = getattr(self.recorder, name, 0)
         found["path"] = str(getattr(self.recorder, "path", ""))
         Path(self.options["report"]).write_text(json.dumps(found), encoding="utf-8")
-
-
-def run_notebook(path: str) -> None:
-    """The code cells of a notebook, one after the other, as `__main__`."""
-    import __main__
-
-    names = vars(__main__)
-    for number, source in enumerate(cells_of(path), 1):
-        exec(compile(source, f"{path} cell {number}", "exec"), names)
-
-
-def cells_of(path: str) -> list[str]:
-    """The source of each code cell, without the lines that only a notebook understands."""
-    try:
-        cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
-        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    except (ValueError, KeyError, TypeError):
-        raise SystemExit(f"opbench: {path} is not a notebook") from None
-    found = []
-    for source in code:
-        if source.lstrip().startswith("%%"):
-            first, _, rest = source.lstrip().partition("\n")
-            if not first.startswith("%%opbench_capture"):
-                print(f"opbench: skipped a cell of {first.split()[0]}", file=sys.stderr)
-                continue
-            source = rest
-        lines = [re.sub(r"^(\s*)[%!?].*$", r"\1pass", line) for line in source.split("\n")]
-        found.append("\n".join(lines))
-    return found
 
 
 def print_as_python_would(error: BaseException) -> None:
