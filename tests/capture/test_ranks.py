@@ -30,9 +30,9 @@ def test_the_environment_of_torchrun_names_the_rank(monkeypatch, tmp_path):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "4")
     assert rank_of() == (1, 4)
-    assert path_of_rank(tmp_path / "a.jsonl") == tmp_path / "a.rank1.jsonl"
+    assert path_of_rank(tmp_path / "a.jsonl", rank_of()) == tmp_path / "a.rank1.jsonl"
     monkeypatch.setenv("WORLD_SIZE", "1")
-    assert path_of_rank(tmp_path / "a.jsonl") == tmp_path / "a.jsonl"
+    assert path_of_rank(tmp_path / "a.jsonl", rank_of()) == tmp_path / "a.jsonl"
 
 
 def test_two_ranks_write_two_files_with_their_collectives(tmp_path):

@@ -65,7 +65,7 @@ class OperatorRecorder:
         source: str = "",
         auto: bool = False,
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = self._given = Path(path).absolute()
         self.window = window_of(steps, calls, auto)
         self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
         self.stop, self.source = stop, source
@@ -73,7 +73,8 @@ class OperatorRecorder:
         self.phases = Phases(self._step_ended, self._call_ended)
         self._regions = CompiledRegions(self._region, self._step_aside, self._come_back)
         self.written = False
-        self._rank_path: Path | None = None
+        #: Rank and number of ranks; asked while the program still knows them.
+        self._ranks: tuple[int, int] | None = None
         self._pid = os.getpid()
         self._mode: OperatorMode | None = None
         self._names: FunctionNames | None = None
@@ -195,6 +196,7 @@ class OperatorRecorder:
         window = self.window
         if window.kind not in (kind, "all", "auto"):
             return
+        self._ranks = self._ranks or rank_of()
         self._note_unit(seconds, number)
         if window.kind != "all":
             # With `auto` the first step is recorded in case there is no second.
@@ -245,9 +247,8 @@ class OperatorRecorder:
             "device": self._device(),
             "values": self.values,
         }
-        ranks = rank_of()
-        if ranks is not None:
-            facts["rank"], facts["ranks"] = ranks
+        if self._ranks is not None:
+            facts["rank"], facts["ranks"] = self._ranks
         if self.sizes:
             facts["sizes"] = self.sizes
         if self._captured:
@@ -289,7 +290,7 @@ class OperatorRecorder:
         return max(devices, key=lambda device: devices[device], default="cpu")
 
     def _write(self) -> None:
-        self.path = self._rank_path or path_of_rank(self.path)
-        self._rank_path = self.path
+        self._ranks = self._ranks or rank_of()
+        self.path = path_of_rank(self._given, self._ranks)
         write(self.log.capture(self.header(), self.values, self.path.stem), self.path)
         self.written = True

@@ -120,6 +120,7 @@ class Phases:
 
     def unwatch(self) -> None:
         self._unwatch_modules()
+        self._aside = False
         while self._undo:
             self._undo.pop()()
 

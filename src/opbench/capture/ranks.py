@@ -20,7 +20,6 @@ def rank_of() -> tuple[int, int] | None:
     return found if found[1] > 1 else None
 
 
-def path_of_rank(path: Path) -> Path:
+def path_of_rank(path: Path, found: tuple[int, int] | None) -> Path:
     """`step.rank1.jsonl` of `step.jsonl`, where there are several ranks."""
-    found = rank_of()
     return path if found is None else path.with_name(f"{path.stem}.rank{found[0]}{path.suffix}")
