@@ -15,7 +15,13 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from opbench.capture.compiled.regions import Region
-from opbench.capture.contents.regimes import STEERED, first_row, glance, order_of
+from opbench.capture.contents.regimes import (
+    STEERED,
+    first_row,
+    glance,
+    glance_at,
+    order_of,
+)
 from opbench.capture.device_clock import DeviceClock
 from opbench.capture.operator_log import LoggedCall, OperatorLog
 from opbench.capture.phases import Phases
@@ -205,6 +211,6 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
 
 keep_uncompiled(
     OperatorMode.__torch_dispatch__, OperatorMode.note, behind, part, address, sharing, shapes,
-    glance, first_row, order_of, take_snapshots, OperatorLog.add, LoggedCall.note,
+    glance, glance_at, first_row, order_of, take_snapshots, OperatorLog.add, LoggedCall.note,
     DeviceClock.push, DeviceClock.push_own, Recorder.push, Recorder.pop,
 )  # fmt: skip

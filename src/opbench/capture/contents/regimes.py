@@ -37,6 +37,13 @@ def glance(tensor: torch.Tensor) -> Any:
     """What tells two calls of a steered operator apart, coarse enough for steps to agree."""
     if not tensor.is_cpu or tensor.layout is not torch.strided or tensor.numel() < 2:
         return None
+    try:
+        return glance_at(tensor)
+    except RuntimeError:  # a tensor without data, or of a dtype that cannot be compared
+        return None
+
+
+def glance_at(tensor: torch.Tensor) -> Any:
     if tensor.dtype is torch.bool:
         flat = tensor.reshape(-1)
         count = int(flat.sum())

@@ -163,6 +163,8 @@ class CapturedCall(CapturedDefinition):
                 unsupported = str(error)
         dtype = str(point.get("dtype") or CAPTURED)
         layout = str(point.get("layout") or CAPTURED)
+        if call.compiled and (sizes or dtype != CAPTURED or layout != CAPTURED):
+            return call, "the graph of a compiled region is that of its captured sizes and dtypes"
         if dtype != CAPTURED:
             call = with_dtype(call, dtype)
         if layout != CAPTURED:
@@ -178,7 +180,7 @@ class CapturedCall(CapturedDefinition):
         outputs = tuple((name, name) for name in text.written)
         runtime = str(point.get("runtime") or self.usual_runtime)
         dtype, layout = (point.get(axis, CAPTURED) != CAPTURED for axis in ("dtype", "layout"))
-        first = runtime == self.usual_runtime and not dtype and not layout
+        first = runtime == "eager" and not dtype and not layout
         return Parity(
             key=key,
             inputs=tuple(text.names) if first else tuple(fillable(call, text.names)),

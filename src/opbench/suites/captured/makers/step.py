@@ -60,9 +60,9 @@ def program(plan, device):
     for index, (op, args, kwargs, kept_in) in enumerate(calls):
         if isinstance(op, torch.fx.GraphModule):
             if id(op) not in compiled:
-                with torch.no_grad():
-                    compiled[id(op)] = torch._inductor.compile(op, args)
+                compiled[id(op)] = compiled_anew(op, args)
             calls[index] = (compiled[id(op)], args, kwargs, kept_in)
+    calls = [call for call in calls if call[0] is not None]
     # Arguments that a call turns, moves or resizes in place.
     moved = [
         (given, kept(given)[0])
@@ -74,6 +74,14 @@ def program(plan, device):
     was = [flat.clone() for flat in written]
     calls = runnable(calls, moved)
     return calls, list(zip(written, was)), [None] * plan["places"], moved
+
+
+def compiled_anew(module, args):
+    try:
+        with torch.no_grad():
+            return torch._inductor.compile(module, args)
+    except Exception:
+        return None
 
 
 def quick(op, args, kwargs, result):
