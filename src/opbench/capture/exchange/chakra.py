@@ -8,10 +8,19 @@ from math import prod
 from typing import Any
 
 from opbench.capture.calls import Capture, OperatorCall, Step
+from opbench.capture.exchange.execution_trace import MEMORY_FORMATS, SCALAR_TYPES
 from opbench.capture.exchange.traced import DTYPES, parsed
 from opbench.capture.values import ITEM_SIZE, TensorSpec, TorchConstant, contiguous
 
 TYPES = {name: kind for kind, name in reversed(DTYPES.items())}
+#: torch's numbers for its constants; the one layout that there is here is 0.
+NUMBERS = {
+    name: number
+    for known in (SCALAR_TYPES, MEMORY_FORMATS)
+    for number, name in known.items()
+}
+    name: number for known in (SCALAR_TYPES, MEMORY_FORMATS) for number, name in known.items()
+}
 ROOT = 1
 
 
@@ -84,9 +93,11 @@ def described(value: Any, storages: Any) -> tuple[Any, Any, str, Any]:
         kinds = ",".join(part[2] for part in parts)
         columns = [[part[i] for part in parts] for i in (0, 1, 3)]
         return columns[0], columns[1], f"GenericList[{kinds}]", columns[2]
-    if isinstance(value, TorchConstant):
-        return value.name, [], "Device" if value.kind == "device" else "String", []
-    if value is None:
+    if isinstance(value, TorchConstant) and value.kind == "device":
+        return value.name, [], "Device", []
+    if isinstance(value, TorchConstant) and value.kind != "generator":
+        return NUMBERS.get(value.name, 0), [], "Int", []
+    if value is None or isinstance(value, TorchConstant):
         return "<None>", [], "None", []
     names = {bool: "Bool", int: "Int", float: "Double", str: "String"}
     return value, [], names.get(type(value), "String"), []

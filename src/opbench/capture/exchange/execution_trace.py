@@ -106,6 +106,8 @@ class Arguments:
 
     def value(self, value: Any, shape: Any, kind: str, steps: Any, wanted: str) -> Any:
         tensor = TENSOR.fullmatch(kind)
+        if tensor and "uninitialized" in tensor[1]:
+            return None
         if tensor:
             # Its offset counts only where two arguments share memory, which is not kept here.
             storage, device = int(value[1]), str(value[5])
