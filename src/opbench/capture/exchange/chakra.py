@@ -15,10 +15,6 @@ from opbench.capture.values import ITEM_SIZE, TensorSpec, TorchConstant, contigu
 TYPES = {name: kind for kind, name in reversed(DTYPES.items())}
 #: torch's numbers for its constants; the one layout that there is here is 0.
 NUMBERS = {
-    name: number
-    for known in (SCALAR_TYPES, MEMORY_FORMATS)
-    for number, name in known.items()
-}
     name: number for known in (SCALAR_TYPES, MEMORY_FORMATS) for number, name in known.items()
 }
 ROOT = 1
