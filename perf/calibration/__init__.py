@@ -55,5 +55,6 @@ def simulated(rounds: int) -> Iterator[Figure]:
     )
     for number, (figures, times) in enumerate(settings):
         began = time.monotonic()
-        yield from figures(np.random.default_rng([SEED, number]), times)
-        print(f"  {figures.__name__}: {time.monotonic() - began:.0f} s", flush=True)
+        found = list(figures(np.random.default_rng([SEED, number]), times))
+        print("\n".join([*table(found)[2:], f"({time.monotonic() - began:.0f} s)"]), flush=True)
+        yield from found

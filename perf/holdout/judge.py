@@ -142,10 +142,10 @@ def _of_cases(measured: Measured, half: str, runs: int) -> Iterator[Figure]:
         learnt = StartVariance()
         for number in rng.permutation(len(cases)):
             pair, side = cases[number]
-            blocks = np.exp(measured.logs[pair, :, :, side])
-            truth = float(np.median(blocks, axis=2).mean())
             # The first child of each start, from its first block again when it has no more.
-            first = np.resize(blocks[chosen, 0].T, (1000, len(chosen)))
+            blocks = np.exp(measured.logs[pair, :, 0, side])
+            truth = float(np.median(blocks, axis=1).mean())
+            first = np.resize(blocks[chosen].T, (1000, len(chosen)))
             design, found = sampled(
                 lambda start, number, first=first: float(first[number, start]),
                 POLICY,

@@ -169,6 +169,8 @@ class Case:
             values["work"] = Work(**values["work"])
         if not values.keys() >= _REQUIRED:
             return cls(**values)  # raises, naming what is missing
+        if not {type(values[name]) for name in _TEXTS if name in values} <= {str}:
+            raise ValueError("a case has a field that is not text")
         # Not through the constructor, which sets every field by a call of its own: stores hold
         # hundreds of thousands of cases. Defaults are found in the class.
         case = object.__new__(cls)
@@ -178,6 +180,7 @@ class Case:
 
 _FIELDS = frozenset(field.name for field in fields(Case))
 _REQUIRED = {"suite", "name", "stage", "stmt"}
+_TEXTS = tuple(field.name for field in fields(Case) if field.type == "str")
 
 #: Fields that were added later: stores and golden files hold them only where they are set.
 _OPTIONAL = ("parity", "work")

@@ -16,6 +16,7 @@ from opbench.plan.groups import Baseline
 from opbench.result import Result
 from opbench.stats.pair import compare_results
 from opbench.stats.ratio import Ratio
+from opbench.stats.verdict import MARGIN
 from opbench.store.records import RunRecord, StoredResult
 
 
@@ -23,12 +24,18 @@ def comparisons_within(
     baseline: Baseline | None, results: Sequence[StoredResult]
 ) -> list[Comparison]:
     """One per further value of the compared key: `current → torch-2.12`, `baseline → hooks`."""
-    key, base = _compared_key(baseline, results)
+    return comparisons_along(results, *_compared_key(baseline, results))
+
+
+def comparisons_along(
+    results: Sequence[StoredResult], key: str, base: str, margin: float = MARGIN
+) -> list[Comparison]:
+    """The other values of a key, each against the base, or the first where there is no such."""
     values = columns(results, key) if key else {}
     if base not in values:
         base = next(iter(values), "")
     return [
-        compare_pairs(pairs, names=(f"{key}={base}", f"{key}={value}"))
+        compare_pairs(pairs, names=(f"{key}={base}", f"{key}={value}"), margin=margin)
         for value, pairs in _along(values, key, base)
     ]
 

@@ -48,6 +48,8 @@ class AbKeywords(TypedDict, total=False):
     threads: int | None
     #: Pin the workers to these CPUs.
     cpus: str | Sequence[int] | None
+    #: Take worker starts from the pool that outlives commands (docs/workers.md); not in CI.
+    pool: bool | None
     #: Workers that count instructions at the same time.
     jobs: int | None
     #: Measure on a Ray cluster (docs/fleet.md); ray is that of this machine.

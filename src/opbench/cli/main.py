@@ -27,6 +27,7 @@ from opbench.cli.runs import runs
 from opbench.cli.selftest import selftest
 from opbench.cli.show import show
 from opbench.cli.store import store
+from opbench.cli.workers import workers
 from opbench.define import suites
 from opbench.errors import UserError
 
@@ -51,6 +52,7 @@ app.command("ab")(ab)
 app.command("selftest")(selftest)
 app.add_typer(env)
 app.add_typer(store)
+app.command("workers")(workers)
 app.command("doctor")(doctor)
 app.command("init")(init)
 for command in suites.together(lambda suite: suite.commands()):

@@ -43,6 +43,9 @@ class Display(Listener):
         self._run = run_id
         self._draw(force=True)
 
+    def notice(self, text: str) -> None:
+        self._live.console.print(text, soft_wrap=True, markup=False)
+
     def complete(self, run_id: str) -> None:
         self._live.console.print(complete_line(run_id), highlight=False)
 
@@ -170,6 +173,9 @@ class Lines(Listener):
         left = time_left(state, now - self._began)
         more = f", about {left:.0f} s left" if left else ""
         self._console.print(f"fleet: {fleet_line(state)}{more}", soft_wrap=True, markup=False)
+
+    def notice(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True, markup=False)
 
     def complete(self, run_id: str) -> None:
         self._console.print(complete_line(run_id), highlight=False)

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from opbench.define.program import Program, Source, Tensor, lines
 
+#: Stages that do not go backward.
+PLAIN = ("forward", "call", "statement")
+
 
 @dataclass(frozen=True)
 class Framework:
@@ -29,6 +32,8 @@ class Framework:
     environment: str = ""
     #: The dtypes it supports; empty for all.
     dtypes: tuple[str, ...] = ()
+    #: What people call it in code, where that is not its module's name: `np`.
+    aliases: tuple[str, ...] = ()
 
     def imports(self) -> str:
         return f"import {self.module}" if self.module else ""
@@ -68,10 +73,11 @@ class Framework:
         return ""
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
-        """The text of one stage. `forward` and `call` are the statement as it was written;
-        inputs ask for gradients only in the stages that go backward."""
+        """The text of one stage. `forward` and `call` are the statement as it was written; a
+        `statement` also waits for what it computes where the framework returns earlier. Inputs ask
+        for gradients only in the stages that go backward."""
         reason = self.refusal(stage, program, device)
-        grad = not reason and stage not in ("forward", "call")
+        grad = not reason and stage not in PLAIN
         common = lines(
             # A setup that imports the framework makes its name local to the whole setup, so our
             # own lines above it need the import too.
@@ -111,7 +117,7 @@ class Framework:
         for tensor in program.inputs:
             if self.dtypes and tensor.dtype not in self.dtypes:
                 return f"{self.name} has no {tensor.dtype}"
-        if stage in ("forward", "call"):
+        if stage in PLAIN:
             return ""
         if not self.autograd:
             return f"{self.name} does not compute gradients"

@@ -77,4 +77,4 @@ class NumPy(Framework):
 
 
 # Every other framework imports NumPy as well, so it is the last guess but plain Python.
-FRAMEWORK = NumPy("numpy", module="numpy", rank=900, dtypes=DTYPES)
+FRAMEWORK = NumPy("numpy", module="numpy", rank=900, dtypes=DTYPES, aliases=("np",))

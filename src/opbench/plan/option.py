@@ -13,10 +13,12 @@ from opbench.define import reading
 
 #: Where options may be given: these commands, the command of a suite that measures, and the `[run]`
 #: table of a run file. Python takes all options of `run` and `ab`.
-PLACES = ("run", "ab", "suite", "list", "report", "file")
+PLACES = ("run", "ab", "suite", "time", "list", "report", "file")
 
 #: Every command that measures, and run files.
 MEASURING = ("run", "ab", "suite", "file")
+#: And the quick one, which measures on this machine only.
+ALL_MEASURING = ("run", "ab", "suite", "time", "file")
 
 
 @dataclass(frozen=True)

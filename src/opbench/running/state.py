@@ -14,6 +14,7 @@ from opbench.plan.place import Places
 from opbench.plan.request import Request
 from opbench.result import Key, Metric, Result, result_key
 from opbench.running.listener import Listener
+from opbench.running.pooling import supervisor_for
 from opbench.sampling import outcome
 from opbench.stats.start_variance import StartVariances
 from opbench.workers.pool import Kind, Pool
@@ -45,7 +46,13 @@ class RunState:
         self.metrics = [metrics()[name] for name in request.metrics]
         self.places = Places(facts, request.policy)
         self.memory_free = int((facts.get("load") or {}).get("memory_available") or 0)
-        self.pool = pool or Pool(request.cases, cpus=request.cpus, memory_free=self.memory_free)
+        self.pool = pool or Pool(
+            request.cases,
+            cpus=request.cpus,
+            memory_free=self.memory_free,
+            supervisor=supervisor_for(request, listener),
+            notice=listener.notice,
+        )
         self.rng = random.Random(request.seed)
         self.budget: Budget | None = None
         #: What the cases so far have shown of this machine.

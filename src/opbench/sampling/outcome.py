@@ -11,6 +11,7 @@ from opbench.case import Case
 from opbench.plan.policy import Adaptive, Fixed, Policy
 from opbench.result import Metric, Result, Sample
 from opbench.sampling.design import estimate_of
+from opbench.sampling.lane import Lane
 from opbench.sampling.sampler import Sampled
 from opbench.stats.contention import disturbed_share, undisturbed
 from opbench.stats.estimate import Estimate, starts_for
@@ -66,12 +67,19 @@ def also_sampled_result(
     return from_samples(sampled.case, metric, samples, detail, policy, place)
 
 
+def start_ids(lanes: Sequence[Lane]) -> dict[str, Any]:
+    """By the number of a start in this run: which start of the pool it was."""
+    found = {str(lane.start): lane.start_id for lane in lanes if lane.start_id}
+    return {"start_ids": found} if found else {}
+
+
 def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
     """What a reader may want to know about how the samples came about."""
     lanes = sampled.lanes
     seen = [each for lane in lanes for each in lane.seen if each["metric"] == metric.name]
     return {
         **({"seen": seen} if seen else {}),
+        **start_ids(lanes),
         "way": sampled.case.timing_mode,
         "stopped": sampled.stopped,
         "starts": len({lane.start for lane in lanes}),

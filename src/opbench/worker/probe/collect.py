@@ -45,6 +45,7 @@ def collect(path, model=""):
             "digest": digest(path, root),
             "modules": preloads(path),
             "benchmarks": benchmarks,
+            "layers": stub.layers.found_in(module_name),
             "snippets": stub.snippets.found_in(vars(module)),
             "sweep": None if model else stub.sweeps.found_in(vars(module)),
             "model": stub.sweeps.named_in(module, model) if model else None,

@@ -1,0 +1,40 @@
+"""`opbench time`: compare statements at once, without a file and without a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from opbench.cli.options import takes
+from opbench.cli.quick import CHANGES, MARGIN, answer
+
+
+@takes(
+    "time",
+    axes={"help": "A variable of setup and statements; a row per value.", "metavar": "n=64,512"},
+    **CHANGES,
+)
+def time(
+    options: dict[str, Any],
+    statements: list[str] = typer.Argument(
+        metavar="STATEMENT...", help="Python; torch, np, jnp and others are imported if named."
+    ),
+    setup: str = typer.Option(
+        "", "--setup", "-s", metavar="CODE", help="Runs once before the statements, untimed."
+    ),
+    framework: str = typer.Option(
+        "", "--framework", metavar="NAME", help="The framework. [default: the one that is named]"
+    ),
+    margin: str = MARGIN,
+) -> int:
+    """Compare statements at once: a row per size, a column per statement."""
+    from opbench.define.expand import expand
+    from opbench.define.reading import fraction
+    from opbench.suites.snippets.written import STATEMENT, definition_of
+
+    axes = options.pop("axes", {})
+    fields = {name: options[name] for name in ("device", "threads", "seed") if name in options}
+    cases = expand([definition_of(statements, setup, axes, framework)], **fields)
+    base = statements[0].strip() if len(statements) > 1 else ""
+    return answer(options, STATEMENT, fraction(margin), base=base, cases=cases)
