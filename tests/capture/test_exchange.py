@@ -57,9 +57,9 @@ def test_an_execution_trace_becomes_a_step_that_runs(traces, tmp_path):
 def test_a_chrome_trace_gives_what_it_can_and_says_what_it_cannot(traces, tmp_path):
     said = convert(traces / "chrome.json", tmp_path / "s.jsonl")
     assert "not taken: aten::cat, 1 call: a list of tensors" in said
-    calls = {call.operator: call for call in read(tmp_path / "s.jsonl").calls}
-    assert calls["aten::linear"].tensors[0].shape == (10, 3)
-    assert calls["aten::linear"].time > 0
+    found = [c for c in read(tmp_path / "s.jsonl").calls if c.operator == "aten::linear"]
+    assert [call.tensors[0].shape for call in found] == [(10, 3), (10, 4)]
+    assert all(call.time > 0 for call in found)
 
 
 def test_a_capture_becomes_chakra_and_comes_back(tmp_path):
