@@ -135,6 +135,9 @@ def operator_definition(
 ) -> OperatorDefinition:
     """`given` replaces parameters of the size class, `domains` those of the inputs, under the label
     `initializer`."""
+    # Of an operator on floats every dtype may be asked for, and has its reason where there is none.
+    floats = operator.default_dtype == "float32"
+    dtypes = tuple(dict.fromkeys((*(ANY if floats else ()), *operator.dtypes)))
     axes = {
         "op": Axis(
             (operator.name,),
@@ -143,7 +146,7 @@ def operator_definition(
         "category": Axis((operator.category,), also=groups_of(operator)),
         "framework": Axis(("torch",), choices=FRAMEWORKS),
         "size": Axis(("typical",), choices=SIZES),
-        "dtype": Axis(("float32",), choices=ANY),
+        "dtype": Axis((operator.default_dtype,), choices=dtypes),
     }
     if operator.parts:
         axes["form"] = Axis(forms(operator))

@@ -151,12 +151,16 @@ class Operator:
             jax = re.sub(r"\bnp\.", "jnp.", numpy)
             object.__setattr__(self, "spelling", {**self.spelling, "jax": jax})
 
+    @property
+    def default_dtype(self) -> str:
+        return self.dtypes[0]
+
     def values(
-        self, size: str = "typical", dtype: str = "float32", given: Mapping[str, Any] | None = None
+        self, size: str = "typical", dtype: str = "", given: Mapping[str, Any] | None = None
     ) -> Values:
         """The parameters at a size class, with `given` on top."""
-        changed = self.sizes.get(size, {})
-        return SimpleNamespace(**{**self.params, **changed, **(given or {}), "dtype": dtype})
+        changed = {**self.sizes.get(size, {}), **(given or {})}
+        return SimpleNamespace(**{**self.params, **changed, "dtype": dtype or self.default_dtype})
 
     def call(self, framework: str) -> Call | None:
         """How the framework spells it; None where it does not."""

@@ -8,22 +8,17 @@ from typing import Any
 
 from opbench.define.program import uniform
 from opbench.suites.ops.entry import Call, Input, Operator, Shape, Values
-from opbench.suites.ops.shapes import IMAGES, SIGNALS, shaped
+from opbench.suites.ops.shapes import (
+    IMAGES,
+    SIGNALS,
+    op,
+    sizes,
+)
 
-VOLUMES = {
-    "small": (1, 3, 8, 8, 8),
-    "typical": (4, 3, 16, 64, 64),
-    "large": (8, 3, 32, 128, 128),
-    "skewed": (1, 3, 256, 8, 8),
-}
+VOLUMES = sizes((1, 3, 8, 8, 8), (4, 3, 16, 64, 64), (8, 3, 32, 128, 128), (1, 3, 256, 8, 8))
 #: Features half way through a network: transposed convolutions make them larger again.
-MAPS = {
-    "small": (2, 8, 8, 8),
-    "typical": (16, 32, 64, 64),
-    "large": (32, 64, 128, 128),
-    "skewed": (1, 8, 4, 4096),
-}
-TRACES = {"small": (2, 8, 64), "typical": (32, 32, 256), "large": (64, 64, 4096)}
+MAPS = sizes((2, 8, 8, 8), (16, 32, 64, 64), (32, 64, 128, 128), (1, 8, 4, 4096))
+TRACES = sizes((2, 8, 64), (32, 32, 256), (64, 64, 4096))
 
 
 def convolved(v: Values) -> Shape:
@@ -47,42 +42,31 @@ def convolution(
 ) -> Operator:
     letters = "DHW"[-rank:]
     layout = f"('NC{letters}', 'OI{letters}', 'NC{letters}')"
-    return Operator(
-        f"Conv{rank}D",
-        "conv_pool",
-        (
-            Input("data"),
-            # As a trained layer has them: the sum over a window stays near 1.
-            Input("weight", uniform(-0.2, 0.2), shape=lambda v: weight_shape(v)),
-            Input("bias", shape=lambda v: (v.channels,)),
-        ),
-        **shaped(
-            {"data": shapes},
-            channels=channels,
-            kernel_size=(kernel,) * rank,
-            strides=(stride,) * rank,
-            padding=(kernel // 2,) * rank,
-        ),
-        spelling={
-            "torch": f"F.conv{rank}d(data, weight, bias, {{strides}}, {{padding}})",
-            "jax": lambda v: (
-                f"lax.conv_general_dilated(data, weight, {v.strides}, "
-                f"{[(p, p) for p in v.padding]}, dimension_numbers={layout}) "
-                f"+ bias.reshape({(1, -1, *(1,) * rank)})"
-            ),
-            "onnxruntime": lambda v: (
-                f"Conv(data, weight, bias, strides={list(v.strides)}, "
-                f"pads={both_sides(v.padding)}, kernel_shape={list(v.kernel_size)})"
-            ),
-            "mxnet": "nd.Convolution(data, weight, bias, kernel={kernel_size}, stride={strides}, "
-            "pad={padding}, num_filter={channels})",
-        },
-        result=convolved,
-        flops=lambda v: 2.0 * prod(convolved(v)) * v.data[1] * prod(v.kernel_size),
-        shrinks=("data",),
-        tolerance=32.0,
-        aliases=("Convolution",) if rank == 2 else (),
+    inputs = (
+        "data",
+        # As a trained layer has them: the sum over a window stays near 1.
+        Input("weight", uniform(-0.2, 0.2), shape=lambda v: weight_shape(v)),
+        Input("bias", shape=lambda v: (v.channels,)),
     )
+    return op(
+        f"Conv{rank}D", "conv_pool", inputs, shapes, channels=channels,
+        kernel_size=(kernel,) * rank, strides=(stride,) * rank, padding=(kernel // 2,) * rank,
+        result=convolved, shrinks=("data",), tolerance=32.0,
+        aliases=("Convolution",) if rank == 2 else (),
+        flops=lambda v: 2.0 * prod(convolved(v)) * v.data[1] * prod(v.kernel_size),
+        torch=f"F.conv{rank}d(data, weight, bias, {{strides}}, {{padding}})",
+        jax=lambda v: (
+            f"lax.conv_general_dilated(data, weight, {v.strides}, "
+            f"{[(p, p) for p in v.padding]}, dimension_numbers={layout}) "
+            f"+ bias.reshape({(1, -1, *(1,) * rank)})"
+        ),
+        onnx=lambda v: (
+            f"Conv(data, weight, bias, strides={list(v.strides)}, "
+            f"pads={both_sides(v.padding)}, kernel_shape={list(v.kernel_size)})"
+        ),
+        mxnet="nd.Convolution(data, weight, bias, kernel={kernel_size}, stride={strides}, "
+        "pad={padding}, num_filter={channels})",
+    )  # fmt: skip
 
 
 def weight_shape(v: Values) -> Shape:
@@ -91,40 +75,31 @@ def weight_shape(v: Values) -> Shape:
 
 def deconvolution(rank: int, shapes: Mapping[str, Shape], channels: int) -> Operator:
     letters = "DHW"[-rank:]
-    layout = f"('NC{letters}', 'IO{letters}', 'NC{letters}')"
-    return Operator(
-        f"Conv{rank}DTranspose",
-        "conv_pool",
-        (
-            Input("data"),
-            Input(
-                "weight",
-                uniform(-0.2, 0.2),
-                shape=lambda v: (v.data[1], v.channels, *v.kernel_size),
-            ),
-            Input("bias", shape=lambda v: (v.channels,)),
+    layout = f"('NC{letters}', 'OI{letters}', 'NC{letters}')"
+    inputs = (
+        "data",
+        Input("weight", uniform(-0.2, 0.2),
+            shape=lambda v: (v.data[1], v.channels, *v.kernel_size)),
+        Input("bias", shape=lambda v: (v.channels,)),
+    )  # fmt: skip
+    return op(
+        f"Conv{rank}DTranspose", "conv_pool", inputs, shapes, channels=channels,
+        kernel_size=(2,) * rank, strides=(2,) * rank, result=transposed, shrinks=("data",),
+        tolerance=32.0, flops=lambda v: 2.0 * prod(v.data) * v.channels * prod(v.kernel_size),
+        torch=f"F.conv_transpose{rank}d(data, weight, bias, {{strides}})",
+        # Its `transpose_kernel` means the gradient of a convolution, as the others have it.
+        jax=lambda v: (
+            f"lax.conv_transpose(data, weight, {v.strides}, 'VALID', "
+            f"dimension_numbers={layout}, transpose_kernel=True) "
+            f"+ bias.reshape({(1, -1, *(1,) * rank)})"
         ),
-        **shaped({"data": shapes}, channels=channels, kernel_size=(2,) * rank, strides=(2,) * rank),
-        spelling={
-            "torch": f"F.conv_transpose{rank}d(data, weight, bias, {{strides}})",
-            # Its `transpose_kernel` means the gradient of a convolution, as the others have it.
-            "jax": lambda v: (
-                f"lax.conv_transpose(data, weight, {v.strides}, 'VALID', "
-                f"dimension_numbers={layout.replace('IO', 'OI')}, transpose_kernel=True) "
-                f"+ bias.reshape({(1, -1, *(1,) * rank)})"
-            ),
-            "onnxruntime": lambda v: (
-                f"ConvTranspose(data, weight, bias, strides={list(v.strides)}, "
-                f"kernel_shape={list(v.kernel_size)})"
-            ),
-            "mxnet": "nd.Deconvolution(data, weight, bias, kernel={kernel_size}, "
-            "stride={strides}, num_filter={channels}, no_bias=False)",
-        },
-        result=transposed,
-        flops=lambda v: 2.0 * prod(v.data) * v.channels * prod(v.kernel_size),
-        shrinks=("data",),
-        tolerance=32.0,
-    )
+        onnx=lambda v: (
+            f"ConvTranspose(data, weight, bias, strides={list(v.strides)}, "
+            f"kernel_shape={list(v.kernel_size)})"
+        ),
+        mxnet="nd.Deconvolution(data, weight, bias, kernel={kernel_size}, "
+        "stride={strides}, num_filter={channels}, no_bias=False)",
+    )  # fmt: skip
 
 
 def pooled(v: Values) -> Shape:
@@ -151,51 +126,32 @@ def pooling(
 ) -> Operator:
     jax = windows("-jnp.inf", "lax.max") if kind == "max" else windows("0.0", "lax.add")
     onnx = {"max": "MaxPool", "avg": "AveragePool"}[kind]
-    return Operator(
-        name,
-        "conv_pool",
-        (Input("data"),),
-        **shaped({"data": shapes}, pool_size=pool, strides=pool),
-        spelling={
-            "torch": f"F.{kind}_pool{rank}d(data, {{pool_size}}, {{strides}})",
-            "jax": lambda v: jax(v) + ("" if kind == "max" else f" / {prod(v.pool_size)}"),
-            "onnxruntime": lambda v: (
-                f"{onnx}(data, kernel_shape={list(v.pool_size)}, strides={list(v.strides)})"
-            ),
-            "mxnet": f"nd.Pooling(data, kernel={{pool_size}}, stride={{strides}}, "
-            f"pool_type='{kind}')",
-        },
-        result=pooled,
-        flops=pooling_flops,
-        tolerance=4.0,
+    return op(
+        name, "conv_pool", "data", shapes, pool_size=pool, strides=pool, result=pooled,
+        flops=pooling_flops, tolerance=4.0,
+        torch=f"F.{kind}_pool{rank}d(data, {{pool_size}}, {{strides}})",
+        jax=lambda v: jax(v) + ("" if kind == "max" else f" / {prod(v.pool_size)}"),
+        onnx=lambda v: (
+            f"{onnx}(data, kernel_shape={list(v.pool_size)}, strides={list(v.strides)})"
+        ),
+        mxnet=f"nd.Pooling(data, kernel={{pool_size}}, stride={{strides}}, pool_type='{kind}')",
         **more,
-    )
+    )  # fmt: skip
 
 
 def global_pooling(name: str, rank: int, kind: str, shapes: Mapping[str, Shape]) -> Operator:
     axes = tuple(range(2, 2 + rank))
-    torch = "amax" if kind == "max" else "mean"
-    jax = "max" if kind == "max" else "mean"
+    adaptive = f"F.adaptive_{kind}_pool{rank}d(data, 1)"
     onnx = {"max": "GlobalMaxPool", "avg": "GlobalAveragePool"}[kind]
-    return Operator(
-        name,
-        "conv_pool",
-        (Input("data"),),
-        **shaped({"data": shapes}),
-        spelling={
-            "torch": f"F.adaptive_{kind}_pool{rank}d(data, 1)"
-            if kind == "avg" or rank == 2
-            else f"torch.{torch}(data, {axes}, keepdim=True)",
-            "onnxruntime": f"{onnx}(data)",
-            "mxnet": f"nd.Pooling(data, kernel={(1,) * rank}, global_pool=True, "
-            f"pool_type='{kind}')",
-            "numpy": f"np.{jax}(data, axis={axes}, keepdims=True)",
-        },
-        result=lambda v: (*v.data[:2], *(1,) * rank),
-        flops=lambda v: float(prod(v.data)),
-        tolerance=16.0,
+    return op(
+        name, "conv_pool", "data", shapes, result=lambda v: (*v.data[:2], *(1,) * rank),
+        flops=lambda v: float(prod(v.data)), tolerance=16.0,
         aliases=(name.removesuffix("2D"),) if rank == 2 else (),
-    )
+        torch=adaptive if (kind, rank) != ("max", 1) else f"torch.amax(data, {axes}, keepdim=True)",
+        onnx=f"{onnx}(data)",
+        mxnet=f"nd.Pooling(data, kernel={(1,) * rank}, global_pool=True, pool_type='{kind}')",
+        numpy=f"np.{'max' if kind == 'max' else 'mean'}(data, axis={axes}, keepdims=True)",
+    )  # fmt: skip
 
 
 OPERATORS = (
@@ -209,85 +165,48 @@ OPERATORS = (
     pooling("MaxPool2D", 2, "max", IMAGES, (2, 2)),
     pooling("AvgPool1D", 1, "avg", SIGNALS, (2,)),
     pooling("AvgPool2D", 2, "avg", IMAGES, (2, 2)),
-    Operator(
-        "SumPool",
-        "conv_pool",
-        (Input("data"),),
-        **shaped({"data": IMAGES}, pool_size=(2, 2), strides=(2, 2)),
-        spelling={
-            "torch": "F.avg_pool2d(data, {pool_size}, {strides}, divisor_override=1)",
-            "jax": windows("0.0", "lax.add"),
-            "mxnet": "nd.Pooling(data, kernel={pool_size}, stride={strides}, pool_type='sum')",
-        },
-        result=pooled,
-        flops=pooling_flops,
-        tolerance=4.0,
+    op("SumPool", "conv_pool", "data", shapes=IMAGES, pool_size=(2, 2), strides=(2, 2),
+        result=pooled, flops=pooling_flops, tolerance=4.0,
         absent={"onnxruntime": "LpPool of ONNX sums absolute values, not values"},
-    ),
+        torch="F.avg_pool2d(data, {pool_size}, {strides}, divisor_override=1)",
+        jax=windows("0.0", "lax.add"),
+        mxnet="nd.Pooling(data, kernel={pool_size}, stride={strides}, pool_type='sum')"),
     global_pooling("GlobalMaxPool1D", 1, "max", SIGNALS),
     global_pooling("GlobalMaxPool2D", 2, "max", IMAGES),
     global_pooling("GlobalAvgPool1D", 1, "avg", SIGNALS),
     global_pooling("GlobalAvgPool2D", 2, "avg", IMAGES),
-    Operator(
-        "ROIPooling",
-        "conv_pool",
-        (
-            Input("data"),
-            Input("corners", uniform(0.0, 16.0), grad=False, shape=lambda v: (v.rois, 2)),
-        ),
-        **shaped(
-            {"data": {"small": (1, 4, 32, 32), "typical": (1, 64, 64, 64)}},
-            rois=64,
-            pooled_size=(7, 7),
-            spatial_scale=1.0,
-        ),
-        # A region is (picture, left, top, right, bottom): random corners, sixteen pixels wide.
-        spelling={
-            "mxnet": Call(
-                "nd.ROIPooling(data, regions, pooled_size={pooled_size}, "
-                "spatial_scale={spatial_scale})",
-                setup="begin = nd.floor(corners)\n"
-                "regions = nd.concat(nd.zeros_like(begin[:, :1]), begin, begin + 15, dim=1)",
-            ),
-            "onnxruntime": "c = Floor(corners)\nz = Sub(c, c)\n"
-            "i = Slice(z, [0], [1], [1])\ne = Add(c, [15.0])\n"
-            "r = Concat(i, c, e, axis=1)\n"
-            "y = MaxRoiPool(data, r, pooled_shape={pooled_size}, spatial_scale={spatial_scale})",
-        },
-        result=lambda v: (v.rois, v.data[1], *v.pooled_size),
-        flops=None,
-        shrinks=("none",),
-        absent={"torch": "torch has none (torchvision does)"},
-    ),
-    Operator(
-        "DepthwiseConv2D",
-        "conv_pool",
-        (
-            Input("data"),
+    # A region is (picture, left, top, right, bottom): random corners, sixteen pixels wide.
+    op("ROIPooling", "conv_pool",
+        ("data", Input("corners", uniform(0.0, 16.0), grad=False, shape=lambda v: (v.rois, 2))),
+        shapes=sizes((1, 4, 32, 32), (1, 64, 64, 64)), rois=64, pooled_size=(7, 7),
+        spatial_scale=1.0, result=lambda v: (v.rois, v.data[1], *v.pooled_size), flops=None,
+        shrinks=("none",), absent={"torch": "torch has none (torchvision does)"},
+        mxnet=Call("nd.ROIPooling(data, regions, pooled_size={pooled_size}, "
+            "spatial_scale={spatial_scale})",
+            setup="begin = nd.floor(corners)\n"
+            "regions = nd.concat(nd.zeros_like(begin[:, :1]), begin, begin + 15, dim=1)"),
+        onnx="c = Floor(corners)\nz = Sub(c, c)\n"
+        "i = Slice(z, [0], [1], [1])\ne = Add(c, [15.0])\n"
+        "r = Concat(i, c, e, axis=1)\n"
+        "y = MaxRoiPool(data, r, pooled_shape={pooled_size}, spatial_scale={spatial_scale})"),
+    op("DepthwiseConv2D", "conv_pool",
+        ("data",
             Input("weight", uniform(-0.3, 0.3), shape=lambda v: (v.data[1], 1, *v.kernel_size)),
-            Input("bias", shape=lambda v: v.data[1:2]),
-        ),
-        **shaped({"data": MAPS}, kernel_size=(3, 3), padding=(1, 1)),
-        spelling={
-            "torch": lambda v: (
-                f"F.conv2d(data, weight, bias, padding={v.padding}, groups={v.data[1]})"
-            ),
-            "jax": lambda v: (
-                f"lax.conv_general_dilated(data, weight, (1, 1), {[(p, p) for p in v.padding]}, "
-                f"dimension_numbers=('NCHW', 'OIHW', 'NCHW'), feature_group_count={v.data[1]}) "
-                "+ bias.reshape(1, -1, 1, 1)"
-            ),
-            "onnxruntime": lambda v: (
-                f"Conv(data, weight, bias, pads={both_sides(v.padding)}, "
-                f"kernel_shape={list(v.kernel_size)}, group={v.data[1]})"
-            ),
-            "mxnet": lambda v: (
-                f"nd.Convolution(data, weight, bias, kernel={v.kernel_size}, pad={v.padding}, "
-                f"num_filter={v.data[1]}, num_group={v.data[1]})"
-            ),
-        },
-        flops=lambda v: 2.0 * prod(v.data) * prod(v.kernel_size),
-        shrinks=("data",),
+            Input("bias", shape=lambda v: v.data[1:2])), shapes=MAPS, kernel_size=(3, 3),
+        padding=(1, 1), flops=lambda v: 2.0 * prod(v.data) * prod(v.kernel_size), shrinks=("data",),
         tolerance=32.0,
-    ),
-)
+        torch=lambda v: (f"F.conv2d(data, weight, bias, padding={v.padding}, groups={v.data[1]})"),
+        jax=lambda v: (
+            f"lax.conv_general_dilated(data, weight, (1, 1), {[(p, p) for p in v.padding]}, "
+            f"dimension_numbers=('NCHW', 'OIHW', 'NCHW'), feature_group_count={v.data[1]}) "
+            "+ bias.reshape(1, -1, 1, 1)"
+        ),
+        onnx=lambda v: (
+            f"Conv(data, weight, bias, pads={both_sides(v.padding)}, "
+            f"kernel_shape={list(v.kernel_size)}, group={v.data[1]})"
+        ),
+        mxnet=lambda v: (
+            f"nd.Convolution(data, weight, bias, kernel={v.kernel_size}, pad={v.padding}, "
+            f"num_filter={v.data[1]}, num_group={v.data[1]})"
+        )),
+)  # fmt: skip

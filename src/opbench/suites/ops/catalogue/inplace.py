@@ -7,57 +7,44 @@ first call; there the tensor is restored, untimed, before each.
 
 from __future__ import annotations
 
-from opbench.define.program import NORMAL, POSITIVE, SIGNS, Domain, uniform
-from opbench.suites.ops.entry import Call, Operator
-from opbench.suites.ops.shapes import binary, without_gradient
+from typing import Any
 
-NO_JAX = "JAX arrays cannot be overwritten"
-NO_ONNX = "an ONNX graph overwrites nothing"
+from opbench.define.program import NORMAL, POSITIVE, SIGNS, Domain, uniform
+from opbench.suites.ops.entry import Call, Input, Operator
+from opbench.suites.ops.shapes import binary, op
+
+ABSENT = {
+    "jax": "JAX arrays cannot be overwritten",
+    "onnxruntime": "an ONNX graph overwrites nothing",
+}
 
 
 def inplace(
-    name: str,
-    function: str,
-    torch: str,
-    sign: str,
-    printed: str,
-    other: Domain = NORMAL,
-    this: Domain = NORMAL,
-    aliases: tuple[str, ...] = (),
-    restored: bool = False,
-) -> Operator:
-    spelling = {
-        "torch": Call(
-            f"y = this.{torch}(other)",
-            setup="first = this.clone()" if restored else "",
-            before="this.copy_(first)" if restored else "",
-            compilable=False,
-        ),
-        "mxnet": Call(
-            f"this {sign}= other\ny = this",
-            setup="first = this.copy()" if restored else "",
-            before="first.copyto(this)" if restored else "",
-        ),
-        "numpy": Call(
-            f"y = np.{function}(this, other, out=this)",
-            setup="first = this.copy()" if restored else "",
-            before="np.copyto(this, first)" if restored else "",
-        ),
-    }
-    return without_gradient(
-        binary(
-            name,
-            "inplace",
-            spelling,
-            this,
-            other,
-            ("this", "other"),
-            aliases=aliases,
-            absent={"jax": NO_JAX, "onnxruntime": NO_ONNX},
-            classic=f"I{name[1:].capitalize()}",
-            printed=f"Inplace_{printed}",
-        )
-    )
+    name: str, function: str, torch: str, sign: str, printed: str, other: Domain = NORMAL,
+    this: Domain = NORMAL, aliases: tuple[str, ...] = (), restored: bool = False,
+) -> Operator:  # fmt: skip
+    def call(text: str, copied: str, restore: str, **more: Any) -> Call:
+        before = (copied, restore) if restored else ("", "")
+        return Call(text, setup=before[0], before=before[1], **more)
+
+    return binary(
+        name, "inplace", this, other, ("this", "other"), grad=False, absent=ABSENT,
+        aliases=aliases, classic=f"I{name[1:].capitalize()}", printed=f"Inplace_{printed}",
+        torch=call(f"y = this.{torch}(other)", "first = this.clone()", "this.copy_(first)",
+            compilable=False),
+        mxnet=call(f"this {sign}= other\ny = this", "first = this.copy()", "first.copyto(this)"),
+        numpy=call(f"y = np.{function}(this, other, out=this)", "first = this.copy()",
+            "np.copyto(this, first)"),
+    )  # fmt: skip
+
+
+def overwriting(name: str, torch: str, numpy: str = "", domain: Domain = NORMAL) -> Operator:
+    """A function of one tensor, written over it; it may be repeated as it is."""
+    return op(
+        name, "inplace", (Input("data", domain),), grad=False, absent=ABSENT,
+        torch=Call(f"y = data.{torch}", compilable=False),
+        **({"numpy": f"y = {numpy}"} if numpy else {}),
+    )  # fmt: skip
 
 
 OPERATORS = (
@@ -65,8 +52,16 @@ OPERATORS = (
     inplace("isub", "subtract", "sub_", "-", "Subtract", aliases=("InplaceSubtract",)),
     inplace("imul", "multiply", "mul_", "*", "Multiply", SIGNS, aliases=("InplaceMultiply",)),
     inplace("idiv", "divide", "div_", "/", "Division", SIGNS, aliases=("InplaceDivide",)),
-    inplace(
-        "imod", "mod", "remainder_", "%", "Modulo", POSITIVE, uniform(0.0, 8.0),
-        aliases=("InplaceModulo",), restored=True,
-    ),
+    inplace("imod", "mod", "remainder_", "%", "Modulo", POSITIVE, uniform(0.0, 8.0),
+        aliases=("InplaceModulo",), restored=True),
+    overwriting("relu_", "relu_()", "np.maximum(data, 0, out=data)"),
+    overwriting("neg_", "neg_()", "np.negative(data, out=data)"),
+    overwriting("cos_", "cos_()", "np.cos(data, out=data)"),
+    overwriting("sigmoid_", "sigmoid_()"),
+    overwriting("zero_", "zero_()", "data\ndata.fill(0)"),
+    overwriting("fill_", "fill_(0.5)", "data\ndata.fill(0.5)"),
+    overwriting("clamp_", "clamp_(-1.0, 1.0)", "np.clip(data, -1.0, 1.0, out=data)"),
+    op("copy_", "inplace", ("data", "other"), grad=False, absent=ABSENT,
+        torch=Call("y = data.copy_(other)", compilable=False),
+        mxnet="other.copyto(data)\ny = data", numpy="np.copyto(data, other)\ny = data"),
 )  # fmt: skip

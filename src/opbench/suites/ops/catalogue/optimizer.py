@@ -11,7 +11,10 @@ from typing import Any
 
 from opbench.define.program import ZEROS
 from opbench.suites.ops.entry import FULL, Call, Input, Operator
-from opbench.suites.ops.shapes import PLANE, shaped
+from opbench.suites.ops.shapes import (
+    PLANE,
+    op,
+)
 
 WEIGHTS = {**PLANE, "skewed": (10000, 1)}
 ABSENT = {
@@ -40,7 +43,6 @@ def update(text: str, setup: str = "") -> Call:
 
 def optimizer(
     name: str,
-    spelling: Mapping[str, str | Call],
     state: tuple[str, ...] = (),
     options: Mapping[str, Any] | None = None,
     flops: float = 2.0,
@@ -49,22 +51,15 @@ def optimizer(
     def like(v: Any) -> tuple[int, ...]:
         return tuple(v.weight)
 
-    return Operator(
-        name,
-        "optimizer",
-        (
-            Input("weight", grad=False),
-            Input("gradient", grad=False, shape=like),
-            *(Input(each, ZEROS, grad=False, shape=like) for each in state),
-        ),
-        **shaped({"weight": WEIGHTS}, lr=1e-3, **(options or {})),
-        spelling=spelling,
-        differentiable=False,
-        dtypes=FULL,
-        flops=flops,
-        absent=ABSENT,
-        **{"tolerance": 16.0, **more},
+    tensors = (
+        "weight",
+        Input("gradient", shape=like),
+        *(Input(each, ZEROS, shape=like) for each in state),
     )
+    return op(
+        name, "optimizer", tensors, {"weight": WEIGHTS}, grad=False, dtypes=FULL, flops=flops,
+        absent=ABSENT, lr=1e-3, **{"tolerance": 16.0, **(options or {}), **more},
+    )  # fmt: skip
 
 
 def mx(function: str, state: str = "", options: str = "") -> str:
@@ -73,158 +68,79 @@ def mx(function: str, state: str = "", options: str = "") -> str:
 
 
 OPERATORS = (
-    optimizer(
-        "sgd", {"torch": step("SGD([weight], lr={lr})"), "mxnet": mx("sgd_update")},
-        aliases=("sgd_update",), classic="SGD",
-    ),
-    optimizer(
-        "sgd_mom",
-        {
-            "torch": step("SGD([weight], lr={lr}, momentum={momentum})"),
-            "mxnet": mx("sgd_mom_update", "mom", ", momentum={momentum}"),
-        },
-        ("mom",), {"momentum": 0.9}, 4.0, aliases=("sgd_mom_update",),
-    ),
-    optimizer(
-        "nag_mom",
-        {
-            "torch": step("SGD([weight], lr={lr}, momentum={momentum}, nesterov=True)"),
-            "mxnet": mx("nag_mom_update", "mom", ", momentum={momentum}"),
-        },
-        ("mom",), {"momentum": 0.9}, 6.0, aliases=("nag_mom_update",),
-    ),
+    optimizer("sgd", aliases=("sgd_update",), classic="SGD",
+        torch=step("SGD([weight], lr={lr})"), mxnet=mx("sgd_update")),
+    optimizer("sgd_mom", ("mom",), {"momentum": 0.9}, 4.0, aliases=("sgd_mom_update",),
+        torch=step("SGD([weight], lr={lr}, momentum={momentum})"),
+        mxnet=mx("sgd_mom_update", "mom", ", momentum={momentum}")),
+    optimizer("nag_mom", ("mom",), {"momentum": 0.9}, 6.0, aliases=("nag_mom_update",),
+        torch=step("SGD([weight], lr={lr}, momentum={momentum}, nesterov=True)"),
+        mxnet=mx("nag_mom_update", "mom", ", momentum={momentum}")),
     # torch corrects the bias of the first steps, MXNet's operator leaves that to its caller.
-    optimizer(
-        "adam",
-        {
-            "torch": step("Adam([weight], lr={lr}, betas=({beta1}, {beta2}))"),
-            "mxnet": mx("adam_update", "mean, var", ", beta1={beta1}, beta2={beta2}"),
-        },
-        ("mean", "var"), {"beta1": 0.9, "beta2": 0.999}, 12.0, parity="shape",
+    optimizer("adam", ("mean", "var"), {"beta1": 0.9, "beta2": 0.999}, 12.0, parity="shape",
         aliases=("adam_update",),
-    ),
+        torch=step("Adam([weight], lr={lr}, betas=({beta1}, {beta2}))"),
+        mxnet=mx("adam_update", "mean, var", ", beta1={beta1}, beta2={beta2}")),
     # Epsilon stands outside of the root in torch, inside in MXNet.
-    optimizer(
-        "rmsprop",
-        {
-            "torch": step("RMSprop([weight], lr={lr}, alpha={rho})"),
-            "mxnet": mx("rmsprop_update", "n", ", gamma1={rho}"),
-        },
-        ("n",), {"rho": 0.95}, 8.0, aliases=("rmsprop_update",), parity="shape",
-    ),
-    optimizer(
-        "rmspropalex",
-        {
-            "torch": step(
-                "RMSprop([weight], lr={lr}, alpha={rho}, momentum={momentum}, centered=True)"
-            ),
-            "mxnet": mx(
-                "rmspropalex_update", "n, g, delta", ", gamma1={rho}, gamma2={momentum}"
-            ),
-        },
-        ("n", "g", "delta"), {"rho": 0.95, "momentum": 0.9}, 14.0, parity="shape",
-        aliases=("rmspropalex_update",),
-    ),
-    optimizer(
-        "ftrl",
-        {
-            "torch": update(
-                "s = (n + gradient * gradient).sqrt_().sub_(n.sqrt()).div_({lr})\n"
-                "z.add_(gradient).sub_(s * weight)\n"
-                "n.addcmul_(gradient, gradient)\n"
-                "weight.copy_(torch.where(z.abs() <= {lamda1}, 0.0, "
-                "-(z - z.sign() * {lamda1}) / (({beta} + n.sqrt()) / {lr})))"
-            ),
-            "mxnet": mx("ftrl_update", "z, n", ", lamda1={lamda1}, beta={beta}"),
-        },
-        ("z", "n"), {"lamda1": 0.01, "beta": 1.0}, 20.0, aliases=("ftrl_update",), tolerance=64.0,
-    ),
+    optimizer("rmsprop", ("n",), {"rho": 0.95}, 8.0, aliases=("rmsprop_update",), parity="shape",
+        torch=step("RMSprop([weight], lr={lr}, alpha={rho})"),
+        mxnet=mx("rmsprop_update", "n", ", gamma1={rho}")),
+    optimizer("rmspropalex", ("n", "g", "delta"), {"rho": 0.95, "momentum": 0.9}, 14.0,
+        parity="shape", aliases=("rmspropalex_update",),
+        torch=step("RMSprop([weight], lr={lr}, alpha={rho}, momentum={momentum}, centered=True)"),
+        mxnet=mx("rmspropalex_update", "n, g, delta", ", gamma1={rho}, gamma2={momentum}")),
+    optimizer("ftrl", ("z", "n"), {"lamda1": 0.01, "beta": 1.0}, 20.0, aliases=("ftrl_update",),
+        tolerance=64.0,
+        torch=update("s = (n + gradient * gradient).sqrt_().sub_(n.sqrt()).div_({lr})\n"
+            "z.add_(gradient).sub_(s * weight)\n"
+            "n.addcmul_(gradient, gradient)\n"
+            "weight.copy_(torch.where(z.abs() <= {lamda1}, 0.0, "
+            "-(z - z.sign() * {lamda1}) / (({beta} + n.sqrt()) / {lr})))"),
+        mxnet=mx("ftrl_update", "z, n", ", lamda1={lamda1}, beta={beta}")),
     # The step number decides how the first averages are corrected: it stays that of one step.
-    optimizer(
-        "ftml",
-        {
-            "torch": update(
-                "v.mul_({beta2}).addcmul_(gradient, gradient, value=1 - {beta2})\n"
-                "e = (v / (1 - {beta2} ** {t})).sqrt_().add_({epsilon})"
-                ".mul_((1 - {beta1} ** {t}) / {lr})\n"
-                "z.mul_({beta1}).add_(gradient, alpha=1 - {beta1})"
-                ".sub_((e - {beta1} * d) * weight)\n"
-                "d.copy_(e)\n"
-                "torch.div(z, d, out=weight).neg_()"
-            ),
-            "mxnet": mx(
-                "ftml_update", "d, v, z",
-                ", beta1={beta1}, beta2={beta2}, epsilon={epsilon}, t={t}",
-            ),
-        },
-        ("d", "v", "z"), {"beta1": 0.6, "beta2": 0.999, "epsilon": 1e-8, "t": 1}, 16.0,
-        aliases=("ftml_update",), tolerance=64.0,
-    ),
-    optimizer(
-        "signsgd",
-        {
-            "torch": update("weight.sub_(gradient.sign(), alpha={lr})"),
-            "mxnet": mx("signsgd_update"),
-        },
-        aliases=("signsgd_update",), flops=3.0,
-    ),
-    optimizer(
-        "signum",
-        {
-            "torch": update(
-                "mom.mul_({momentum}).sub_(gradient, alpha=1 - {momentum})\n"
-                "weight.add_(mom.sign(), alpha={lr})"
-            ),
-            "mxnet": mx("signum_update", "mom", ", momentum={momentum}"),
-        },
-        ("mom",), {"momentum": 0.9}, 6.0, aliases=("signum_update",),
-    ),
+    optimizer("ftml", ("d", "v", "z"), {"beta1": 0.6, "beta2": 0.999, "epsilon": 1e-8, "t": 1},
+        16.0, aliases=("ftml_update",), tolerance=64.0,
+        torch=update("v.mul_({beta2}).addcmul_(gradient, gradient, value=1 - {beta2})\n"
+            "e = (v / (1 - {beta2} ** {t})).sqrt_().add_({epsilon})"
+            ".mul_((1 - {beta1} ** {t}) / {lr})\n"
+            "z.mul_({beta1}).add_(gradient, alpha=1 - {beta1})"
+            ".sub_((e - {beta1} * d) * weight)\n"
+            "d.copy_(e)\n"
+            "torch.div(z, d, out=weight).neg_()"),
+        mxnet=mx("ftml_update", "d, v, z",
+            ", beta1={beta1}, beta2={beta2}, epsilon={epsilon}, t={t}")),
+    optimizer("signsgd", aliases=("signsgd_update",), flops=3.0,
+        torch=update("weight.sub_(gradient.sign(), alpha={lr})"), mxnet=mx("signsgd_update")),
+    optimizer("signum", ("mom",), {"momentum": 0.9}, 6.0, aliases=("signum_update",),
+        torch=update("mom.mul_({momentum}).sub_(gradient, alpha=1 - {momentum})\n"
+            "weight.add_(mom.sign(), alpha={lr})"),
+        mxnet=mx("signum_update", "mom", ", momentum={momentum}")),
     # Layer-wise scaling: the step is as long as the weight, whatever the gradient's length.
-    optimizer(
-        "lamb",
-        {
-            "torch": update(
-                "mean.mul_({beta1}).add_(gradient, alpha=1 - {beta1})\n"
-                "var.mul_({beta2}).addcmul_(gradient, gradient, value=1 - {beta2})\n"
-                "u = (mean / (1 - {beta1})) / ((var / (1 - {beta2})).sqrt_().add_({epsilon}))\n"
-                "weight.sub_(u.mul_({lr} * weight.norm() / u.norm()))"
-            ),
-            "mxnet": "u = nd.lamb_update_phase1(weight, gradient, mean, var, beta1={beta1}, "
-            "beta2={beta2}, epsilon={epsilon}, t=1, wd=0.0)\n"
-            "y = nd.lamb_update_phase2(weight, u, nd.norm(weight), nd.norm(u), lr={lr}, "
-            "out=weight)",
-        },
-        ("mean", "var"), {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}, 22.0, tolerance=64.0,
-        aliases=("lamb_update_phase1",),
-    ),
-    Operator(
-        "multi_sgd",
-        "optimizer",
+    optimizer("lamb", ("mean", "var"), {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}, 22.0,
+        tolerance=64.0, aliases=("lamb_update_phase1",),
+        torch=update("mean.mul_({beta1}).add_(gradient, alpha=1 - {beta1})\n"
+            "var.mul_({beta2}).addcmul_(gradient, gradient, value=1 - {beta2})\n"
+            "u = (mean / (1 - {beta1})) / ((var / (1 - {beta2})).sqrt_().add_({epsilon}))\n"
+            "weight.sub_(u.mul_({lr} * weight.norm() / u.norm()))"),
+        mxnet="u = nd.lamb_update_phase1(weight, gradient, mean, var, beta1={beta1}, "
+        "beta2={beta2}, epsilon={epsilon}, t=1, wd=0.0)\n"
+        "y = nd.lamb_update_phase2(weight, u, nd.norm(weight), nd.norm(u), lr={lr}, "
+        "out=weight)"),
+    op("multi_sgd", "optimizer",
         tuple(Input(f"{kind}{i}", grad=False, shape=lambda v: v.weight)
-              for i in range(4) for kind in ("weight", "gradient")),
-        **shaped({"weight": WEIGHTS}, lr=1e-3),
-        spelling={
-            "torch": Call(
-                "torch._foreach_add_(weights, gradients, alpha=-{lr})\ny = weight0",
-                setup="weights = [weight0, weight1, weight2, weight3]\n"
-                "gradients = [gradient0, gradient1, gradient2, gradient3]",
-                compilable=False,
-            ),
-            "mxnet": Call(
-                "nd.multi_sgd_update(*given, lrs=({lr},) * 4, wds=(0.0,) * 4, num_weights=4, "
-                "out=weights)\ny = weight0",
-                setup="weights = [weight0, weight1, weight2, weight3]\n"
-                "given = [weight0, gradient0, weight1, gradient1, weight2, gradient2, "
-                "weight3, gradient3]",
-            ),
-        },
-        differentiable=False,
-        dtypes=FULL,
-        result=lambda v: (4 * v.weight[0], v.weight[1]),
-        flops=2.0,
-        absent=ABSENT,
-        aliases=("multi_sgd_update", "multi_sgd(foreach)"),
-    ),
-    optimizer("adamw", {"torch": step("AdamW([weight], lr={lr})")}, flops=14.0),
-    optimizer("adagrad", {"torch": step("Adagrad([weight], lr={lr})")}, flops=6.0),
+            for i in range(4) for kind in ("weight", "gradient")), shapes={"weight": WEIGHTS},
+        lr=1e-3, differentiable=False, dtypes=FULL, result=lambda v: (4 * v.weight[0], v.weight[1]),
+        flops=2.0, absent=ABSENT, aliases=("multi_sgd_update", "multi_sgd(foreach)"),
+        torch=Call("torch._foreach_add_(weights, gradients, alpha=-{lr})\ny = weight0",
+            setup="weights = [weight0, weight1, weight2, weight3]\n"
+            "gradients = [gradient0, gradient1, gradient2, gradient3]", compilable=False),
+        mxnet=Call("nd.multi_sgd_update(*given, lrs=({lr},) * 4, wds=(0.0,) * 4, num_weights=4, "
+            "out=weights)\ny = weight0",
+            setup="weights = [weight0, weight1, weight2, weight3]\n"
+            "given = [weight0, gradient0, weight1, gradient1, weight2, gradient2, "
+            "weight3, gradient3]")),
+    optimizer("adamw", flops=14.0,
+        torch=step("AdamW([weight], lr={lr})")),
+    optimizer("adagrad", flops=6.0,
+        torch=step("Adagrad([weight], lr={lr})")),
 )  # fmt: skip

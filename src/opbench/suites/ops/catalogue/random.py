@@ -10,234 +10,125 @@ from typing import Any
 
 from opbench.define.program import POSITIVE, SIMPLEX, Domain, integers, uniform
 from opbench.suites.ops.entry import FULL, Call, Input, Operator
-from opbench.suites.ops.shapes import PLANE, shaped, unary
+from opbench.suites.ops.shapes import (
+    PLANE,
+    op,
+    sizes,
+    unary,
+)
 
 #: Each call of JAX draws with the key it is given: always the same numbers, for the same work.
 KEY = "key"
 
 
-def draw(name: str, spelling: Mapping[str, str | Call], dtype: str = "", **params: Any) -> Operator:
-    return Operator(
-        f"random_{name}",
-        "random",
-        (),
-        **shaped({"shape": PLANE}, **params),
-        spelling=spelling,
-        differentiable=False,
-        dtypes=FULL,
-        result=lambda v: v.shape,
-        result_dtype=dtype,
-        flops=None,
-        parity="statistics",
-    )
+def draw(name: str, dtype: str = "", **more: Any) -> Operator:
+    return op(
+        f"random_{name}", "random", (), {"shape": PLANE}, grad=False, dtypes=FULL, flops=None,
+        result=lambda v: v.shape, result_dtype=dtype, parity="statistics", **more,
+    )  # fmt: skip
 
 
 def density(
-    name: str,
-    torch: str,
-    jax: str,
-    sample: Domain,
-    parameters: Mapping[str, Domain],
-    *,
-    mxnet: str = "",
-    spread: str = "[:, None]",
-    **more: Any,
+    name: str, torch: str, jax: str, sample: Domain, parameters: Mapping[str, Domain], **more: Any
 ) -> Operator:
     """The density of `sample` under distributions whose parameters have one value for each row."""
-    wide = {each: f"{each}{spread}" for each in parameters}
-    return Operator(
-        f"random_pdf_{name}",
-        "random",
-        (
-            Input("sample", sample),
-            *(
-                Input(each, domain, grad=False, shape=lambda v: v.sample[:1])
-                for each, domain in parameters.items()
-            ),
-        ),
-        **shaped({"sample": {k: v for k, v in PLANE.items() if k != "large"}}),
-        spelling={
-            "torch": f"torch.distributions.{torch.format(**wide)}.log_prob(sample).exp()",
-            **({"jax": f"jax.scipy.stats.{jax.format(**wide)}"} if jax else {}),
-            "mxnet": mxnet or f"nd.random_pdf_{name}(sample, {', '.join(parameters)})",
-        },
-        flops=30.0,
-        dtypes=FULL,
-        tolerance=8.0,
-        **more,
+    wide = {each: f"{each}[:, None]" for each in parameters}
+    rows = tuple(
+        Input(each, domain, grad=False, shape=lambda v: v.sample[:1])
+        for each, domain in parameters.items()
     )
+    return op(
+        f"random_pdf_{name}", "random", (Input("sample", sample), *rows),
+        {size: shape for size, shape in PLANE.items() if size != "large"}, flops=30.0, dtypes=FULL,
+        tolerance=8.0, torch=f"torch.distributions.{torch.format(**wide)}.log_prob(sample).exp()",
+        jax=f"jax.scipy.stats.{jax.format(**wide)}",
+        mxnet=f"nd.random_pdf_{name}(sample, {', '.join(parameters)})", **more,
+    )  # fmt: skip
 
 
 OPERATORS = (
-    draw(
-        "uniform",
-        {
-            "torch": "torch.rand({shape}, {options})",
-            "jax": f"jax.random.uniform({KEY}, {{shape}}, {{options}})",
-            "onnxruntime": 'RandomUniform(shape={shape}, dtype={dtype})',
-            "mxnet": "nd.random.uniform(0, 1, {shape}, {options})",
-            "numpy": "rng.random({shape}, {options})",
-        },
-    ),
-    draw(
-        "normal",
-        {
-            "torch": "torch.randn({shape}, {options})",
-            "jax": f"jax.random.normal({KEY}, {{shape}}, {{options}})",
-            "onnxruntime": 'RandomNormal(shape={shape}, dtype={dtype})',
-            "mxnet": "nd.random.normal(0, 1, {shape}, {options})",
-            "numpy": "rng.standard_normal({shape}, {options})",
-        },
-    ),
-    draw(
-        "randint",
-        {
-            "torch": "torch.randint({low}, {high}, {shape}, dtype=torch.int32, device={device})",
-            "jax": f"jax.random.randint({KEY}, {{shape}}, {{low}}, {{high}}, dtype='int32')",
-            "mxnet": "nd.random.randint({low}, {high}, {shape}, dtype='int32')",
-            "numpy": "rng.integers({low}, {high}, {shape}, dtype='int32')",
-        },
-        dtype="int32", low=0, high=1000,
-    ),
-    draw(
-        "exponential",
-        {
-            "torch": "torch.empty({shape}, {options}).exponential_()",
-            "jax": f"jax.random.exponential({KEY}, {{shape}}, {{options}})",
-            "mxnet": "nd.random.exponential(1.0, {shape}, {options})",
-            "numpy": "rng.standard_exponential({shape}, {options})",
-        },
-    ),
-    draw(
-        "gamma",
-        {
-            "torch": Call(
-                "torch._standard_gamma(concentration)",
-                setup="concentration = torch.full({shape}, {alpha}, {options})",
-            ),
-            "jax": f"jax.random.gamma({KEY}, {{alpha}}, {{shape}}, {{options}})",
-            "mxnet": "nd.random.gamma({alpha}, 1.0, {shape}, {options})",
-            "numpy": "rng.standard_gamma({alpha}, {shape}, {options})",
-        },
-        alpha=2.0,
-    ),
-    draw(
-        "poisson",
-        {
-            "torch": Call(
-                "torch.poisson(rate)", setup="rate = torch.full({shape}, {lam}, {options})"
-            ),
-            "jax": f"jax.random.poisson({KEY}, {{lam}}, {{shape}})",
-            "mxnet": "nd.random.poisson({lam}, {shape}, {options})",
-            "numpy": "rng.poisson({lam}, {shape})",
-        },
-        lam=4.0,
-    ),
-    draw(
-        "negative_binomial",
-        {
-            # A draw of the rate, then one of a Poisson distribution of that rate.
-            "torch": Call(
-                "distribution.sample()",
-                setup="distribution = torch.distributions.NegativeBinomial("
-                "torch.full({shape}, {k}, {options}), probs=1 - {p}, validate_args=False)",
-                compilable=False,
-            ),
-            "mxnet": "nd.random.negative_binomial({k}, {p}, {shape}, {options})",
-            "numpy": "rng.negative_binomial({k}, {p}, {shape})",
-        },
-        k=4, p=0.5,
-    ),
-    draw(
-        "gen_negative_binomial",
-        {"mxnet": "nd.random.generalized_negative_binomial({mu}, {alpha}, {shape}, {options})"},
-        mu=2.0, alpha=0.5,
-    ),
-    Operator(
-        "sample_multinomial",
-        "random",
-        (Input("data", SIMPLEX, grad=False),),
-        **shaped({"data": {**PLANE, "large": (4096, 1024)}}, shape=16),
-        spelling={
-            "torch": "torch.multinomial(data, {shape}, replacement=True)",
-            "jax": f"jax.random.categorical({KEY}, jnp.log(data)[:, None, :], axis=-1, "
-            "shape=(data.shape[0], {shape}))",
-            "onnxruntime": "l = Log(data)\ny = Multinomial(l, sample_size={shape})",
-            "mxnet": "nd.random.multinomial(data, shape={shape})",
-        },
-        differentiable=False,
-        dtypes=FULL,
-        result=lambda v: (v.data[0], v.shape),
-        result_dtype="int64",
-        flops=None,
+    draw("uniform",
+        torch="torch.rand({shape}, {options})",
+        jax=f"jax.random.uniform({KEY}, {{shape}}, {{options}})",
+        onnx='RandomUniform(shape={shape}, dtype={dtype})',
+        mxnet="nd.random.uniform(0, 1, {shape}, {options})",
+        numpy="rng.random({shape}, {options})"),
+    draw("normal",
+        torch="torch.randn({shape}, {options})",
+        jax=f"jax.random.normal({KEY}, {{shape}}, {{options}})",
+        onnx='RandomNormal(shape={shape}, dtype={dtype})',
+        mxnet="nd.random.normal(0, 1, {shape}, {options})",
+        numpy="rng.standard_normal({shape}, {options})"),
+    draw("randint", dtype="int32", low=0, high=1000,
+        torch="torch.randint({low}, {high}, {shape}, dtype=torch.int32, device={device})",
+        jax=f"jax.random.randint({KEY}, {{shape}}, {{low}}, {{high}}, dtype='int32')",
+        mxnet="nd.random.randint({low}, {high}, {shape}, dtype='int32')",
+        numpy="rng.integers({low}, {high}, {shape}, dtype='int32')"),
+    draw("exponential",
+        torch="torch.empty({shape}, {options}).exponential_()",
+        jax=f"jax.random.exponential({KEY}, {{shape}}, {{options}})",
+        mxnet="nd.random.exponential(1.0, {shape}, {options})",
+        numpy="rng.standard_exponential({shape}, {options})"),
+    draw("gamma", alpha=2.0,
+        torch=Call("torch._standard_gamma(concentration)",
+            setup="concentration = torch.full({shape}, {alpha}, {options})"),
+        jax=f"jax.random.gamma({KEY}, {{alpha}}, {{shape}}, {{options}})",
+        mxnet="nd.random.gamma({alpha}, 1.0, {shape}, {options})",
+        numpy="rng.standard_gamma({alpha}, {shape}, {options})"),
+    draw("poisson", lam=4.0,
+        torch=Call("torch.poisson(rate)", setup="rate = torch.full({shape}, {lam}, {options})"),
+        jax=f"jax.random.poisson({KEY}, {{lam}}, {{shape}})",
+        mxnet="nd.random.poisson({lam}, {shape}, {options})", numpy="rng.poisson({lam}, {shape})"),
+    # A draw of the rate, then one of a Poisson distribution of that rate.
+    draw("negative_binomial", k=4, p=0.5,
+        torch=Call("distribution.sample()",
+            setup="distribution = torch.distributions.NegativeBinomial("
+            "torch.full({shape}, {k}, {options}), probs=1 - {p}, validate_args=False)",
+            compilable=False), mxnet="nd.random.negative_binomial({k}, {p}, {shape}, {options})",
+        numpy="rng.negative_binomial({k}, {p}, {shape})"),
+    draw("gen_negative_binomial", mu=2.0, alpha=0.5,
+        mxnet="nd.random.generalized_negative_binomial({mu}, {alpha}, {shape}, {options})"),
+    op("sample_multinomial", "random", (Input("data", SIMPLEX, grad=False),),
+        shapes={**PLANE, "large": (4096, 1024)}, shape=16, differentiable=False, dtypes=FULL,
+        result=lambda v: (v.data[0], v.shape), result_dtype="int64", flops=None,
         parity="statistics",
         absent={"numpy": "NumPy draws counts of one distribution, not samples of many"},
         aliases=("multinomial",),
-    ),
-    unary(
-        "shuffle",
-        "random",
-        {
-            "torch": "data[torch.randperm(data.shape[0], device=data.device)]",
-            "jax": f"jax.random.permutation({KEY}, data)",
-            "mxnet": Call("nd.random.shuffle(data)", differentiable=False),
-            "numpy": "rng.permutation(data)",
-        },
-        flops=0.0,
-        parity="statistics",
-    ),
-    Operator(
-        "random_pdf_dirichlet",
-        "random",
-        (
-            Input("sample", SIMPLEX),
-            Input("alpha", uniform(1.0, 3.0), grad=False, shape=lambda v: v.sample[-1:]),
-        ),
-        **shaped({"sample": {"small": (64, 3), "typical": (16384, 8), "skewed": (10000, 2)}}),
-        spelling={
-            "torch": "torch.distributions.Dirichlet(alpha, validate_args=False)"
-            ".log_prob(sample).exp()",
-            "jax": "jax.scipy.stats.dirichlet.pdf(sample.T, alpha)",
-            "mxnet": Call(
-                "nd.random_pdf_dirichlet(samples, alphas)",
-                setup="samples, alphas = sample.expand_dims(0), alpha.expand_dims(0)",
-                compared="y[0]",
-                differentiable=False,
-            ),
-        },
-        result=lambda v: v.sample[:1],
-        flops=lambda v: 30.0 * v.sample[0] * v.sample[1],
-        dtypes=FULL,
-        tolerance=8.0,
-    ),
-    density(
-        "exponential", "Exponential({lam}, validate_args=False)",
-        "expon.pdf(sample, scale=1 / {lam})", POSITIVE, {"lam": POSITIVE},
-    ),
-    density(
-        "gamma", "Gamma({alpha}, {beta}, validate_args=False)",
+        torch="torch.multinomial(data, {shape}, replacement=True)",
+        jax=f"jax.random.categorical({KEY}, jnp.log(data)[:, None, :], axis=-1, "
+        "shape=(data.shape[0], {shape}))",
+        onnx="l = Log(data)\ny = Multinomial(l, sample_size={shape})",
+        mxnet="nd.random.multinomial(data, shape={shape})"),
+    unary("shuffle", "random", flops=0.0, parity="statistics",
+        torch="data[torch.randperm(data.shape[0], device=data.device)]",
+        jax=f"jax.random.permutation({KEY}, data)",
+        mxnet=Call("nd.random.shuffle(data)", differentiable=False), numpy="rng.permutation(data)"),
+    op("random_pdf_dirichlet", "random",
+        (Input("sample", SIMPLEX),
+            Input("alpha", uniform(1.0, 3.0), grad=False, shape=lambda v: v.sample[-1:])),
+        shapes={"sample": sizes((64, 3), (16384, 8), skewed=(10000, 2))},
+        result=lambda v: v.sample[:1], flops=lambda v: 30.0 * v.sample[0] * v.sample[1],
+        dtypes=FULL, tolerance=8.0,
+        torch="torch.distributions.Dirichlet(alpha, validate_args=False)"
+        ".log_prob(sample).exp()", jax="jax.scipy.stats.dirichlet.pdf(sample.T, alpha)",
+        mxnet=Call("nd.random_pdf_dirichlet(samples, alphas)",
+            setup="samples, alphas = sample.expand_dims(0), alpha.expand_dims(0)", compared="y[0]",
+            differentiable=False)),
+    density("exponential", "Exponential({lam}, validate_args=False)",
+        "expon.pdf(sample, scale=1 / {lam})", POSITIVE, {"lam": POSITIVE}),
+    # MXNet 1.9 calls scale what others call rate.
+    density("gamma", "Gamma({alpha}, {beta}, validate_args=False)",
         "gamma.pdf(sample, {alpha}, scale=1 / {beta})", POSITIVE,
-        {"alpha": uniform(1.0, 3.0), "beta": POSITIVE},
-        # MXNet 1.9 calls scale what others call rate.
-        mxnet="nd.random_pdf_gamma(sample, alpha, beta)",
-    ),
-    density(
-        "normal", "Normal({mu}, {sigma}, validate_args=False)", "norm.pdf(sample, {mu}, {sigma})",
-        uniform(-2.0, 2.0), {"mu": uniform(-1.0, 1.0), "sigma": POSITIVE},
-    ),
-    density(
-        "poisson", "Poisson({lam}, validate_args=False)", "poisson.pmf(sample, {lam})",
-        integers(0, 10), {"lam": uniform(1.0, 6.0)}, differentiable=False,
-    ),
-    density(
-        "uniform", "Uniform({low}, {high}, validate_args=False)",
+        {"alpha": uniform(1.0, 3.0), "beta": POSITIVE}),
+    density("normal", "Normal({mu}, {sigma}, validate_args=False)",
+        "norm.pdf(sample, {mu}, {sigma})", uniform(-2.0, 2.0),
+        {"mu": uniform(-1.0, 1.0), "sigma": POSITIVE}),
+    density("poisson", "Poisson({lam}, validate_args=False)", "poisson.pmf(sample, {lam})",
+        integers(0, 10), {"lam": uniform(1.0, 6.0)}, differentiable=False),
+    density("uniform", "Uniform({low}, {high}, validate_args=False)",
         "uniform.pdf(sample, {low}, {high} - {low})", uniform(0.1, 0.9),
-        {"low": uniform(-1.0, 0.0), "high": uniform(1.0, 2.0)}, differentiable=False,
-    ),
-    density(
-        "negative_binomial",
-        "NegativeBinomial({k}, probs=1 - {p}, validate_args=False)",
+        {"low": uniform(-1.0, 0.0), "high": uniform(1.0, 2.0)}, differentiable=False),
+    density("negative_binomial", "NegativeBinomial({k}, probs=1 - {p}, validate_args=False)",
         "nbinom.pmf(sample, {k}, {p})", integers(0, 10),
-        {"k": uniform(1.0, 5.0), "p": uniform(0.3, 0.7)}, differentiable=False,
-    ),
+        {"k": uniform(1.0, 5.0), "p": uniform(0.3, 0.7)}, differentiable=False),
 )  # fmt: skip

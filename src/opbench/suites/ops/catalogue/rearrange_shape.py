@@ -9,48 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opbench.define.program import NORMAL
 from opbench.suites.ops.entry import ANY, Call, Input, Operator, Values
-from opbench.suites.ops.shapes import PLANE, shaped, without_gradient
+from opbench.suites.ops.shapes import (
+    PLANE,
+    op,
+    sizes,
+)
 
-CUBE = {
-    "small": (4, 16, 16),
-    "typical": (16, 256, 256),
-    "large": (64, 512, 512),
-    "skewed": (10000, 10, 1),
-}
-BLOCKS = {
-    "small": (1, 8, 8, 8),
-    "typical": (8, 64, 64, 64),
-    "large": (16, 128, 128, 128),
-    "skewed": (1, 1024, 1, 256),
-}
-UNBLOCKED = {
-    "small": (1, 2, 16, 16),
-    "typical": (8, 16, 128, 128),
-    "large": (16, 32, 256, 256),
-    "skewed": (1, 256, 2, 512),
-}
+CUBE = sizes((4, 16, 16), (16, 256, 256), (64, 512, 512), (10000, 10, 1))
+BLOCKS = sizes((1, 8, 8, 8), (8, 64, 64, 64), (16, 128, 128, 128), (1, 1024, 1, 256))
+UNBLOCKED = sizes((1, 2, 16, 16), (8, 16, 128, 128), (16, 32, 256, 256), (1, 256, 2, 512))
 
 Text = str | Call | Callable[[Values], str]
 
 
 def moving(
     name: str,
-    spelling: Mapping[str, Text],
-    shapes: Mapping[str, Mapping[str, Any]] | None = None,
+    shapes: Mapping[str, Any] = PLANE,
     options: Mapping[str, Any] | None = None,
-    inputs: tuple[Input, ...] = (Input("data", NORMAL),),
+    inputs: tuple[str | Input, ...] = ("data",),
     **more: Any,
 ) -> Operator:
-    return Operator(
-        name,
-        "rearrange_shape",
-        inputs,
-        **shaped(shapes or {"data": PLANE}, **(options or {})),
-        spelling=spelling,
-        **{"flops": 0.0, "dtypes": ANY, **more},
-    )
+    given = {"flops": 0.0, "dtypes": ANY, **(options or {}), **more}
+    return op(name, "rearrange_shape", inputs, shapes, **given)
 
 
 def swapped(v: Values, items: Sequence[int]) -> tuple[int, ...]:
@@ -87,257 +68,87 @@ def to_depth(method: str) -> Callable[[Values], str]:
 
 
 OPERATORS = (
-    moving(
-        "transpose",
-        {
-            "torch": "torch.permute(data, (1, 0))",
-            "onnxruntime": "Transpose(data, perm=[1, 0])",
-            "mxnet": "nd.transpose(data, axes=(1, 0))",
-            "numpy": "np.transpose(data, (1, 0))",
-        },
-        result=lambda v: v.data[::-1],
-    ),
-    moving(
-        "swapaxes",
-        {
-            "torch": "torch.swapaxes(data, {dim1}, {dim2})",
-            "onnxruntime": lambda v: f"Transpose(data, perm={list(swapped(v, range(3)))})",
-            "mxnet": "nd.swapaxes(data, dim1={dim1}, dim2={dim2})",
-            "numpy": "np.swapaxes(data, {dim1}, {dim2})",
-        },
-        {"data": CUBE},
-        {"dim1": 0, "dim2": 2},
-        result=lambda v: swapped(v, v.data),
-    ),
-    moving(
-        "flip",
-        {
-            "torch": "torch.flip(data, ({axis},))",
-            "mxnet": "nd.flip(data, axis={axis})",
-            "numpy": "np.flip(data, {axis})",
-        },
-        options={"axis": 1},
-        aliases=("reverse",),
-    ),
-    moving(
-        "depth_to_space",
-        {
-            "torch": to_space("permute"),
-            "jax": to_space("transpose"),
-            "numpy": to_space("transpose"),
-            "onnxruntime": "DepthToSpace(data, blocksize={block_size}, mode='DCR')",
-            "mxnet": "nd.depth_to_space(data, block_size={block_size})",
-        },
-        {"data": BLOCKS},
-        {"block_size": 2},
-        aliases=("DepthToSpace",),
-    ),
-    moving(
-        "space_to_depth",
-        {
-            "torch": to_depth("permute"),
-            "jax": to_depth("transpose"),
-            "numpy": to_depth("transpose"),
-            "onnxruntime": "SpaceToDepth(data, blocksize={block_size})",
-            "mxnet": "nd.space_to_depth(data, block_size={block_size})",
-        },
-        {"data": UNBLOCKED},
-        {"block_size": 2},
-        aliases=("SpaceToDepth",),
-    ),
+    moving("transpose", result=lambda v: v.data[::-1],
+        torch="torch.permute(data, (1, 0))", onnx="Transpose(data, perm=[1, 0])",
+        mxnet="nd.transpose(data, axes=(1, 0))", numpy="np.transpose(data, (1, 0))"),
+    moving("swapaxes", {"data": CUBE}, {"dim1": 0, "dim2": 2}, result=lambda v: swapped(v, v.data),
+        torch="torch.swapaxes(data, {dim1}, {dim2})",
+        onnx=lambda v: f"Transpose(data, perm={list(swapped(v, range(3)))})",
+        mxnet="nd.swapaxes(data, dim1={dim1}, dim2={dim2})",
+        numpy="np.swapaxes(data, {dim1}, {dim2})"),
+    moving("flip", axis=1, aliases=("reverse",),
+        torch="torch.flip(data, ({axis},))", mxnet="nd.flip(data, axis={axis})",
+        numpy="np.flip(data, {axis})"),
+    moving("depth_to_space", {"data": BLOCKS}, {"block_size": 2}, aliases=("DepthToSpace",),
+        torch=to_space("permute"), jax=to_space("transpose"), numpy=to_space("transpose"),
+        onnx="DepthToSpace(data, blocksize={block_size}, mode='DCR')",
+        mxnet="nd.depth_to_space(data, block_size={block_size})"),
+    moving("space_to_depth", {"data": UNBLOCKED}, {"block_size": 2}, aliases=("SpaceToDepth",),
+        torch=to_depth("permute"), jax=to_depth("transpose"), numpy=to_depth("transpose"),
+        onnx="SpaceToDepth(data, blocksize={block_size})",
+        mxnet="nd.space_to_depth(data, block_size={block_size})"),
     # Channels in another order than above: the two are not the same operator.
-    moving(
-        "pixel_shuffle",
-        {
-            "torch": "F.pixel_shuffle(data, {block_size})",
-            "onnxruntime": "DepthToSpace(data, blocksize={block_size}, mode='CRD')",
-        },
-        {"data": BLOCKS},
-        {"block_size": 2},
-    ),
-    moving(
-        "pixel_unshuffle",
-        {"torch": "F.pixel_unshuffle(data, {block_size})"},
-        {"data": UNBLOCKED},
-        {"block_size": 2},
-    ),
-    moving(
-        "diag",
-        {
-            "torch": "torch.diag(data)",
-            "mxnet": "nd.diag(data)",
-            "numpy": "np.diag(data)",
-        },
-        result=lambda v: (min(v.data),),
-    ),
-    moving(
-        "reshape",
-        {
-            "torch": "torch.reshape(data, {shape})",
-            "onnxruntime": lambda v: f"Reshape(data, {list(v.shape)})",
-            "mxnet": "nd.reshape(data, shape={shape})",
-            "numpy": "np.reshape(data, {shape})",
-        },
-        options={"shape": (-1,)},
-        result=flat,
-    ),
-    moving(
-        "reshape_like",
-        {
-            "torch": "data.reshape_as(other)",
-            "onnxruntime": "s = Shape(other)\ny = Reshape(data, s)",
-            "mxnet": "nd.reshape_like(data, other)",
-            "numpy": "np.reshape(data, other.shape)",
-        },
-        inputs=(Input("data"), Input("other", grad=False, shape=flat)),
-        result=flat,
-    ),
-    without_gradient(
-        moving(
-            "size_array",
-            {
-                "torch": "torch.numel(data)",
-                "onnxruntime": "Size(data)",
-                "mxnet": "nd.size_array(data)",
-                "numpy": "np.size(data)",
-            },
-            result=lambda v: (1,),
-            traffic=lambda v: 8.0,
-            parity="",
-        )
-    ),
-    without_gradient(
-        moving(
-            "shape_array",
-            {
-                "torch": "data.size()",
-                "jax": "jnp.array(jnp.shape(data))",
-                "onnxruntime": "Shape(data)",
-                "mxnet": "nd.shape_array(data)",
-                "numpy": "np.shape(data)",
-            },
-            result=lambda v: (len(v.data),),
-            traffic=lambda v: 8.0 * len(v.data),
-            parity="",
-        )
-    ),
-    moving(
-        "broadcast_axis",
-        {
-            "torch": "data.expand(-1, {size})",
-            "onnxruntime": "Expand(data, [1, {size}])",
-            "mxnet": "nd.broadcast_axis(data, axis=1, size={size})",
-            "numpy": "np.broadcast_to(data, (data.shape[0], {size}))",
-        },
-        {
-            "data": {"small": (64, 1), "typical": (1024, 1), "large": (4096, 1)},
-            "size": {"small": 64, "typical": 1024, "large": 4096},
-        },
-        result=lambda v: (v.data[0], v.size),
-        aliases=("broadcast_axes",),
-    ),
-    moving(
-        "broadcast_to",
-        {
-            "torch": "torch.broadcast_to(data, {shape})",
-            "onnxruntime": lambda v: f"Expand(data, {list(v.shape)})",
-            "mxnet": "nd.broadcast_to(data, shape={shape})",
-            "numpy": "np.broadcast_to(data, {shape})",
-        },
-        {
-            "data": {"small": (1, 64), "typical": (1, 1024), "large": (1, 4096)},
-            "shape": {k: v for k, v in PLANE.items() if k != "skewed"},
-        },
-        result=lambda v: v.shape,
+    moving("pixel_shuffle", {"data": BLOCKS}, {"block_size": 2},
+        torch="F.pixel_shuffle(data, {block_size})",
+        onnx="DepthToSpace(data, blocksize={block_size}, mode='CRD')"),
+    moving("pixel_unshuffle", {"data": UNBLOCKED}, {"block_size": 2},
+        torch="F.pixel_unshuffle(data, {block_size})"),
+    moving("diag", result=lambda v: (min(v.data),),
+        torch="torch.diag(data)", mxnet="nd.diag(data)", numpy="np.diag(data)"),
+    moving("reshape", shape=(-1,), result=flat,
+        torch="torch.reshape(data, {shape})", onnx=lambda v: f"Reshape(data, {list(v.shape)})",
+        mxnet="nd.reshape(data, shape={shape})", numpy="np.reshape(data, {shape})"),
+    moving("reshape_like", inputs=("data", Input("other", grad=False, shape=flat)), result=flat,
+        torch="data.reshape_as(other)", onnx="s = Shape(other)\ny = Reshape(data, s)",
+        mxnet="nd.reshape_like(data, other)", numpy="np.reshape(data, other.shape)"),
+    moving("size_array", result=lambda v: (1,), traffic=lambda v: 8.0, parity="", grad=False,
+        torch="torch.numel(data)", onnx="Size(data)", mxnet="nd.size_array(data)",
+        numpy="np.size(data)"),
+    moving("shape_array", result=lambda v: (len(v.data),), traffic=lambda v: 8.0 * len(v.data),
+        parity="", grad=False,
+        torch="data.size()", jax="jnp.array(jnp.shape(data))", onnx="Shape(data)",
+        mxnet="nd.shape_array(data)", numpy="np.shape(data)"),
+    moving("broadcast_axis",
+        {"data": sizes((64, 1), (1024, 1), (4096, 1)), "size": sizes(64, 1024, 4096)},
+        result=lambda v: (v.data[0], v.size), aliases=("broadcast_axes",),
+        torch="data.expand(-1, {size})", onnx="Expand(data, [1, {size}])",
+        mxnet="nd.broadcast_axis(data, axis=1, size={size})",
+        numpy="np.broadcast_to(data, (data.shape[0], {size}))"),
+    moving("broadcast_to",
+        {"data": sizes((1, 64), (1, 1024), (1, 4096)),
+            "shape": {k: v for k, v in PLANE.items() if k != "skewed"}}, result=lambda v: v.shape,
         shrinks=("shape",),
-    ),
-    moving(
-        "broadcast_like",
-        {
-            "torch": "data.expand_as(other)",
-            "onnxruntime": "s = Shape(other)\ny = Expand(data, s)",
-            "mxnet": "nd.broadcast_like(data, other)",
-            "numpy": "np.broadcast_to(data, other.shape)",
-        },
-        {
-            "data": {"small": (1, 64), "typical": (1, 1024), "large": (1, 4096)},
-            "other": {k: v for k, v in PLANE.items() if k != "skewed"},
-        },
-        inputs=(Input("data"), Input("other", grad=False)),
-        result=lambda v: v.other,
-        shrinks=("other",),
-    ),
-    moving(
-        "repeat",
-        {
-            "torch": "torch.repeat_interleave(data, {repeats}, {axis})",
-            "mxnet": "nd.repeat(data, repeats={repeats}, axis={axis})",
-            "numpy": "np.repeat(data, {repeats}, axis={axis})",
-        },
-        options={"repeats": 2, "axis": 0},
-        result=lambda v: (v.data[0] * v.repeats, v.data[1]),
-    ),
-    moving(
-        "tile",
-        {
-            "torch": "torch.tile(data, {reps})",
-            "onnxruntime": lambda v: f"Tile(data, {list(v.reps)})",
-            "mxnet": "nd.tile(data, reps={reps})",
-            "numpy": "np.tile(data, {reps})",
-        },
-        options={"reps": (2, 2)},
-        result=lambda v: (v.data[0] * v.reps[0], v.data[1] * v.reps[1]),
-    ),
-    moving(
-        "pad",
-        {
-            "torch": "F.pad(data, ({width}, {width}, {width}, {width}))",
-            "onnxruntime": "Pad(data, [0, 0, {width}, {width}, 0, 0, {width}, {width}])",
-            "mxnet": "nd.pad(data, mode='constant', constant_value=0, "
-            "pad_width=(0, 0, 0, 0, {width}, {width}, {width}, {width}))",
-            "numpy": "np.pad(data, ((0, 0), (0, 0), ({width}, {width}), ({width}, {width})))",
-        },
-        {"data": BLOCKS},
-        {"width": 1},
+        torch="torch.broadcast_to(data, {shape})", onnx=lambda v: f"Expand(data, {list(v.shape)})",
+        mxnet="nd.broadcast_to(data, shape={shape})", numpy="np.broadcast_to(data, {shape})"),
+    moving("broadcast_like",
+        {"data": sizes((1, 64), (1, 1024), (1, 4096)),
+            "other": {k: v for k, v in PLANE.items() if k != "skewed"}},
+        inputs=("data", Input("other", grad=False)), result=lambda v: v.other, shrinks=("other",),
+        torch="data.expand_as(other)", onnx="s = Shape(other)\ny = Expand(data, s)",
+        mxnet="nd.broadcast_like(data, other)", numpy="np.broadcast_to(data, other.shape)"),
+    moving("repeat", repeats=2, axis=0, result=lambda v: (v.data[0] * v.repeats, v.data[1]),
+        torch="torch.repeat_interleave(data, {repeats}, {axis})",
+        mxnet="nd.repeat(data, repeats={repeats}, axis={axis})",
+        numpy="np.repeat(data, {repeats}, axis={axis})"),
+    moving("tile", reps=(2, 2), result=lambda v: (v.data[0] * v.reps[0], v.data[1] * v.reps[1]),
+        torch="torch.tile(data, {reps})", onnx=lambda v: f"Tile(data, {list(v.reps)})",
+        mxnet="nd.tile(data, reps={reps})", numpy="np.tile(data, {reps})"),
+    moving("pad", {"data": BLOCKS}, {"width": 1},
         result=lambda v: (*v.data[:2], v.data[2] + 2 * v.width, v.data[3] + 2 * v.width),
-    ),
-    moving(
-        "expand_dims",
-        {
-            "torch": "torch.unsqueeze(data, {axis})",
-            "onnxruntime": "Unsqueeze(data, [{axis}])",
-            "mxnet": "nd.expand_dims(data, axis={axis})",
-            "numpy": "np.expand_dims(data, {axis})",
-        },
-        options={"axis": 0},
-        result=lambda v: (1, *v.data),
-    ),
-    moving(
-        "squeeze",
-        {
-            "torch": "torch.squeeze(data, {axis})",
-            "onnxruntime": "Squeeze(data, [{axis}])",
-            "mxnet": "nd.squeeze(data, axis={axis})",
-            "numpy": "np.squeeze(data, {axis})",
-        },
-        {"data": {size: (1, *shape) for size, shape in PLANE.items()}},
-        {"axis": 0},
+        torch="F.pad(data, ({width}, {width}, {width}, {width}))",
+        onnx="Pad(data, [0, 0, {width}, {width}, 0, 0, {width}, {width}])",
+        mxnet="nd.pad(data, mode='constant', constant_value=0, "
+        "pad_width=(0, 0, 0, 0, {width}, {width}, {width}, {width}))",
+        numpy="np.pad(data, ((0, 0), (0, 0), ({width}, {width}), ({width}, {width})))"),
+    moving("expand_dims", axis=0, result=lambda v: (1, *v.data),
+        torch="torch.unsqueeze(data, {axis})", onnx="Unsqueeze(data, [{axis}])",
+        mxnet="nd.expand_dims(data, axis={axis})", numpy="np.expand_dims(data, {axis})"),
+    moving("squeeze", {"data": {size: (1, *shape) for size, shape in PLANE.items()}}, {"axis": 0},
         result=lambda v: v.data[1:],
-    ),
-    moving(
-        "roll",
-        {
-            "torch": "torch.roll(data, {shift}, {axis})",
-            "numpy": "np.roll(data, {shift}, {axis})",
-        },
-        options={"shift": 7, "axis": 0},
-    ),
-    moving(
-        "tril",
-        {
-            "torch": "torch.tril(data)",
-            "onnxruntime": "Trilu(data, upper=0)",
-            "numpy": "np.tril(data)",
-        },
-    ),
-)
+        torch="torch.squeeze(data, {axis})", onnx="Squeeze(data, [{axis}])",
+        mxnet="nd.squeeze(data, axis={axis})", numpy="np.squeeze(data, {axis})"),
+    moving("roll", shift=7, axis=0,
+        torch="torch.roll(data, {shift}, {axis})", numpy="np.roll(data, {shift}, {axis})"),
+    moving("tril",
+        torch="torch.tril(data)", onnx="Trilu(data, upper=0)", numpy="np.tril(data)"),
+)  # fmt: skip

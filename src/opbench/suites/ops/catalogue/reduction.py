@@ -1,16 +1,14 @@
-"""Sums, products, extremes and norms along an axis."""
+"""Sums, products, extremes and norms along an axis. A thousand of the factors of `prod` multiply to
+something between 1e-3 and 1e3."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from opbench.define.program import NORMAL, Domain, integers, uniform
-from opbench.suites.ops.entry import ANY, Call, Input, Operator, Values
-from opbench.suites.ops.shapes import PLANE, shaped
-
-#: A thousand of these multiply to something between 1e-3 and 1e3.
-NEAR_ONE = uniform(0.9, 1.1)
+from opbench.define.program import NORMAL, Domain
+from opbench.suites.ops.entry import ANY, Input, Operator, Values
+from opbench.suites.ops.families import family
+from opbench.suites.ops.shapes import op
 
 
 def left(v: Values) -> tuple[int, ...]:
@@ -18,114 +16,68 @@ def left(v: Values) -> tuple[int, ...]:
     return tuple(n for i, n in enumerate(v.data) if i != v.axis % len(v.data))
 
 
-def reduction(
-    name: str,
-    spelling: Mapping[str, str | Call],
-    domain: Domain = NORMAL,
-    flops: float = 1.0,
-    **more: Any,
-) -> Operator:
-    return Operator(
-        name,
-        "reduction",
-        (Input("data", domain),),
-        **shaped({"data": PLANE}, axis=1),
-        spelling=spelling,
-        result=left,
-        flops=lambda v: flops * v.data[0] * v.data[1],
-        **more,
-    )
+def reduction(name: str, domain: Domain = NORMAL, flops: float = 1.0, **more: Any) -> Operator:
+    return op(
+        name, "reduction", (Input("data", domain),), axis=1,
+        **{"result": left, "flops": lambda v: flops * v.data[0] * v.data[1], **more},
+    )  # fmt: skip
 
 
-def named(torch: str, jax: str, onnx: str, mxnet: str, numpy: str) -> dict[str, str]:
-    """Frameworks that differ by the name of the function alone."""
-    # Since opset 18 every reduction takes its axes as an input.
-    texts = {
-        "torch": f"{torch}(data, {{axis}})" if torch else "",
-        "jax": f"{jax}(data, axis={{axis}})",
-        "onnxruntime": f"{onnx}(data, [{{axis}}], keepdims=0)" if onnx else "",
-        "mxnet": f"nd.{mxnet}(data, axis={{axis}})",
-        "numpy": f"{numpy}(data, axis={{axis}})",
-    }
-    return {framework: text for framework, text in texts.items() if text}
-
+TABLE = """
+sum        =      =                              ReduceSum        =      =
+mean       =      =                              ReduceMean       =      =
+max        amax   =                              ReduceMax        =      =
+min        amin   =                              ReduceMin        =      =
+prod       =      =                              ReduceProd       =      =       0.9..1.1
+nansum     =      =                              -                =      =
+nanprod    -      =                              -                =      =       0.9..1.1
+norm       -      jnp.linalg.norm                ReduceL2         =      np.linalg.norm  normal  2
+var        -      =                              -                -      =       normal  3
+std        -      =                              -                -      =       normal  3
+logsumexp  =      jax.scipy.special.logsumexp    ReduceLogSumExp  - np.logaddexp.reduce  normal  17
+any        =      =                              -                -      =       0:2
+all        =      =                              -                -      =       0:2
+"""
+#: Since opset 18 every reduction of ONNX takes its axes as an input.
+ARGUMENTS = {
+    **dict.fromkeys(("jax", "mxnet", "numpy"), "data, axis={axis}"),
+    "torch": "data, {axis}",
+    "onnx": "data, [{axis}], keepdims=0",
+}
+TRUTH: dict[str, Any] = {"grad": False, "dtypes": ("bool",), "result_dtype": "bool"}
+MORE: dict[str, dict[str, Any]] = {
+    "sum": {"tolerance": 4.0},
+    "mean": {"tolerance": 4.0},
+    "max": {"dtypes": ANY, "aliases": ("amax",)},
+    "min": {"dtypes": ANY, "aliases": ("amin",)},
+    "prod": {"tolerance": 16.0},
+    "nansum": {"tolerance": 4.0},
+    "nanprod": {"tolerance": 16.0},
+    "norm": {"tolerance": 4.0, "torch": "torch.linalg.norm(data, dim={axis})"},
+    "var": {"tolerance": 8.0, "torch": "torch.var(data, {axis}, correction=0)"},
+    "std": {"tolerance": 8.0, "torch": "torch.std(data, {axis}, correction=0)"},
+    "logsumexp": {"tolerance": 8.0},
+    "any": TRUTH,
+    "all": TRUTH,
+}
 
 OPERATORS = (
-    reduction("sum", named("torch.sum", "jnp.sum", "ReduceSum", "sum", "np.sum"), tolerance=4.0),
-    reduction(
-        "mean", named("torch.mean", "jnp.mean", "ReduceMean", "mean", "np.mean"), tolerance=4.0
-    ),
-    reduction("max", named("torch.amax", "jnp.max", "ReduceMax", "max", "np.max"), dtypes=ANY),
-    reduction("min", named("torch.amin", "jnp.min", "ReduceMin", "min", "np.min"), dtypes=ANY),
-    reduction(
-        "prod", named("torch.prod", "jnp.prod", "ReduceProd", "prod", "np.prod"), NEAR_ONE,
-        tolerance=16.0,
-    ),
-    reduction(
-        "nansum", named("torch.nansum", "jnp.nansum", "", "nansum", "np.nansum"), tolerance=4.0
-    ),
-    reduction(
-        "nanprod", named("", "jnp.nanprod", "", "nanprod", "np.nanprod"), NEAR_ONE, tolerance=16.0
-    ),
-    reduction(
-        "norm",
-        {
-            **named("", "jnp.linalg.norm", "ReduceL2", "norm", "np.linalg.norm"),
-            "torch": "torch.linalg.norm(data, dim={axis})",
-        },
-        flops=2.0, tolerance=4.0,
-    ),
-    reduction(
-        "moments",
-        {
-            "torch": "torch.var_mean(data, {axis}, correction=0)",
-            "mxnet": "m, v = nd.moments(data, axes=({axis},))\ny = (v, m)",
-            "numpy": "(np.var(data, axis={axis}), np.mean(data, axis={axis}))",
-        },
-        flops=4.0, several=True, tolerance=4.0,
-    ),
-    reduction(
-        "var",
-        {
-            "torch": "torch.var(data, {axis}, correction=0)",
-            "numpy": "np.var(data, axis={axis})",
-        },
-        flops=3.0, tolerance=8.0,
-    ),
-    reduction(
-        "std",
-        {
-            "torch": "torch.std(data, {axis}, correction=0)",
-            "numpy": "np.std(data, axis={axis})",
-        },
-        flops=3.0, tolerance=8.0,
-    ),
-    reduction(
-        "logsumexp",
-        {
-            "torch": "torch.logsumexp(data, {axis})",
-            "jax": "jax.scipy.special.logsumexp(data, axis={axis})",
-            "onnxruntime": "ReduceLogSumExp(data, [{axis}], keepdims=0)",
-            "numpy": "np.logaddexp.reduce(data, axis={axis})",
-        },
-        flops=17.0, tolerance=8.0,
-    ),
+    *family(TABLE, ARGUMENTS, reduction, MORE),
+    reduction("moments", flops=4.0, several=True, tolerance=4.0,
+        torch="torch.var_mean(data, {axis}, correction=0)",
+        mxnet="m, v = nd.moments(data, axes=({axis},))\ny = (v, m)",
+        numpy="(np.var(data, axis={axis}), np.mean(data, axis={axis}))"),
+    reduction("median", flops=0.0, parity="ties", torch="y, i = torch.median(data, {axis})"),
+    # Values and positions together, as `torch.max(data, dim)` has them.
     *(
-        Operator(
-            name,
-            "reduction",
-            (Input("data", integers(0, 2), "bool", grad=False),),
-            **shaped({"data": PLANE}, axis=1),
-            spelling={
-                "torch": f"torch.{name}(data, {{axis}})",
-                "numpy": f"np.{name}(data, axis={{axis}})",
-            },
-            differentiable=False,
-            dtypes=("float32",),
-            result=left,
-            result_dtype="bool",
-            flops=lambda v: float(v.data[0] * v.data[1]),
-        )
-        for name in ("any", "all")
+        reduction(f"{name}_dim", dtypes=ANY, torch=f"y, i = torch.{name}(data, {{axis}})",
+            numpy=f"y = np.{name}(data, axis={{axis}})\ni = np.arg{name}(data, axis={{axis}})",
+            jax=f"y = jnp.{name}(data, axis={{axis}})\ni = jnp.arg{name}(data, axis={{axis}})")
+        for name in ("max", "min")
     ),
+    reduction("aminmax", dtypes=ANY, several=True, flops=2.0,
+        torch="tuple(torch.aminmax(data, dim={axis}))",
+        numpy="(np.min(data, axis={axis}), np.max(data, axis={axis}))"),
+    reduction("count_nonzero", dtypes=ANY, grad=False, result_dtype="int64",
+        torch="torch.count_nonzero(data, {axis})", numpy="np.count_nonzero(data, axis={axis})"),
 )  # fmt: skip

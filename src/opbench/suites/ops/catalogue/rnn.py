@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from opbench.define.program import ZEROS, uniform
 from opbench.suites.ops.entry import Call, Input, Operator, Values
-from opbench.suites.ops.shapes import shaped
+from opbench.suites.ops.shapes import op, sizes
 
-SEQUENCES = {
-    "small": (4, 2, 8),
-    "typical": (25, 32, 256),
-    "large": (128, 64, 512),
-    "skewed": (512, 1, 16),
-}
-HIDDEN = {"small": 8, "typical": 100, "large": 512, "skewed": 16}
+SEQUENCES = sizes((4, 2, 8), (25, 32, 256), (128, 64, 512), (512, 1, 16))
+HIDDEN = sizes(8, 100, 512, 16)
 
 #: As torch initialises them for a hidden size of a hundred.
 WEIGHTS = uniform(-0.1, 0.1)
@@ -39,20 +34,18 @@ def rnn(
     begin = "(h, c)" if cell else "h"
     given = "h, c" if cell else "h"
     packed = ", ".join(f"nd.reshape({each}, shape=(-1,))" for each in ("w", "r", "bw", "br"))
-    return Operator(
+    return op(
         name,
         "rnn",
         (Input("data"), *weights, *state),
-        **shaped({"data": SEQUENCES, "hidden_size": HIDDEN}),
-        spelling={
-            "torch": Call(
-                f"torch.{torch}(data, {begin}, (w, r, bw, br), True, 1, 0.0, True, False, False)",
-                output="y[0]",
-            ),
-            "onnxruntime": onnx,
-            "mxnet": f"nd.RNN(data, nd.concat({packed}, dim=0), {given}, "
-            f"state_size={{hidden_size}}, num_layers=1, mode='{mode}')",
-        },
+        {"data": SEQUENCES, "hidden_size": HIDDEN},
+        torch=Call(
+            f"torch.{torch}(data, {begin}, (w, r, bw, br), True, 1, 0.0, True, False, False)",
+            output="y[0]",
+        ),
+        onnx=onnx,
+        mxnet=f"nd.RNN(data, nd.concat({packed}, dim=0), {given}, "
+        f"state_size={{hidden_size}}, num_layers=1, mode='{mode}')",
         result=lambda v: (*v.data[:2], v.hidden_size),
         flops=flops,
         shrinks=("data",),

@@ -1,32 +1,27 @@
-"""Rounding, element by element. Its gradient is zero everywhere, and still computed."""
+"""Rounding, element by element. Its gradient is zero everywhere, and still computed.
+
+A few of a million values lie half way between two whole numbers, where frameworks differ.
+"""
 
 from __future__ import annotations
 
-from opbench.define.program import uniform
+from opbench.define.program import Domain
 from opbench.suites.ops.entry import Operator
+from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import unary
 
-#: A few of a million values lie half way between two whole numbers, where frameworks differ.
-SPREAD = uniform(-100.0, 100.0)
+TABLE = """
+round   =      =      Round  =  =      -100..100
+rint    round  =      Round  =  =      -100..100
+fix     =      trunc  -      =  =      -100..100
+floor   =      =      Floor  =  =      -100..100
+ceil    =      =      Ceil   =  =      -100..100
+trunc   =      =      -      =  =      -100..100
+"""
 
 
-def rounding(name: str, torch: str, jax: str, onnx: str, numpy: str) -> Operator:
-    functions = {
-        "torch": f"torch.{torch}",
-        "jax": f"jnp.{jax}",
-        "onnxruntime": onnx,
-        "mxnet": f"nd.{name}",
-        "numpy": f"np.{numpy}",
-    }
-    spelling = {framework: f"{text}(data)" for framework, text in functions.items() if text}
-    return unary(name, "rounding", spelling, SPREAD, parity="ties")
+def rounding(name: str, domain: Domain, **more: object) -> Operator:
+    return unary(name, "rounding", domain, parity="ties", **more)  # type: ignore[arg-type]
 
 
-OPERATORS = (
-    rounding("round", "round", "round", "Round", "round"),
-    rounding("rint", "round", "rint", "Round", "rint"),
-    rounding("fix", "fix", "trunc", "", "fix"),
-    rounding("floor", "floor", "floor", "Floor", "floor"),
-    rounding("ceil", "ceil", "ceil", "Ceil", "ceil"),
-    rounding("trunc", "trunc", "trunc", "", "trunc"),
-)
+OPERATORS = tuple(family(TABLE, "data", rounding))

@@ -2,134 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
-from opbench.define.program import NORMAL, POSITIVE, Domain, uniform
-from opbench.suites.ops.entry import DType, Operator
-from opbench.suites.ops.shapes import COLUMN, shaped, unary, without_gradient
+from opbench.define.program import Domain
+from opbench.suites.ops.entry import ANY, DType, Operator
+from opbench.suites.ops.families import family
+from opbench.suites.ops.shapes import unary
 
-#: Where the inverse functions are steep but finite.
-INSIDE = uniform(-0.9, 0.9)
-#: Away from the poles of the tangent.
-GENTLE = uniform(-1.0, 1.0)
+#: A transcendental function is some ten to twenty multiplications and additions. Domains: where
+#: inverse functions are steep but finite, away from poles, and from overflow.
+TABLE = """
+abs           =           =           Abs         =         =
+arccos        acos        =           Acos        =         =           -0.9..0.9  15
+arccosh       acosh       =           Acosh       =         =           1.1..3.0   15
+arcsin        asin        =           Asin        =         =           -0.9..0.9  15
+arcsinh       asinh       =           Asinh       =         =           normal     15
+arctan        atan        =           Atan        =         =           normal     15
+arctanh       atanh       =           Atanh       =         =           -0.9..0.9  15
+cbrt          -           =           -           =         =           positive   15
+rcbrt         -           -           -           =         -           positive   15
+cos           =           =           Cos         =         =           normal     15
+cosh          =           =           Cosh        =         =           normal     15
+degrees       rad2deg     =           -           =         =
+radians       deg2rad     =           -           =         =
+erf           =           lax.erf     Erf         =         -           normal     15
+erfc          =           lax.erfc    -           -         -           normal     15
+erfinv        =           lax.erf_inv -           =         -           -0.9..0.9  15
+exp           =           =           Exp         =         =           normal     15
+exp2          =           =           -           -         =           normal     15
+expm1         =           =           -           =         =           normal     15
+gamma         -           jax.scipy.special.gamma   -  =    -           positive   30
+gammaln       lgamma      jax.scipy.special.gammaln -  =    -           2.5..8.0   30
+digamma       =           jax.scipy.special.digamma -  -    -           2.5..8.0   30
+i0            =           =           -           -         -           normal     30
+sinc          =           =           -           -         =           positive   15
+identity      clone       copy        Identity    =         copy        normal     0
+log           =           =           Log         =         =           positive   15
+log10         =           =           -           =         =           positive   15
+log1p         =           =           -           =         =           positive   15
+log2          =           =           -           =         =           positive   15
+logit         =           jax.scipy.special.logit -    -    -           0.1..0.9   17
+negative      neg         =           Neg         =         =
+reciprocal    =           =           Reciprocal  =         =           positive
+relu          =           nn.relu     Relu        =         -
+rsqrt         =           lax.rsqrt   -           =         -           positive   2
+sigmoid       =           nn.sigmoid  Sigmoid     =         -           normal     15
+log_sigmoid   F.logsigmoid nn.log_sigmoid -       nd.log_sigmoid -      normal     30
+sign          =           =           Sign        =         =
+sgn           =           sign        -           -         sign
+sin           =           =           Sin         =         =           normal     15
+sinh          =           =           Sinh        =         =           normal     15
+softsign      F.softsign  nn.soft_sign Softsign   =         -           normal     3
+sqrt          =           =           Sqrt        =         =           positive
+square        =           =           -           =         =
+tan           =           =           Tan         =         =           -1.0..1.0  15
+tanh          =           =           Tanh        =         =           normal     15
+stop_gradient detach      lax.stop_gradient -     BlockGrad -           normal     0
+frac          =           -           -           -         -
+nan_to_num    =           =           -           -         =
+isnan         =           =           IsNaN       contrib.isnan =
+isinf         =           =           IsInf       contrib.isinf =
+isfinite      =           =           -           contrib.isfinite =
+signbit       =           =           -           -         =
+bitwise_not   =           =           BitwiseNot  -         =           0:100
+"""
+
+TEST = {"grad": False, "result_dtype": "bool"}
+MORE = {
+    "erfinv": {"tolerance": 4.0},
+    "digamma": {"tolerance": 8.0},
+    "gammaln": {"tolerance": 4.0},
+    "i0": {"tolerance": 8.0},
+    "negative": {"aliases": ("neg",)},
+    "stop_gradient": {"grad": False, "aliases": ("detach",)},
+    "identity": {"aliases": ("clone",)},
+    "sgn": {"dtypes": (*ANY, "complex64")},
+    "isnan": TEST,
+    "isinf": TEST,
+    "isfinite": TEST,
+    "signbit": TEST,
+    "bitwise_not": {"grad": False, "dtypes": ("int32", "int64", "int8")},
+}  # fmt: skip
 
 
-def named(
-    name: str,
-    torch: str = "",
-    jax: str = "",
-    onnx: str = "",
-    numpy: str = "",
-    domain: Domain = NORMAL,
-    mxnet: str | None = None,
-    flops: float = 1.0,
-    **more: object,
-) -> Operator:
-    """An entry whose frameworks differ by the name of the function alone."""
-    functions = {
-        "torch": torch,
-        "jax": jax,
-        "onnxruntime": onnx,
-        "mxnet": f"nd.{name}" if mxnet is None else mxnet,
-        "numpy": numpy,
-    }
-    spelling = {framework: f"{text}(data)" for framework, text in functions.items() if text}
-    return unary(name, "unary", spelling, domain, flops, **more)
+def element_wise(name: str, domain: Domain, **more: object) -> Operator:
+    return unary(name, "unary", domain, **more)  # type: ignore[arg-type]
 
 
-#: A transcendental function is some ten to twenty multiplications and additions.
-SERIES = 15.0
+CAST = partial(unary, category="unary", to=DType("float16"), result_dtype="float16",
+               torch="data.to({to})", onnx="Cast(data, to={to})",
+               numpy="data.astype({to})")  # fmt: skip
 
 OPERATORS = (
-    named("abs", "torch.abs", "jnp.abs", "Abs", "np.abs"),
-    named("arccos", "torch.acos", "jnp.arccos", "Acos", "np.arccos", INSIDE, flops=SERIES),
-    named(
-        "arccosh", "torch.acosh", "jnp.arccosh", "Acosh", "np.arccosh", uniform(1.1, 3.0),
-        flops=SERIES,
-    ),
-    named("arcsin", "torch.asin", "jnp.arcsin", "Asin", "np.arcsin", INSIDE, flops=SERIES),
-    named("arcsinh", "torch.asinh", "jnp.arcsinh", "Asinh", "np.arcsinh", flops=SERIES),
-    named("arctan", "torch.atan", "jnp.arctan", "Atan", "np.arctan", flops=SERIES),
-    named("arctanh", "torch.atanh", "jnp.arctanh", "Atanh", "np.arctanh", INSIDE, flops=SERIES),
-    replace(
-        without_gradient(
-            unary(
-                "argmax_channel",
-                "unary",
-                {
-                    "torch": "torch.argmax(data, 1)",
-                    "onnxruntime": "ArgMax(data, axis=1, keepdims=0)",
-                    "mxnet": "nd.argmax_channel(data)",
-                    "numpy": "np.argmax(data, axis=1)",
-                },
-            )
-        ),
-        result=lambda v: v.data[:1],
-        result_dtype="int64",
-        parity="ties",
-        flops=lambda v: v.data[0] * v.data[1],
-    ),
-    unary(
-        "cast",
-        "unary",
-        {
-            "torch": "data.to({to})",
-            "onnxruntime": "Cast(data, to={to})",
-            "mxnet": "nd.cast(data, dtype={to})",
-            "numpy": "data.astype({to})",
-        },
-        **shaped({"data": COLUMN}, to=DType("float16")),
-        result_dtype="float16",
-    ),
-    unary(
-        "amp_cast",
-        "unary",
-        {
-            "torch": "data.to({to})",
-            "onnxruntime": "Cast(data, to={to})",
-            "mxnet": "nd.amp_cast(data, dtype={to})",
-            "numpy": "data.astype({to})",
-        },
-        **shaped({"data": COLUMN}, to=DType("float16")),
-        result_dtype="float16",
-    ),
-    named("cbrt", "", "jnp.cbrt", "", "np.cbrt", POSITIVE, flops=SERIES),
-    named("rcbrt", domain=POSITIVE, flops=SERIES),
-    named("cos", "torch.cos", "jnp.cos", "Cos", "np.cos", flops=SERIES),
-    named("cosh", "torch.cosh", "jnp.cosh", "Cosh", "np.cosh", flops=SERIES),
-    named("degrees", "torch.rad2deg", "jnp.degrees", "", "np.degrees"),
-    named("radians", "torch.deg2rad", "jnp.radians", "", "np.radians"),
-    named("erf", "torch.erf", "lax.erf", "Erf", flops=SERIES),
-    named("erfinv", "torch.erfinv", "lax.erf_inv", domain=INSIDE, flops=SERIES, tolerance=4.0),
-    named("exp", "torch.exp", "jnp.exp", "Exp", "np.exp", flops=SERIES),
-    named("expm1", "torch.expm1", "jnp.expm1", "", "np.expm1", flops=SERIES),
-    # It overflows early, and is rarely asked for: torch has its logarithm only.
-    named("gamma", "", "jax.scipy.special.gamma", domain=POSITIVE, flops=2 * SERIES),
-    named(
-        "gammaln", "torch.lgamma", "jax.scipy.special.gammaln", domain=uniform(2.5, 8.0),
-        flops=2 * SERIES, tolerance=4.0,
-    ),
-    named("identity", "torch.clone", "jnp.copy", "Identity", "np.copy", flops=0.0),
-    named("log", "torch.log", "jnp.log", "Log", "np.log", POSITIVE, flops=SERIES),
-    named("log10", "torch.log10", "jnp.log10", "", "np.log10", POSITIVE, flops=SERIES),
-    named("log1p", "torch.log1p", "jnp.log1p", "", "np.log1p", POSITIVE, flops=SERIES),
-    named("log2", "torch.log2", "jnp.log2", "", "np.log2", POSITIVE, flops=SERIES),
-    named("negative", "torch.neg", "jnp.negative", "Neg", "np.negative", aliases=("neg",)),
-    named(
-        "reciprocal", "torch.reciprocal", "jnp.reciprocal", "Reciprocal", "np.reciprocal", POSITIVE
-    ),
-    named("relu", "torch.relu", "nn.relu", "Relu"),
-    named("rsqrt", "torch.rsqrt", "lax.rsqrt", domain=POSITIVE, flops=2.0),
-    named("sigmoid", "torch.sigmoid", "nn.sigmoid", "Sigmoid", flops=SERIES),
-    named("sign", "torch.sign", "jnp.sign", "Sign", "np.sign"),
-    named("sin", "torch.sin", "jnp.sin", "Sin", "np.sin", flops=SERIES),
-    named("sinh", "torch.sinh", "jnp.sinh", "Sinh", "np.sinh", flops=SERIES),
-    named("softsign", "F.softsign", "nn.soft_sign", "Softsign", flops=3.0),
-    named("sqrt", "torch.sqrt", "jnp.sqrt", "Sqrt", "np.sqrt", POSITIVE),
-    named("square", "torch.square", "jnp.square", "", "np.square"),
-    without_gradient(
-        named("stop_gradient", "torch.detach", "lax.stop_gradient", mxnet="nd.BlockGrad", flops=0.0)
-    ),
-    named("tan", "torch.tan", "jnp.tan", "Tan", "np.tan", GENTLE, flops=SERIES),
-    named("tanh", "torch.tanh", "jnp.tanh", "Tanh", "np.tanh", flops=SERIES),
+    *family(TABLE, "data", element_wise, MORE),
+    CAST("cast", mxnet="nd.cast(data, dtype={to})"),
+    CAST("amp_cast", mxnet="nd.amp_cast(data, dtype={to})"),
+    unary("argmax_channel", "unary", grad=False, result=lambda v: v.data[:1], parity="ties",
+        result_dtype="int64", flops=lambda v: v.data[0] * v.data[1],
+        torch="torch.argmax(data, 1)", onnx="ArgMax(data, axis=1, keepdims=0)",
+        mxnet="nd.argmax_channel(data)", numpy="np.argmax(data, axis=1)"),
+    unary("softshrink", "unary", flops=2.0, lambd=0.5, torch="F.softshrink(data, {lambd})",
+        onnx="Shrink(data, lambd={lambd}, bias={lambd})"),
+    unary("hardshrink", "unary", flops=2.0, lambd=0.5, torch="F.hardshrink(data, {lambd})",
+        onnx="Shrink(data, lambd={lambd})"),
+    unary("threshold", "unary", flops=1.0, threshold=0.5, value=0.0,
+        torch="F.threshold(data, {threshold}, {value})",
+        jax="jnp.where(data > {threshold}, data, {value})"),
 )  # fmt: skip
