@@ -57,6 +57,7 @@ def build(
         device=options.device,
         threads=options.threads,
         seed=options.seed,
+        points=options.shapes,
     )
     baseline = Baseline.parse(options.baseline) if options.baseline else None
     if baseline is not None and "baseline" not in wished and not baseline.among(cases):

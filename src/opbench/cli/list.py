@@ -27,7 +27,9 @@ def list_(
     from opbench.define.targets import resolve
     from opbench.plan.options import asked
 
-    cases = expand(resolve(targets or []).definitions, **asked(options))
+    wished = asked(options)
+    points = wished.pop("shapes", ())
+    cases = expand(resolve(targets or []).definitions, **wished, points=points)
     if hashes:
         sys.stdout.writelines(f"{case.hash[:12]}  {case.id}\n" for case in cases)
     else:

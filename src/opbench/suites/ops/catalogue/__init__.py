@@ -37,6 +37,9 @@ CATEGORIES = (
     "optimizer",
     "fused",
     "misc",
+    "aten",
+    "quantized",
+    "gluon",
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import uniform
-from opbench.suites.ops.entry import Input, Operator
+from opbench.suites.ops.entry import Operator, weight
 from opbench.suites.ops.shapes import (
     op,
 )
@@ -25,6 +25,8 @@ OPERATORS = (
     activation("softmin", axis=-1,
         torch="F.softmin(data, {axis})", jax="nn.softmax(-data, axis={axis})",
         onnx="n = Neg(data)\ny = Softmax(n, axis={axis})", mxnet="nd.softmin(data, axis={axis})"),
+    activation("SoftmaxActivation", mxnet="nd.SoftmaxActivation(data)",
+        torch="torch.softmax(data, 1)"),
     activation("softrelu", aliases=("softplus",),
         torch="F.softplus(data)", jax="nn.softplus(data)", onnx="Softplus(data)",
         mxnet="nd.Activation(data, act_type='softrelu')"),
@@ -33,7 +35,7 @@ OPERATORS = (
         onnx="LeakyRelu(data, alpha={slope})",
         mxnet="nd.LeakyReLU(data, act_type='leaky', slope={slope})"),
     activation("prelu", flops=1.0,
-        inputs=(Input("gamma", uniform(0.1, 0.4), shape=lambda v: v.data[1:]),), classic="PReLU",
+        inputs=(weight("gamma", uniform(0.1, 0.4), shape=lambda v: v.data[1:]),), classic="PReLU",
         tolerance=8.0,
         torch="torch.prelu(data, gamma)", jax="jnp.where(data >= 0, data, gamma * data)",
         onnx="PRelu(data, gamma)", mxnet="nd.LeakyReLU(data, gamma, act_type='prelu')"),

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from opbench.define.program import uniform
-from opbench.suites.ops.entry import Call, Input, Operator, Shape, Values
+from opbench.suites.ops.entry import Call, Input, Operator, Shape, Values, weight
 from opbench.suites.ops.shapes import (
     IMAGES,
     SIGNALS,
@@ -45,8 +45,8 @@ def convolution(
     inputs = (
         "data",
         # As a trained layer has them: the sum over a window stays near 1.
-        Input("weight", uniform(-0.2, 0.2), shape=lambda v: weight_shape(v)),
-        Input("bias", shape=lambda v: (v.channels,)),
+        weight("weight", uniform(-0.2, 0.2), shape=lambda v: weight_shape(v)),
+        weight("bias", shape=lambda v: (v.channels,)),
     )
     return op(
         f"Conv{rank}D", "conv_pool", inputs, shapes, channels=channels,
@@ -78,9 +78,9 @@ def deconvolution(rank: int, shapes: Mapping[str, Shape], channels: int) -> Oper
     layout = f"('NC{letters}', 'OI{letters}', 'NC{letters}')"
     inputs = (
         "data",
-        Input("weight", uniform(-0.2, 0.2),
+        weight("weight", uniform(-0.2, 0.2),
             shape=lambda v: (v.data[1], v.channels, *v.kernel_size)),
-        Input("bias", shape=lambda v: (v.channels,)),
+        weight("bias", shape=lambda v: (v.channels,)),
     )  # fmt: skip
     return op(
         f"Conv{rank}DTranspose", "conv_pool", inputs, shapes, channels=channels,
@@ -191,8 +191,8 @@ OPERATORS = (
         "y = MaxRoiPool(data, r, pooled_shape={pooled_size}, spatial_scale={spatial_scale})"),
     op("DepthwiseConv2D", "conv_pool",
         ("data",
-            Input("weight", uniform(-0.3, 0.3), shape=lambda v: (v.data[1], 1, *v.kernel_size)),
-            Input("bias", shape=lambda v: v.data[1:2])), shapes=MAPS, kernel_size=(3, 3),
+            weight("weight", uniform(-0.3, 0.3), shape=lambda v: (v.data[1], 1, *v.kernel_size)),
+            weight("bias", shape=lambda v: v.data[1:2])), shapes=MAPS, kernel_size=(3, 3),
         padding=(1, 1), flops=lambda v: 2.0 * prod(v.data) * prod(v.kernel_size), shrinks=("data",),
         tolerance=32.0,
         torch=lambda v: (f"F.conv2d(data, weight, bias, padding={v.padding}, groups={v.data[1]})"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opbench.suites.ops.entry import Operator
+from opbench.suites.ops.entry import Call, Operator
 from opbench.suites.ops.shapes import (
     PLANE,
     op,
@@ -14,6 +14,9 @@ from opbench.suites.ops.shapes import (
 
 #: A graph that only makes a constant is folded into one when the session starts.
 NO_ONNX = {"onnxruntime": "ONNX Runtime folds a constant tensor into the model: no call is left"}
+
+
+UNTOUCHED = "the system hands out zeroed pages at first use: this call writes none of them"
 
 
 def creation(name: str, **more: Any) -> Operator:
@@ -26,7 +29,7 @@ def creation(name: str, **more: Any) -> Operator:
 OPERATORS = (
     creation("zeros",
         torch="torch.zeros({shape}, {options})", mxnet="nd.zeros({shape}, {options})",
-        numpy="np.zeros({shape}, {options})"),
+        numpy=Call("np.zeros({shape}, {options})", note=UNTOUCHED)),
     creation("ones",
         torch="torch.ones({shape}, {options})", mxnet="nd.ones({shape}, {options})",
         numpy="np.ones({shape}, {options})"),
@@ -41,7 +44,8 @@ OPERATORS = (
         mxnet="nd.arange({start}, {stop}, {step}, {options})",
         numpy="np.arange({start}, {stop}, {step}, {options})"),
     unary("zeros_like", "creation", flops=0.0, grad=False,
-        torch="torch.zeros_like(data)", mxnet="nd.zeros_like(data)", numpy="np.zeros_like(data)",
+        torch="torch.zeros_like(data)", mxnet="nd.zeros_like(data)",
+        numpy=Call("np.zeros_like(data)", note=UNTOUCHED),
         onnx="s = Shape(data)\ny = ConstantOfShape(s)"),
     unary("ones_like", "creation", flops=0.0, absent=NO_ONNX, grad=False,
         torch="torch.ones_like(data)", mxnet="nd.ones_like(data)", numpy="np.ones_like(data)"),

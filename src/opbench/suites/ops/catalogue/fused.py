@@ -13,7 +13,7 @@ from typing import Any
 from opbench.define.program import POSITIVE, uniform
 from opbench.suites.ops.catalogue.conv_pool import convolved
 from opbench.suites.ops.catalogue.norm import WIDE
-from opbench.suites.ops.entry import Call, Input, Operator, Part, Shape, Values
+from opbench.suites.ops.entry import Call, Input, Operator, Part, Shape, Values, weight
 from opbench.suites.ops.shapes import (
     op,
     sizes,
@@ -29,14 +29,14 @@ GRAPH = "graph"
 
 CONV_INPUTS = (
     Input("data"),
-    Input("weight", uniform(-0.2, 0.2), shape=lambda v: (v.channels, v.data[1], *v.kernel_size)),
-    Input("bias", shape=lambda v: (v.channels,)),
+    weight("weight", uniform(-0.2, 0.2), shape=lambda v: (v.channels, v.data[1], *v.kernel_size)),
+    weight("bias", shape=lambda v: (v.channels,)),
 )
 BATCH_INPUTS = (
-    Input("gamma", POSITIVE, shape=lambda v: (v.channels,)),
-    Input("beta", shape=lambda v: (v.channels,)),
-    Input("mean", grad=False, shape=lambda v: (v.channels,)),
-    Input("variance", POSITIVE, grad=False, shape=lambda v: (v.channels,)),
+    weight("gamma", POSITIVE, shape=lambda v: (v.channels,)),
+    weight("beta", shape=lambda v: (v.channels,)),
+    weight("mean", grad=False, shape=lambda v: (v.channels,)),
+    weight("variance", POSITIVE, grad=False, shape=lambda v: (v.channels,)),
 )
 CONV_OPTIONS = {"channels": 32, "kernel_size": (3, 3), "strides": (1, 1), "padding": (1, 1)}
 
@@ -136,8 +136,8 @@ def product(v: Values) -> Shape:
 
 DENSE_INPUTS = (
     Input("data"),
-    Input("weight", uniform(-0.1, 0.1), shape=lambda v: (v.units, v.data[1])),
-    Input("bias", shape=lambda v: (v.units,)),
+    weight("weight", uniform(-0.1, 0.1), shape=lambda v: (v.units, v.data[1])),
+    weight("bias", shape=lambda v: (v.units,)),
 )
 UNITS = sizes(64, 512, 4096, 16)
 
@@ -172,8 +172,8 @@ OPERATORS = (
             "act_type='gelu')", how=SEQUENCE)),
     # One call of torch's with bias and activation in it; it has no gradient.
     dense("matmul_bias_relu",
-        ("data", Input("weight", uniform(-0.1, 0.1), shape=lambda v: (v.data[1], v.units)),
-            Input("bias", shape=lambda v: (v.units,))),
+        ("data", weight("weight", uniform(-0.1, 0.1), shape=lambda v: (v.data[1], v.units)),
+            weight("bias", shape=lambda v: (v.units,))),
         (Part("dot", lambda v: {"lhs": v.data, "rhs": (v.data[1], v.units)}),
             Part("add", lambda v: {"lhs": product(v), "rhs": (1, v.units)}),
             Part("relu", at("data", product))),
@@ -185,8 +185,8 @@ OPERATORS = (
             how=SEQUENCE)),
     fused("layernorm_residual",
         ("data", Input("residual", shape=lambda v: tuple(v.data)),
-            Input("gamma", POSITIVE, shape=lambda v: (v.data[1],)),
-            Input("beta", shape=lambda v: (v.data[1],))), {"data": ROWS},
+            weight("gamma", POSITIVE, shape=lambda v: (v.data[1],)),
+            weight("beta", shape=lambda v: (v.data[1],))), {"data": ROWS},
         (Part("add", lambda v: {"lhs": v.data, "rhs": v.data}),
             Part("LayerNorm", lambda v: {"data": v.data})), 9.0,
         torch=Call(lambda v: f"F.layer_norm(data + residual, ({v.data[1]},), gamma, beta, 1e-5)",

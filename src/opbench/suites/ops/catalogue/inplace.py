@@ -1,8 +1,8 @@
 """Arithmetic that overwrites its first tensor.
 
 It runs again and again on the same tensor, so the other one is chosen to leave it in its range:
-sums grow slowly enough, products and quotients are by -1 or 1. A remainder would be done after the
-first call; there the tensor is restored, untimed, before each.
+sums grow slowly enough even for half floats, products and quotients are by -1 or 1. A remainder
+would be done after the first call; there the tensor is restored, untimed, before each.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from opbench.define.program import NORMAL, POSITIVE, SIGNS, Domain, uniform
 from opbench.suites.ops.entry import Call, Input, Operator
 from opbench.suites.ops.shapes import binary, op
 
+LITTLE = uniform(-1e-3, 1e-3)
 ABSENT = {
     "jax": "JAX arrays cannot be overwritten",
     "onnxruntime": "an ONNX graph overwrites nothing",
@@ -48,8 +49,8 @@ def overwriting(name: str, torch: str, numpy: str = "", domain: Domain = NORMAL)
 
 
 OPERATORS = (
-    inplace("iadd", "add", "add_", "+", "Add", aliases=("InplaceAdd",)),
-    inplace("isub", "subtract", "sub_", "-", "Subtract", aliases=("InplaceSubtract",)),
+    inplace("iadd", "add", "add_", "+", "Add", LITTLE, aliases=("InplaceAdd",)),
+    inplace("isub", "subtract", "sub_", "-", "Subtract", LITTLE, aliases=("InplaceSubtract",)),
     inplace("imul", "multiply", "mul_", "*", "Multiply", SIGNS, aliases=("InplaceMultiply",)),
     inplace("idiv", "divide", "div_", "/", "Division", SIGNS, aliases=("InplaceDivide",)),
     inplace("imod", "mod", "remainder_", "%", "Modulo", POSITIVE, uniform(0.0, 8.0),

@@ -71,7 +71,7 @@ OPERATORS = (
         torch="torch.cholesky_inverse(data)",
         mxnet=Call("nd.linalg.potri(data)", differentiable=False)),
     # Signs of the factors are a matter of convention, so only shapes are compared.
-    linalg("gelqf", flops=cube(8 / 3), parity="shape", aliases=("qr",),
+    linalg("gelqf", flops=cube(8 / 3), parity="shape",
         torch="y, r = torch.linalg.qr(data.mT)", mxnet="y, r = nd.linalg.gelqf(data)",
         numpy="y, r = np.linalg.qr(np.swapaxes(data, -1, -2))"),
     linalg("gemm", NORMAL, flops=lambda v: 2.0 * v.data[0] ** 3,

@@ -83,11 +83,14 @@ OPERATORS = (
             "lengths = torch.full(({data}[1],), {label_length})"),
         mxnet=Call("nd.sum(nd.CTCLoss(data, classes, blank_label='first'))",
             setup="classes = label.astype({dtype})")),
-    # MXNet's operator passes its input on and keeps the loss for the gradient.
-    loss("SVMOutput", CLASS, parity="", aliases=("multi_margin_loss",),
-        torch="F.multi_margin_loss(pred, label)",
+    loss("multi_margin_loss", CLASS, torch="F.multi_margin_loss(pred, label)"),
+    # It passes its input on and keeps the loss for the gradient: no other framework's operator.
+    loss("SVMOutput", CLASS, parity="", absent={"torch": "torch has none: see multi_margin_loss"},
         mxnet=Call("nd.mean(nd.SVMOutput(pred, classes))",
             setup="classes = label.astype({dtype})")),
+    # Likewise: its gradient is one, whatever comes after it.
+    loss("MakeLoss", target(), parity="", flops=1.0,
+        mxnet="nd.mean(nd.MakeLoss(nd.square(pred - label)))"),
     loss("Huber", target(), flops=6.0, classic="HuberLoss",
         torch="F.huber_loss(pred, label)", mxnet=gluon("HuberLoss"),
         numpy="d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))"),

@@ -7,7 +7,7 @@ from typing import Any
 from opbench.define.program import Domain, integers
 from opbench.suites.ops.catalogue import images
 from opbench.suites.ops.catalogue.custom import CUSTOM_JAX, CUSTOM_MXNET, CUSTOM_TORCH
-from opbench.suites.ops.entry import Call, Input, Operator, Values
+from opbench.suites.ops.entry import Call, Input, Operator, Values, weight
 from opbench.suites.ops.shapes import (
     op,
     sizes,
@@ -34,9 +34,9 @@ def sequence(name: str, **more: Any) -> Operator:
 
 
 OPERATORS = (
-    op("FullyConnected", "nn_basic",
-        ("data", Input("weight", shape=lambda v: (v.units, v.data[1])),
-            Input("bias", shape=lambda v: (v.units,))),
+    op("FullyConnected", "nn_basic", sides={"data": "m k", "units": "n"}, inputs=
+        ("data", weight("weight", shape=lambda v: (v.units, v.data[1])),
+            weight("bias", shape=lambda v: (v.units,))),
         shapes={"data": FEATURES, "units": sizes(32, 256, 1024, 10)},
         result=lambda v: (v.data[0], v.units),
         flops=lambda v: 2.0 * v.data[0] * v.data[1] * v.units, tolerance=8.0,
@@ -63,7 +63,7 @@ OPERATORS = (
         mxnet="nd.Dropout(data, p={p}, mode='always')"),
     op("Embedding", "nn_basic",
         (Input("data", lambda v: integers(0, v.input_dim), "int64", grad=False),
-            Input("weight", shape=lambda v: (v.input_dim, v.output_dim))),
+            weight("weight", shape=lambda v: (v.input_dim, v.output_dim))),
         shapes=sizes((4, 8), (32, 128), (256, 512), (10000, 1)), input_dim=20000, output_dim=128,
         result=lambda v: (*v.data, v.output_dim), flops=0.0, tolerance=8.0,
         torch="F.embedding(data, weight)", onnx="Gather(weight, data, axis=0)",
@@ -76,14 +76,14 @@ OPERATORS = (
         jax=Call("add_one(data)", globals=CUSTOM_JAX),
         mxnet=Call("nd.Custom(data, op_type='opbench_add_one')", globals=CUSTOM_MXNET)),
     sequence("SequenceMask",
-        torch=Call("torch.where(steps < lengths[None, :, None], data, 0.0)",
+        torch=Call("torch.where(steps < lengths[None, :, None], data, 0.0)", emulated=True,
             setup="steps = torch.arange(data.shape[0], device=data.device)[:, None, None]"),
         mxnet=Call("nd.SequenceMask(data, counts, use_sequence_length=True)",
             setup="counts = lengths.astype({dtype})"),
         numpy="np.where(np.arange(data.shape[0])[:, None, None] < lengths[None, :, None], "
         "data, 0.0)"),
     sequence("SequenceReverse", grad=False,
-        torch=Call("torch.take_along_dim(data, order, 0)",
+        torch=Call("torch.take_along_dim(data, order, 0)", emulated=True,
             setup="steps = torch.arange(data.shape[0], device=data.device)[:, None]\n"
             "order = torch.where(steps < lengths, lengths - 1 - steps, steps)[..., None]"),
         jax=Call("jnp.take_along_axis(data, order, 0)",
@@ -93,7 +93,7 @@ OPERATORS = (
         mxnet=Call("nd.SequenceReverse(data, counts, use_sequence_length=True)",
             setup="counts = lengths.astype({dtype})")),
     sequence("SequenceLast", result=lambda v: v.data[1:],
-        torch=Call("data[lengths - 1, batch]",
+        torch=Call("data[lengths - 1, batch]", emulated=True,
             setup="batch = torch.arange(data.shape[1], device=data.device)"),
         mxnet=Call("nd.SequenceLast(data, counts, use_sequence_length=True)",
             setup="counts = lengths.astype({dtype})"),

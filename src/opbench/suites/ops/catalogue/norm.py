@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 
 from opbench.define.program import POSITIVE
-from opbench.suites.ops.entry import Call, Input, Shape, Values
+from opbench.suites.ops.entry import Call, Shape, Values, weight
 from opbench.suites.ops.shapes import (
     op,
     sizes,
@@ -24,10 +24,10 @@ def each(factor: float) -> Callable[[Values], float]:
     return lambda v: factor * prod(v.data)
 
 
-SCALE = (Input("gamma", POSITIVE, shape=channels), Input("beta", shape=channels))
+SCALE = (weight("gamma", POSITIVE, shape=channels), weight("beta", shape=channels))
 STATISTICS = (
-    Input("mean", grad=False, shape=channels),
-    Input("variance", POSITIVE, grad=False, shape=channels),
+    weight("mean", grad=False, shape=channels),
+    weight("variance", POSITIVE, grad=False, shape=channels),
 )
 #: Along all axes but that of the channels.
 WIDE = "[None, :, None, None]"

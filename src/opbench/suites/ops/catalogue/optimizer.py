@@ -1,7 +1,8 @@
 """One update of one weight by each optimizer, in place.
 
 Repeated updates move the weight slowly and in one direction, so its values stay ordinary numbers
-for as long as anybody measures.
+for as long as anybody measures. Where the same gradient over and over would lead elsewhere (its
+variance becomes zero, or the weight grows by a factor), its sign changes before each call, untimed.
 """
 
 from __future__ import annotations
@@ -24,11 +25,16 @@ ABSENT = {
 }
 
 
-def step(optimizer: str) -> Call:
+#: The gradient changes sign.
+TURNED = {"torch": "gradient.neg_()", "mxnet": "gradient *= -1"}
+
+
+def step(optimizer: str, before: str = "") -> Call:
     """An optimizer of torch's, with the weight as its only parameter."""
     return Call(
         "opt.step()\ny = weight",
         setup=f"weight.requires_grad_()\nweight.grad = gradient\nopt = torch.optim.{optimizer}",
+        before=before,
         preload=("torch._dynamo",),
         compilable=False,
         # `step` writes into a tensor that asks for gradients.
@@ -36,9 +42,9 @@ def step(optimizer: str) -> Call:
     )
 
 
-def update(text: str, setup: str = "") -> Call:
+def update(text: str, setup: str = "", before: str = "") -> Call:
     """The same arithmetic in torch's own operators, where torch has no such optimizer."""
-    return Call(f"{text}\ny = weight", setup=setup, compilable=False)
+    return Call(f"{text}\ny = weight", setup=setup, before=before, compilable=False, emulated=True)
 
 
 def optimizer(
@@ -67,6 +73,30 @@ def mx(function: str, state: str = "", options: str = "") -> str:
     return f"y = nd.{function}(weight, gradient{given}, lr={{lr}}{options}, out=weight)"
 
 
+def several(half: bool, momentum: bool) -> str:
+    """Weights and what belongs to them, four times, in the order in which MXNet takes them."""
+    made = "weight.astype('float16')" if half else "weight.copy()"
+    state = [f"weights[i] * 0.01{'.copy()' * half}"]
+    state += ["nd.zeros(weight.shape)"] * momentum + ["weight.copy()"] * half
+    return (
+        f"weights = [{made} for i in range(4)]\n"
+        f"given = [x for i in range(4) for x in (weights[i], {', '.join(state)})]"
+    )
+
+
+RATES = "lrs=({lr},) * 4, wds=(0.0,) * 4, "
+LOADED = "rates, decays = nd.full((4,), {lr}), nd.zeros((4,))\n"
+MULTIPLE = [
+    ("multi_sgd_mom", RATES, several(False, True)),
+    ("multi_mp_sgd", RATES, several(True, False)),
+    ("multi_mp_sgd_mom", RATES, several(True, True)),
+    *(
+        (f"preloaded_multi_{kind}sgd{mom}", "",
+         f"{LOADED}{several(bool(kind), bool(mom))}\ngiven += [rates, decays]")
+        for kind in ("", "mp_") for mom in ("", "_mom")
+    ),
+]  # fmt: skip
+
 OPERATORS = (
     optimizer("sgd", aliases=("sgd_update",), classic="SGD",
         torch=step("SGD([weight], lr={lr})"), mxnet=mx("sgd_update")),
@@ -87,8 +117,10 @@ OPERATORS = (
         mxnet=mx("rmsprop_update", "n", ", gamma1={rho}")),
     optimizer("rmspropalex", ("n", "g", "delta"), {"rho": 0.95, "momentum": 0.9}, 14.0,
         parity="shape", aliases=("rmspropalex_update",),
-        torch=step("RMSprop([weight], lr={lr}, alpha={rho}, momentum={momentum}, centered=True)"),
-        mxnet=mx("rmspropalex_update", "n, g, delta", ", gamma1={rho}, gamma2={momentum}")),
+        torch=step("RMSprop([weight], lr={lr}, alpha={rho}, momentum={momentum}, centered=True)",
+            before=TURNED["torch"]),
+        mxnet=Call(mx("rmspropalex_update", "n, g, delta", ", gamma1={rho}, gamma2={momentum}"),
+            before=TURNED["mxnet"])),
     optimizer("ftrl", ("z", "n"), {"lamda1": 0.01, "beta": 1.0}, 20.0, aliases=("ftrl_update",),
         tolerance=64.0,
         torch=update("s = (n + gradient * gradient).sqrt_().sub_(n.sqrt()).div_({lr})\n"
@@ -121,11 +153,11 @@ OPERATORS = (
         torch=update("mean.mul_({beta1}).add_(gradient, alpha=1 - {beta1})\n"
             "var.mul_({beta2}).addcmul_(gradient, gradient, value=1 - {beta2})\n"
             "u = (mean / (1 - {beta1})) / ((var / (1 - {beta2})).sqrt_().add_({epsilon}))\n"
-            "weight.sub_(u.mul_({lr} * weight.norm() / u.norm()))"),
-        mxnet="u = nd.lamb_update_phase1(weight, gradient, mean, var, beta1={beta1}, "
+            "weight.sub_(u.mul_({lr} * weight.norm() / u.norm()))", before=TURNED["torch"]),
+        mxnet=Call("u = nd.lamb_update_phase1(weight, gradient, mean, var, beta1={beta1}, "
         "beta2={beta2}, epsilon={epsilon}, t=1, wd=0.0)\n"
         "y = nd.lamb_update_phase2(weight, u, nd.norm(weight), nd.norm(u), lr={lr}, "
-        "out=weight)"),
+        "out=weight)", before=TURNED["mxnet"])),
     op("multi_sgd", "optimizer",
         tuple(Input(f"{kind}{i}", grad=False, shape=lambda v: v.weight)
             for i in range(4) for kind in ("weight", "gradient")), shapes={"weight": WEIGHTS},
@@ -139,6 +171,29 @@ OPERATORS = (
             setup="weights = [weight0, weight1, weight2, weight3]\n"
             "given = [weight0, gradient0, weight1, gradient1, weight2, gradient2, "
             "weight3, gradient3]")),
+    # Weights in half precision with a master copy in float32.
+    *(
+        optimizer(f"mp_{name}", state, flops=flops, tolerance=16.0, parity="", mxnet=Call(
+            f"y = nd.mp_{name}_update(half, small, {''.join(f'{each}, ' for each in state)}weight, "
+            "lr={lr}, out=half)",
+            setup="half, small = weight.astype('float16'), gradient.astype('float16')"))
+        for name, state, flops in (("sgd", (), 3.0), ("sgd_mom", ("mom",), 5.0),
+            ("nag_mom", ("mom",), 7.0))
+    ),
+    optimizer("mp_lamb", ("mean", "var"), flops=23.0, parity="", aliases=("mp_lamb_update_phase1",
+        "mp_lamb_update_phase2"), mxnet=Call(
+            "u = nd.mp_lamb_update_phase1(half, small, mean, var, weight, t=1, wd=0.0)\n"
+            "y = nd.mp_lamb_update_phase2(half, u, nd.norm(weight), nd.norm(u), weight, lr={lr}, "
+            "out=half)", setup="half, small = weight.astype('float16'), gradient.astype('float16')",
+            before="small *= -1")),
+    # Four weights in one call.
+    *(
+        op(f"{name}", "optimizer", ("weight",), {"weight": WEIGHTS}, grad=False, lr=1e-3,
+            dtypes=("float32",), flops=8.0, parity="", absent=ABSENT, aliases=(f"{name}_update",),
+            mxnet=Call(f"nd.{name}_update(*given, {rates}num_weights=4, out=weights)\n"
+                "y = weights[0]", setup=setup))
+        for name, rates, setup in MULTIPLE
+    ),
     optimizer("adamw", flops=14.0,
         torch=step("AdamW([weight], lr={lr})")),
     optimizer("adagrad", flops=6.0,

@@ -46,6 +46,19 @@ def density(
     )  # fmt: skip
 
 
+SPREAD: dict[str, Domain] = {"mu": uniform(-1.0, 1.0), "sigma": POSITIVE}
+COUNTS: dict[str, Domain] = {"k": integers(1, 5), "p": uniform(0.3, 0.7)}
+SAMPLED: list[tuple[str, dict[str, Domain], dict[str, Any]]] = [
+    ("normal", SPREAD, {"torch": "torch.normal(mu[:, None].expand(-1, {shape}), sigma[:, None])"}),
+    ("uniform", {"low": uniform(-1.0, 0.0), "high": POSITIVE}, {}),
+    ("exponential", {"lam": POSITIVE}, {}),
+    ("gamma", {"alpha": uniform(1.0, 3.0), "beta": POSITIVE}, {}),
+    ("poisson", {"lam": uniform(1.0, 6.0)},
+        {"torch": "torch.poisson(lam[:, None].expand(-1, {shape}))"}),
+    ("negative_binomial", COUNTS, {}),
+    ("generalized_negative_binomial", {"mu": POSITIVE, "alpha": uniform(0.3, 0.7)}, {}),
+]  # fmt: skip
+
 OPERATORS = (
     draw("uniform",
         torch="torch.rand({shape}, {options})",
@@ -99,6 +112,15 @@ OPERATORS = (
         "shape=(data.shape[0], {shape}))",
         onnx="l = Log(data)\ny = Multinomial(l, sample_size={shape})",
         mxnet="nd.random.multinomial(data, shape={shape})"),
+    # A distribution for each row, whose parameters are tensors.
+    *(
+        op(f"sample_{name}", "random",
+            tuple(Input(each, domain, shape=lambda v: v.rows) for each, domain in given.items()),
+            {"rows": sizes((64,), (1024,), (4096,))}, shape=64, grad=False, dtypes=FULL,
+            flops=None, parity="statistics", result=lambda v: (*v.rows, v.shape),
+            mxnet=f"nd.sample_{name}({', '.join(given)}, shape={{shape}})", **more)
+        for name, given, more in SAMPLED
+    ),
     unary("shuffle", "random", flops=0.0, parity="statistics",
         torch="data[torch.randperm(data.shape[0], device=data.device)]",
         jax=f"jax.random.permutation({KEY}, data)",
