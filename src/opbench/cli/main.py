@@ -13,6 +13,7 @@ import typer
 
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
+from opbench.cli.compat import compat
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
 from opbench.cli.export import export
@@ -50,6 +51,7 @@ app.command("ab")(ab)
 app.command("selftest")(selftest)
 app.add_typer(env)
 app.add_typer(store)
+app.add_typer(compat)
 app.command("doctor")(doctor)
 app.command("init")(init)
 for command in suites.together(lambda suite: suite.commands()):

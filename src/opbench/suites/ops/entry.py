@@ -165,6 +165,8 @@ class Operator:
         if wrong:
             raise ValueError(f"{self.name}: unknown framework or size: {', '.join(wrong)}")
         numpy = self.spelling.get("numpy")
+        if isinstance(numpy, Call) and numpy == Call(numpy.text, note=numpy.note):
+            numpy = numpy.text
         named = {*self.spelling, *self.absent}
         # Random generators are the one part of NumPy that JAX does differently.
         if isinstance(numpy, str) and "jax" not in named and "rng." not in numpy:

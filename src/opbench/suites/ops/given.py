@@ -1,5 +1,5 @@
-"""Parameters that a person gives (`lhs=512x64`, `m=1`), on the command line, in a table of shapes, a
-run file or Python: read, completed and checked here.
+"""Parameters that a person gives (`lhs=512x64`, `m=1`), on the command line, in a table of shapes,
+in a run file or in Python: read, completed and checked here.
 
 What is not given follows: an operator that names the sides of its inputs (`lhs` is m x k, `rhs` is
 k x n) takes those of the given ones; inputs of one shape stay of one shape.
@@ -103,11 +103,11 @@ def completed(operator: Operator, size: str, given: Mapping[str, Any]) -> dict[s
         if shape is not None:
             values = shape if isinstance(shape, tuple) else (shape,)
             if len(values) != len(names):
-                raise misfit(operator, name, shape, " x ".join(names))
+                raise misfit(operator, name, shape, defaults[name])
             for side, value in zip(names, values):
                 if sides.setdefault(side, value) != value:
-                    right = "x".join(str(sides.get(each, each)) for each in names)
-                    raise misfit(operator, name, shape, f"{' x '.join(names)}, here {right}")
+                    right = tuple(sides.get(each, v) for each, v in zip(names, values))
+                    raise misfit(operator, name, shape, right)
     for name, text in operator.sides.items():
         if sides and name not in found:
             own = defaults[name] if isinstance(defaults[name], tuple) else (defaults[name],)
@@ -121,10 +121,11 @@ def completed(operator: Operator, size: str, given: Mapping[str, Any]) -> dict[s
     return found
 
 
-def misfit(operator: Operator, name: str, shape: Any, right: str) -> UserError:
-    rule = "; ".join(f"{each} is {' x '.join(t.split())}" for each, t in operator.sides.items())
+def misfit(operator: Operator, name: str, shape: Any, right: Any) -> UserError:
+    rule = ", ".join(f"{each} is {' x '.join(t.split())}" for each, t in operator.sides.items())
     return UserError(
-        f"{operator.name}: {name}={text_of(shape)} does not fit: {name} is {right} ({rule})"
+        f"{operator.name}: {name}={text_of(shape)} does not fit: {rule}; "
+        f"{name}={text_of(right)} would"
     )
 
 
