@@ -60,9 +60,9 @@ tanh          =           =           Tanh        =         =           normal  
 stop_gradient detach      lax.stop_gradient -     BlockGrad -           normal     0
 frac          =           -           -           -         -
 nan_to_num    =           =           -           -         =
-isnan         =           =           IsNaN       contrib.isnan =
-isinf         =           =           IsInf       contrib.isinf =
-isfinite      =           =           -           contrib.isfinite =
+isnan         =           =           IsNaN       nd.contrib.isnan =
+isinf         =           =           IsInf       nd.contrib.isinf =
+isfinite      =           =           -           nd.contrib.isfinite =
 signbit       =           =           -           -         =
 bitwise_not   =           =           BitwiseNot  -         =           0:100
 """
