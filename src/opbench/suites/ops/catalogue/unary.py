@@ -47,7 +47,7 @@ reciprocal    =           =           Reciprocal  =         =           positive
 relu          =           nn.relu     Relu        =         -
 rsqrt         =           lax.rsqrt   -           =         -           positive   2
 sigmoid       =           nn.sigmoid  Sigmoid     =         -           normal     15
-log_sigmoid   F.logsigmoid nn.log_sigmoid -       nd.log_sigmoid -      normal     30
+log_sigmoid   F.logsigmoid nn.log_sigmoid -       -         -           normal     30
 sign          =           =           Sign        =         =
 sgn           =           sign        -           -         sign
 sin           =           =           Sin         =         =           normal     15
