@@ -8,8 +8,9 @@ import re
 import opbench.ops as ops
 import pytest
 
-from opbench.compat.operator_benchmark import device_of, normal
-from opbench.compat.operator_benchmark import ones as filled
+from opbench.compat.initializers import normal
+from opbench.compat.initializers import ones as filled
+from opbench.compat.operator_benchmark import device_of
 from opbench.compat.operator_classes import names
 from opbench.errors import UserError
 from opbench.suites.ops.catalogue import catalogue

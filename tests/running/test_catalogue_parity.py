@@ -30,8 +30,8 @@ KNOWN = {
     ("mxnet", "linalg_potri", "forward_backward"),
 }
 
-#: One of each way in which an entry is written: a table, a reduction, weights, packed weights, folded
-#: weights, positions, an emulation, several results.
+#: One of each way in which an entry is written: a table, a reduction, weights, packed and folded
+#: ones, positions, an emulation, several results.
 SAMPLE = ("exp", "sum", "dot", "LayerNorm", "LSTM", "conv_batchnorm_relu", "take", "SequenceMask",
           "split", "one_hot")  # fmt: skip
 

@@ -1,5 +1,5 @@
-"""Which functions of a framework the operator catalogue calls: by the text of its spellings, and for
-torch by running them, since one function of torch is often several operators of other names."""
+"""Which functions of a framework the operator catalogue calls: by the text of its spellings, and
+for torch by running them, since one function of torch is often several operators of other names."""
 
 from __future__ import annotations
 
