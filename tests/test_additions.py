@@ -111,8 +111,8 @@ NEW = {
 LINES = {
     "an operator": {
         "suites/ops/catalogue/rounding.py": (
-            '    rounding("trunc"',
-            '    rounding("toward_zero", "trunc", "trunc", "", "trunc"),\n',
+            "trunc   =",
+            "toward_zero  trunc  trunc  -  trunc  trunc  -100..100\n",
         )
     },
     "a command": {
