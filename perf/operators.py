@@ -117,7 +117,7 @@ def shell_operator(names: Sequence[str]) -> list[str]:
 
 
 def agreement(names: Sequence[str], rounds: int) -> list[str]:
-    """Our clock over torch's Timer, both in the same children, a block of one and one of the other."""
+    """Our clock over torch's Timer, both in the same children, a block of each in turn."""
     found = []
     for name in names:
         (case,) = expand([operator_definition(catalogue()[name])], stages=["forward"])
