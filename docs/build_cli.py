@@ -34,7 +34,7 @@ METAVARS = {int: "N", float: "X", Path: "FILE"}
 
 
 def page(text: str) -> str:
-    """The page with its generated parts written anew."""
+    """The page with its generated parts rewritten."""
     root = typer.main.get_command(app)
     written, rest = [], text
     while found := BLOCK.search(rest):

@@ -11,6 +11,7 @@ from opbench.store.records import StoredResult
 from perf.comparison import SHARP, Pair, alarm_row, page, run, sides
 
 TITLE = "Comparison: across environments and across runs"
+CODE = ("analyse/compare.py", "running", "sampling", "stats", "worker", "workers")
 
 
 def measure(quick: bool = False) -> str:

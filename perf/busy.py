@@ -11,6 +11,7 @@ from sys import executable
 from perf.comparison import SHARP, alarm_row, measured, of, page, power_row
 
 TITLE = "Comparison: on a busy machine"
+CODE = ("analyse/compare.py", "running", "sampling", "stats", "worker", "workers")
 
 
 def measure(quick: bool = False) -> str:

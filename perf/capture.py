@@ -13,6 +13,7 @@ from typing import Any
 from perf.capture_train import SIZES
 
 TITLE = "Capture and replay"
+CODE = ("capture", "frameworks", "suites/captured", "worker")
 
 TRAIN = Path(__file__).with_name("capture_train.py")
 

@@ -19,6 +19,7 @@ from opbench.running.runner import Runner
 from opbench.store.records import StoredResult
 
 TITLE = "Comparison: false alarms and power of single pairs"
+CODE = ("analyse/compare.py", "running", "sampling", "stats", "worker", "workers")
 
 #: The defaults of `opbench ab`: until the ratio is known to half a percent, at most ten seconds per
 #: case.

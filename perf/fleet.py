@@ -8,6 +8,7 @@ from perf import fleet_runs, fleet_stores
 from perf.local_postgres import postgres
 
 TITLE = "Fleet: Ray and PostgreSQL"
+CODE = ("fleet", "store")
 
 
 def measure(quick: bool = False) -> str:

@@ -21,6 +21,7 @@ from opbench.workers.process import Worker
 from perf.small_cases import cases as small_cases
 
 TITLE = "Foundation: overhead, speed, coverage of the intervals"
+CODE = ("cli/list.py", "cli/main.py", "running", "sampling", "stats", "worker", "workers")
 
 EMPTY_FUNCTION = "def f(): pass"
 CALLS = 40_000

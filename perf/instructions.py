@@ -27,6 +27,7 @@ from perf.small_cases import cases as small_cases
 from perf.upstream_counts import Collected, collect
 
 TITLE = "Instruction counts: compared with Timer.collect_callgrind"
+CODE = ("counting", "running/counting.py", "snippets.py", "worker")
 
 HEAD = ("| figure | measured | target | |", "| :-- | --: | --: | :-- |")
 

@@ -13,6 +13,7 @@ from opbench.result import Result
 from perf.instructions import HEAD, row, run, standard
 
 TITLE = "Instruction counts: the standard set"
+CODE = ("counting", "running/counting.py", "snippets.py", "suites/snippets", "worker")
 
 #: Functions that are printed of a case whose counts differ.
 FUNCTIONS = 6

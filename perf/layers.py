@@ -26,6 +26,7 @@ from opbench.stats.estimate import t_quantile
 from opbench.stats.pair import drift_of
 
 TITLE = "Layers: compared with Opacus' own runner"
+CODE = ("running", "sampling", "suites/layers", "worker", "workers")
 
 GROUPS = {
     "feed-forward": (

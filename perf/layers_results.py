@@ -19,11 +19,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from opbench.report.table import Table, markdown
 from opbench.suites.layers.factors import LayerRow
 from opbench.suites.layers.factors_file import read
 from opbench.suites.layers.factors_published import Published, published
 from opbench.suites.layers.names import LAYERS
-from opbench.suites.layers.report import Table, beside, factor_table, values_table
+from opbench.suites.layers.report import factor_table, published_table, values_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "layers.md"
@@ -104,16 +105,15 @@ def chosen_tables(rows: Sequence[LayerRow], title: str, theirs: Published) -> li
         factor_table(rows, f"{title}, × the torch.nn layer it replaces", nn=True),
     ]
     if "Device" not in title:  # the study timed the caller
-        found.append(beside(rows, theirs, f"{title}, × torch.nn: ours | published in 2021"))
+        found.append(
+            published_table(rows, theirs, f"{title}, × torch.nn: ours | published in 2021")
+        )
     return [table for table in found if table.rows]
 
 
 def write(table: Table, stream: io.StringIO) -> None:
     stream.write(f"\n**{table.title}**\n\n")
-    rule = [":--" if i < table.words else "--:" for i in range(len(table.header))]
-    for line in (table.header, rule, *table.rows):
-        cells = (cell.replace("|", "\\|") for cell in line)
-        stream.write(f"| {' | '.join(cells)} |\n")
+    stream.writelines(f"{line}\n" for line in markdown(table))
 
 
 def insert(where: str, body: str) -> None:

@@ -15,6 +15,7 @@ from opbench.store import Store
 from perf.layers import GROUPS, Work, adaptive, precision
 
 TITLE = "Layers: two runs of the suite"
+CODE = ("running", "sampling", "stats", "suites/layers", "worker", "workers")
 
 RUNS = ("first.db", "second.db")
 ORDER = ("First", "Second")

@@ -27,6 +27,7 @@ from opbench.workers.process import Worker
 from perf.small_cases import cases
 
 TITLE = "Start-to-start variance of identical code"
+CODE = ("sampling/paired.py", "stats/ratio.py", "worker", "workers")
 
 OPERATORS = ("add", "div", "sqrt", "exp", "log", "matmul", "sum", "view")
 BLOCKS = 15

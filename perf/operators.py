@@ -20,6 +20,7 @@ from opbench.workers.process import Worker
 from perf.foundation import row
 
 TITLE = "Operators: the whole catalogue, a category, one operator; agreement with torch's Timer"
+CODE = ("running", "sampling", "stats", "suites/ops", "worker", "workers")
 
 WHOLE_MINUTES, CATEGORY_SECONDS, AGREEMENT = 8, 60, 0.03
 

@@ -23,6 +23,7 @@ from opbench.result import Result, Sample, Warning
 from opbench.store import RunRecord, Store
 
 TITLE = "The page"
+CODE = ("report", "store")
 
 OPERATORS = 500
 SAMPLES = 30

@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import mean, median, stdev
 
 TITLE = "Spread of the estimate over fresh runs, compared with other tools"
+CODE = ("running", "sampling", "stats", "worker", "workers")
 
 SETUP = "import torch; torch.set_num_threads(1); torch.manual_seed(0); "
 SETUP += "x = torch.randn(64, 64); w = torch.randn(64, 64)"

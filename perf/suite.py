@@ -13,6 +13,7 @@ from perf.comparison import Pair, alarm_row, of, page, power_row, run, sides, ve
 from perf.small_cases import SETUP, STATEMENTS
 
 TITLE = "Comparison: a suite under false-discovery control"
+CODE = ("analyse/compare.py", "running", "sampling", "stats", "worker", "workers")
 
 #: A suite is judged as a whole, so each case needs more certainty than it would alone: a case in
 #: doubt gets up to six seconds, most need a fifth of that.

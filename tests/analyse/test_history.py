@@ -1,4 +1,4 @@
-"""Histories of one case, from a real store: what is joined, what is marked, what is told apart."""
+"""Histories of one case, from a real store: what is joined, what is marked, what is kept apart."""
 
 from __future__ import annotations
 

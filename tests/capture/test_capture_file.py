@@ -1,4 +1,4 @@
-"""The file of a capture: what was written is read again, and what is wrong is told by its line."""
+"""The file of a capture: it reads back as written, and a mistake is reported with its line."""
 
 from __future__ import annotations
 

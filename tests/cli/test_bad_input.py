@@ -213,7 +213,7 @@ def test_a_full_disk_keeps_what_is_finished_and_says_so(bench_file, tmp_path, ma
 
     with Store.open(kept / "r.db", create=False) as store:
         stored = {found.case.id for found in store.results()}
-    # Each was told after it was stored.
+    # Each was reported after it was stored.
     assert {line.split("  ")[0] for line in finished} <= stored
     assert stored
     assert eventually(lambda: marked() == [])

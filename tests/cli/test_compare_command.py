@@ -147,8 +147,8 @@ def test_rows_are_called_by_the_chosen_keys(compare):
     answer = compare("modes", "--col", "mode", "--row", "name,n")
     assert "name=layer n=1" in answer.out
     assert "ops/layer" not in answer.out.split("geometric")[0]
-    told = compare("modes", "--col", "mode", "--row", "name")
-    assert "name=layer n=2" in told.out  # what would read alike says in what it differs
+    fewer_keys = compare("modes", "--col", "mode", "--row", "name")
+    assert "name=layer n=2" in fewer_keys.out  # what would read alike says in what it differs
 
 
 def test_one_run_in_two_environments(compare):

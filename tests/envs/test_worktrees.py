@@ -126,7 +126,7 @@ def test_a_folder_outside_any_project_has_no_commits(
 @pytest.mark.parametrize("rev", [".", "HEAD", "@"])
 def test_a_dirty_work_tree_is_refused_under_its_own_name(rev: str, project: Path) -> None:
     sha = worktrees.resolve(rev).sha
-    (project / "new-file").touch()  # git was never told of it: no change
+    (project / "new-file").touch()  # not added to git: no change
     assert worktrees.resolve(rev).sha == sha
     (project / "mine/__init__.py").write_text("VERSION = 3\n")
     with pytest.raises(UserError, match=r"\(mine/__init__\.py\).*name the commit " + sha[:12]):

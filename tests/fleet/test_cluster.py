@@ -266,7 +266,7 @@ def test_replicas_are_measured_on_different_nodes_and_compared_node_by_node(conn
     )
     from opbench.analyse.compare import compare_pairs
     from opbench.analyse.matching import match
-    from opbench.report.terminal import as_text
+    from opbench.report.terminal.run import as_text
     from opbench.store.records import StoredResult
 
     sides = [

@@ -75,7 +75,7 @@ def test_a_project_that_is_too_large_is_refused_with_what_to_do(
 def test_an_environment_is_built_on_the_node_that_lacks_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A really built one, in the homes of two machines."""
+    """A really built one, in the folders of two machines."""
     monkeypatch.setenv("OPBENCH_HOME", str(tmp_path / "here"))
     builds.create("small", ["six==1.16.0"])
     sent = wire.environment_to_dict(find("small"))

@@ -98,7 +98,7 @@ def outcomes(pool) -> Callable[[list[Case]], dict[tuple[str, str], str]]:
     """Compares what cases compute, as a run does before it times them; by framework and stage."""
 
     def call(found: list[Case]) -> dict[tuple[str, str], str]:
-        told = {(c.framework, c.stage): f"unsupported: {c.unsupported}" for c in found}
+        outcomes = {(c.framework, c.stage): f"unsupported: {c.unsupported}" for c in found}
         names = (framework_envs.env_name_of(c.framework) for c in found)
         places = {name: find(name) for name in names if name}
         slots = [Slot(c, places.get(c.framework, current())) for c in found if not c.unsupported]
@@ -113,9 +113,9 @@ def outcomes(pool) -> Callable[[list[Case]], dict[tuple[str, str], str]]:
             for slot in members:
                 ended = done.ended.get(slot)
                 text = f"{ended.outcome}: {ended.reason}" if ended else "agrees"
-                told[slot.case.framework, slot.case.stage] = text
+                outcomes[slot.case.framework, slot.case.stage] = text
             assert not done.unchecked
-        return told
+        return outcomes
 
     return call
 
@@ -133,7 +133,7 @@ def exchanged(pool, tmp_path) -> Callable[[Case], dict]:
             answer = session.exchange(case, str(tmp_path), [], 60.0)
         finally:
             session.close()
-        outputs = [Output.read(told) for told in answer["outputs"]]
+        outputs = [Output.read(header) for header in answer["outputs"]]
         return {one.name: one.values.reshape(one.shape) for one in outputs}
 
     return call

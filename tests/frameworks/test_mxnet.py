@@ -62,8 +62,8 @@ def test_a_run_measures_it_in_its_environment_and_its_memory_is_the_peak_in_byte
 
 
 def test_without_a_gpu_build_a_gpu_is_unsupported(cases, outcomes, mxnet):
-    (told,) = outcomes(cases("mxnet", device="cuda")).values()
-    assert told == "unsupported: this build of MXNet has no GPU"
+    (outcome,) = outcomes(cases("mxnet", device="cuda")).values()
+    assert outcome == "unsupported: this build of MXNet has no GPU"
 
 
 def test_products_and_factorisations_give_the_right_numbers(mxnet, tmp_path):
@@ -88,21 +88,21 @@ spd = x @ x.swapaxes(-1, -2) / 16 + np.eye(16)
 of = lambda array: nd.array(array, dtype="float64")
 lower = np.linalg.cholesky(spd)
 
-def told(name, found, expected):
+def check(name, found, expected):
     print(name, abs(found.asnumpy() - expected).max())
 
-told("dot", nd.dot(of(a), of(b)), a @ b)
-told("potrf", nd.linalg.potrf(of(spd)), lower)
-told("inverse", nd.linalg.inverse(of(spd)), np.linalg.inv(spd))
-told("syevd", nd.linalg.syevd(of(spd))[1], np.linalg.eigvalsh(spd))
-told("syrk", nd.linalg.syrk(of(spd)), spd @ spd)
-told("trsm", nd.linalg.trsm(of(lower), of(spd)), np.linalg.solve(lower, spd))
-told("batch_dot", nd.batch_dot(of(spd), of(spd)), spd @ spd)
+check("dot", nd.dot(of(a), of(b)), a @ b)
+check("potrf", nd.linalg.potrf(of(spd)), lower)
+check("inverse", nd.linalg.inverse(of(spd)), np.linalg.inv(spd))
+check("syevd", nd.linalg.syevd(of(spd))[1], np.linalg.eigvalsh(spd))
+check("syrk", nd.linalg.syrk(of(spd)), spd @ spd)
+check("trsm", nd.linalg.trsm(of(lower), of(spd)), np.linalg.solve(lower, spd))
+check("batch_dot", nd.batch_dot(of(spd), of(spd)), spd @ spd)
 image, kernel = rng.standard_normal((2, 3, 8, 8)), rng.standard_normal((4, 3, 3, 3))
 expected = sum(
     np.einsum("nchw,fc->nfhw", image[:, :, i:i + 6, j:j + 6], kernel[:, :, i, j])
     for i in range(3) for j in range(3)
 )
 found = nd.Convolution(of(image), of(kernel), kernel=(3, 3), num_filter=4, no_bias=True)
-told("convolution", found, expected)
+check("convolution", found, expected)
 """

@@ -50,13 +50,13 @@ def test_a_spelling_that_computes_something_else_is_a_mismatch(cases, outcomes):
     }
     found = outcomes(cases(*HERE, spelled=spelled))
     assert found.pop(("torch", "forward")) == "agrees"
-    for told in found.values():
-        assert told.startswith("mismatch: differs from torch: y: it")
+    for outcome in found.values():
+        assert outcome.startswith("mismatch: differs from torch: y: it")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
 def test_other_dtypes_agree_or_say_that_they_are_not_there(cases, outcomes, dtype):
-    found = {name: told for (name, _), told in outcomes(cases(*HERE, dtype=dtype)).items()}
+    found = {name: outcome for (name, _), outcome in outcomes(cases(*HERE, dtype=dtype)).items()}
     lacking = {name: f"unsupported: {name} has no bfloat16" for name in ("onnxruntime", "numpy")}
     assert found == {**dict.fromkeys(HERE, "agrees"), **(lacking if dtype == "bfloat16" else {})}
 
@@ -98,7 +98,7 @@ def test_a_loss_needs_no_gradient_from_outside(cases, outcomes):
 
 
 def test_on_a_device_that_is_not_there_a_framework_says_so(cases, outcomes):
-    found = {n: told for (n, _), told in outcomes(cases(*HERE[1:], device="cuda")).items()}
+    found = {n: outcome for (n, _), outcome in outcomes(cases(*HERE[1:], device="cuda")).items()}
     assert found["onnxruntime"] == "unsupported: onnxruntime has no device cuda"
     assert found["numpy"] == "unsupported: numpy has no device cuda"
     assert found["jax"] == "agrees" or found["jax"].startswith("unsupported: jax has no cuda here")

@@ -35,7 +35,7 @@ def exported(opbench_here, filled: Path, tmp_path: Path):
 
 
 def called(*words: str | Path, cwd: Path) -> str:
-    # A worker of pytest-xdist would be told to its tools, and pytest-benchmark rest in one.
+    # Inside a worker of pytest-xdist, pytest-benchmark disables itself.
     env = {name: value for name, value in os.environ.items() if "XDIST" not in name}
     done = subprocess.run(
         [sys.executable, "-m", *map(str, words)], cwd=cwd, env=env, capture_output=True, text=True

@@ -13,7 +13,7 @@ def test_the_text_tells_policies_apart_and_nothing_else():
     assert Adaptive(precision=0.01).text == "adaptive precision=0.01 max_time=5"
     assert Adaptive(precision=0.01).text != Adaptive(precision=0.02).text
     assert Fixed(num_runs=3).text != Fixed(num_runs=4).text
-    # A longer patience with hangs changes no number.
+    # A longer timeout changes no number.
     assert Adaptive(timeout=1).text == Adaptive(timeout=60).text
 
 

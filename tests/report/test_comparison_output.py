@@ -151,9 +151,9 @@ def test_what_changed_stands_on_top_and_the_rest_is_folded():
 
 
 def test_nothing_changed_is_said():
-    calm = Comparison("a", "b", COMPARISON.rows[2:3])
-    assert "No change detected." in as_markdown(calm)
-    assert "<details>" not in as_markdown(calm)
+    unchanged = Comparison("a", "b", COMPARISON.rows[2:3])
+    assert "No change detected." in as_markdown(unchanged)
+    assert "<details>" not in as_markdown(unchanged)
 
 
 any_text = st.text(max_size=20)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opbench.case import Case
 from opbench.plan.groups import Baseline
-from opbench.report.terminal import LISTED, as_text
+from opbench.report.terminal.run import LISTED, as_text
 from opbench.result import Result, Sample, Warning
 from opbench.running.recording import Finished
 

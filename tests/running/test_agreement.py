@@ -113,5 +113,5 @@ def test_bfloat16_is_read_from_its_bits(tmp_path):
     file = tmp_path / "raw"
     values = np.asarray([1.0, -2.5, 0.0], "float32")
     file.write_bytes((values.view("uint32") >> 16).astype("uint16").tobytes())
-    told = {"name": "y", "dtype": "bfloat16", "shape": [3], "step": 1, "file": str(file)}
-    assert Output.read(told).values.tolist() == [1.0, -2.5, 0.0]
+    header = {"name": "y", "dtype": "bfloat16", "shape": [3], "step": 1, "file": str(file)}
+    assert Output.read(header).values.tolist() == [1.0, -2.5, 0.0]

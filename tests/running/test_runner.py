@@ -89,10 +89,10 @@ def test_what_is_left_of_the_budget_goes_to_the_noisiest_case_first(run, monkeyp
 
     monkeypatch.setattr(runner_module, "Budget", partial(Budget, clock=clock))
     noisy = "time.sleep(0.0005 + random.random() * 0.004)"
-    cases = [case("calm"), case("noisy", noisy, globals="import random, time")]
+    cases = [case("steady"), case("noisy", noisy, globals="import random, time")]
     runner, _ = run(cases, GREEDY, journal, sink=sink, budget=4.0)
     firsts = [(name, result) for name, result, again in sink if not again]
-    assert [name for name, _ in firsts] == ["calm", "noisy"]
+    assert [name for name, _ in firsts] == ["steady", "noisy"]
     assert journal.passes == [2]
     seconds = [(name, result) for name, result, again in sink if again]
     assert seconds, "nothing was measured again"
@@ -105,7 +105,7 @@ def test_what_is_left_of_the_budget_goes_to_the_noisiest_case_first(run, monkeyp
     assert old < new
     assert len({sample.order for sample in after.samples}) == len(after.samples)
     # Replaced, not doubled.
-    assert sorted(found.name for found, _ in runner.results) == ["calm", "noisy"]
+    assert sorted(found.name for found, _ in runner.results) == ["steady", "noisy"]
 
 
 def test_a_budget_is_shared_by_the_cases_of_the_first_pass(run):

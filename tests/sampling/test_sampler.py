@@ -21,7 +21,7 @@ from opbench.workers.process import Worker
 #: Loose, so that it ends early: these tests look at the order, not at the numbers. The time is only
 #: a limit for a busy machine, where a child's set-up may take a third of a second: what the time
 #: of a case cannot pay is not started.
-QUICK = Adaptive(precision=0.5, max_time=15.0, warmup_seconds=0.02, timeout=20)
+QUICK = Adaptive(precision=0.5, max_time=4.0, warmup_seconds=0.02, timeout=20)
 
 HERE = Environment("here", sys.executable)
 
@@ -46,7 +46,7 @@ LOOK = "deadline = time.monotonic() + 15\nwhile others_run(): assert time.monoto
 
 @pytest.fixture
 def workers() -> Iterator:
-    """Workers by start number, each told its number."""
+    """Workers by start number, each knows its number."""
     started: dict[int, Worker] = {}
 
     def get(starts) -> list[Worker]:

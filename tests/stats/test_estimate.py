@@ -187,7 +187,7 @@ def test_four_starts_are_never_precise_and_five_only_if_they_are_not_lucky():
     assert max(four.half_width, five.half_width) < 0.005
     assert not is_precise(four, 0.02, Prior(0.001, 8))
     assert is_precise(five, 0.02, Prior(0.01, 4))
-    # Of a first case nobody has told that starts scatter so little.
+    # For a first case nothing is known of how little starts scatter.
     assert not is_precise(five, 0.02)
     assert is_precise(nine, 0.02)
     assert not is_precise(nine, nine.half_width * 0.99, Prior(0.0001, 8))

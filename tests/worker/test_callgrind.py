@@ -137,7 +137,7 @@ def test_raw_count_and_allocations_stand_beside_it(count):
     assert raw is not None
     assert filtered is not None
     assert raw >= filtered > 0
-    if named(found["instructions"]):  # else Python's own allocator cannot be told apart
+    if named(found["instructions"]):  # else Python's own allocator is not recognisable
         assert raw > filtered
         assert found["allocations"].estimate == pytest.approx(2, abs=0.1)
     assert "SIMD" in found["instructions"].detail["source"]

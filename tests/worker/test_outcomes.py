@@ -200,8 +200,16 @@ def test_garbage_in_every_file_descriptor_stays_its_own_problem(worker, python_c
     assert still_works(worker, python_case)
 
 
+#: A complete answer to `block`: only its token is missing.
+PERFECT = (
+    b'{"ok":true,"value":1e-12,"n":1,"wall_ns":1,"cpu_ns":1,"switches":0,'
+    b'"peak_bytes":0,"seconds":0}'
+)
+
+
 @pytest.mark.parametrize(
-    "line", [b"{}", b'{"ok": false, "error": 5}', b'{"ok": true}', b'{"ok": true, "value": "x"}']
+    "line",
+    [b"{}", b'{"ok": false, "error": 5}', b'{"ok": true}', b'{"ok": true, "value": "x"}', PERFECT],
 )
 def test_messages_it_forges_fail_its_own_case_only(start_worker, python_case, line):
     from opbench.plan.policy import Adaptive

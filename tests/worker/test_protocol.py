@@ -109,3 +109,25 @@ def test_a_reader_that_is_gone_is_told_as_closed():
     theirs.close()
     with pytest.raises(protocol.Closed):
         channel.send({"op": "block"})
+
+
+@pytest.mark.parametrize("number", [b"1e400", b"-1e999", b"9" * 400])
+def test_numbers_beyond_what_a_float_holds_are_refused(number):
+    with pytest.raises(protocol.ProtocolError):
+        protocol.decode(b'{"value": %s}\n' % number)
+
+
+def test_an_answer_needs_the_token_of_its_question():
+    answer = {"ok": True, "seconds": 0.5, "token": "of this question"}
+    protocol.check_answer(answer, "prepare", "of this question")
+    for token in ("of another", None):
+        with pytest.raises(protocol.ProtocolError, match="nobody asked"):
+            protocol.check_answer({**answer, "token": token}, "prepare", "of this question")
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch):
+    monkeypatch.setattr(protocol, "LONGEST_LINE", 1000)
+    channel, theirs = channels()
+    theirs.sendall(b"x" * 1001)
+    with pytest.raises(protocol.ProtocolError, match="more than 1000 bytes"):
+        channel.receive(timeout=1)

@@ -29,7 +29,7 @@ class Run(Finished):
     """What `opbench.run` returns; shows itself as the final table."""
 
     def __repr__(self) -> str:
-        from opbench.report.terminal import as_text
+        from opbench.report.terminal.run import as_text
 
         return as_text(self)
 
@@ -81,7 +81,7 @@ def _continued(kept: RunOptions, given: Mapping[str, Any]) -> tuple[Recording, d
     if "commits" in stored:
         # Its two sides share every moment: the rest of them cannot be measured alone.
         raise UserError(
-            f"run {recording.record.id} compares two sides; measure it anew with opbench ab"
+            f"run {recording.record.id} compares two sides; measure it again with opbench ab"
         )
     return recording, {**given} if kept.targets else {**read(stored), **given}
 

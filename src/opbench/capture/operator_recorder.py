@@ -84,7 +84,7 @@ class OperatorRecorder:
         return self
 
     def finish(self) -> None:
-        """Write the file, if the window has not ended by itself; stop watching."""
+        """Write the file, unless the window has already ended; stop watching."""
         if self._finished or os.getpid() != self._pid:
             return
         self._finished = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.codec import OPERATORS
-from opbench.errors import UserError
+from opbench.files import writing
 
 
 def write(capture: Capture, path: Path | str) -> None:
@@ -20,19 +19,11 @@ def write(capture: Capture, path: Path | str) -> None:
 
 def write_lines(contents: Iterable[dict[str, Any]], path: Path | str) -> None:
     """The whole file at once, or nothing: a reader never sees half of it."""
-    path = Path(path)
-    # A device or a pipe (`-o /dev/null`) is written to, not replaced.
-    special = path.exists() and not path.is_file()
-    partial = path if special else path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(Path(path)) as partial:
+        partial.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("w", encoding="utf-8") as stream:
             for line in contents:
                 stream.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
-        if not special:
-            os.replace(partial, path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def lines(capture: Capture) -> Iterator[dict[str, Any]]:

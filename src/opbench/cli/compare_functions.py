@@ -17,11 +17,11 @@ def show_functions(
     base: Sequence[StoredResult], new: Sequence[StoredResult], match: str, group: str
 ) -> None:
     """Print the functions that gained or lost instructions, case by case."""
-    from rich.console import Console
     from rich.text import Text
 
     from opbench.errors import plural
     from opbench.report.functions import changes
+    from opbench.report.terminal.console import Console
 
     console = Console(highlight=False)
     cases = sorted(_changed(base, new, match, group), key=lambda change: -_size(change[1]))

@@ -23,8 +23,8 @@ def give(
     format: str = "terminal",
 ) -> int:
     """Print every comparison, write the files asked for; 1 if the gate fails, else 0."""
-    from opbench.cli.report_output import writing
     from opbench.errors import plural
+    from opbench.files import writing
     from opbench.report.comparison import as_markdown, show
     from opbench.report.comparison_json import as_json
     from opbench.report.junit import as_junit
@@ -40,8 +40,8 @@ def give(
             show(comparison)
     for path, text in ((markdown, as_text), (junit, as_junit(comparisons, gate.fails))):
         if path is not None:
-            with writing(path):
-                path.write_text(text, encoding="utf-8", errors="replace")
+            with writing(path) as partial:
+                partial.write_text(text, encoding="utf-8", errors="replace")
     if failed and format != "json":
         print(f"gate: {plural(failed, 'case')} failed")
     return 1 if failed else 0

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
     from rich.text import Text
 
     from opbench.machine.advice import Advice
+    from opbench.report.terminal.console import Console
 
 #: What torch calls the library it was built with, and its name.
 BLAS = {"open": "OpenBLAS", "mkl": "MKL", "accelerate": "Accelerate", "blis": "BLIS"}
@@ -40,9 +41,8 @@ def doctor(
     json: bool = typer.Option(False, "--json", help="Print facts and advice as JSON instead."),
 ) -> None:
     """Show facts about this machine, and what to do about those that distort measurements."""
-    from rich.console import Console
-
     from opbench.machine.advice import advice
+    from opbench.report.terminal.console import Console
 
     # On the error stream, so that `--json` can be piped while a person sees the wait.
     with Console(stderr=True).status("Inspecting this machine …"):

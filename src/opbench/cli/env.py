@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from opbench.report.terminal.console import Console
 
 env = typer.Typer(
     name="env",
@@ -22,11 +22,10 @@ env = typer.Typer(
 @env.command("list")
 def list_() -> None:
     """List the environments that `--env` takes."""
-    from rich.console import Console
-
     from opbench.envs import builds
     from opbench.envs.environments import current, interpreter_facts_of
     from opbench.report.table import Column, Table, grid
+    from opbench.report.terminal.console import Console
 
     here = interpreter_facts_of(current())
     installed = " ".join(f"{name}=={version}" for name, version in here["packages"].items())
@@ -61,9 +60,8 @@ def create(
     ),
 ) -> None:
     """Build an environment and keep it; does nothing if it exists."""
-    from rich.console import Console
-
     from opbench.envs import builds
+    from opbench.report.terminal.console import Console
 
     asked = [*(requirements or []), *(f"-r {path}" for path in file)]
     if not asked and name in builds.PREDEFINED:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from opbench.cli.options import run_option
-from opbench.cli.report_output import writing
+from opbench.files import writing
 
 
 def export(
@@ -51,6 +51,7 @@ def export(
         exporters.export(format, results, records, stream)
         return
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
-    with writing(output), output.open("wb") if binary else output.open("w", **text) as file:
+    mode: dict[str, Any] = {"mode": "wb"} if binary else {"mode": "w", **text}
+    with writing(output) as partial, partial.open(**mode) as file:
         exporters.export(format, results, records, file)
     typer.echo(f"{plural(len(results), 'result')} in {output}", err=True)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from opbench.cli.report_output import writing
 from opbench.errors import UserError
+from opbench.files import writing
 
 TEMPLATE = Path(__file__).parent / "bench_example.txt"
 
@@ -26,6 +26,6 @@ def init(
         raise UserError(f"{path} exists; choose another name, or overwrite it with --force")
     if not path.parent.is_dir():
         raise UserError(f"folder not found: {path.parent}")
-    with writing(path):
-        path.write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
+    with writing(path) as partial:
+        partial.write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
     typer.echo(f"Wrote {path}. Next: opbench run {path}")

@@ -6,11 +6,11 @@ could not be carried out, and nothing was measured; 130 interrupted.
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
 
+from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
 from opbench.cli.compat import compat
@@ -74,18 +74,24 @@ def opbench(
 
 def main() -> None:
     """The entry point of the console script."""
+    streams.open_missing()
+    with streams.guarded():
+        sys.exit(exit_code())
+
+
+def exit_code() -> int:
     try:
         code = app(standalone_mode=False)
+        if sys.stdout:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         print("opbench: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
-        # `opbench list | head`: the reader has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        return 130
+    except streams.ReaderGone:
+        raise
     except Exception as error:
-        sys.exit(explain(error))
-    sys.exit(code if isinstance(code, int) else 0)
+        return explain(error)
+    return code if isinstance(code, int) else 0
 
 
 def explain(error: Exception) -> int:

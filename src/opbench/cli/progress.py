@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from opbench.case import Case
 from opbench.errors import first_of, plural
+from opbench.report.terminal.console import Console
 from opbench.report.units import format_interval
 from opbench.result import Result
 from opbench.running.listener import FleetState, Listener

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from opbench.errors import UserError, unknown
+from opbench.files import writing
 
 if TYPE_CHECKING:
     from opbench.store import Store
@@ -61,14 +61,5 @@ def write_to(output: Path | None, write: Callable[[TextIO], object]) -> None:
     if output is None:
         write(sys.stdout)
         return
-    with writing(output), output.open("w", encoding="utf-8", newline="") as stream:
+    with writing(output) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
         write(stream)
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turns a failure to write there into one line."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from opbench.cli.options import run_option
-from opbench.cli.report_output import writing
 from opbench.errors import UserError, plural
 
 if TYPE_CHECKING:
@@ -57,8 +56,7 @@ def page(
             _write_charts(contents, charts)
         if output is None:
             return
-        with writing(output):
-            save(contents, output)
+        save(contents, output)
     size = output.stat().st_size / 1e6
     took = time.monotonic() - began
     count = plural(len(contents.results), "result")
@@ -68,8 +66,7 @@ def page(
 def _write_charts(contents: Contents, folder: Path) -> None:
     from opbench.report.charts.every import save
 
-    with writing(folder):
-        written = save(contents, folder)
+    written = save(contents, folder)
     if not written:
         raise UserError("nothing to draw: no case has a value")
     typer.echo(f"{plural(len(written), 'file')} in {folder}", err=True)

@@ -22,9 +22,8 @@ def run(
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
 ) -> int:
     """Measure suites and files; store and show the metrics of every case."""
-    from rich.console import Console
-
     from opbench.cli.env import ready
+    from opbench.report.terminal.console import Console
 
     console = Console(stderr=True)
     if not options.get("on"):  # the nodes of a cluster build theirs themselves
@@ -34,7 +33,7 @@ def run(
 
     from opbench.api.run import execute
     from opbench.cli.progress import progress
-    from opbench.report.terminal import show
+    from opbench.report.terminal.run import show
 
     with progress(console) as listener:
         finished = execute({**options, "targets": targets or ()}, listener=listener)

@@ -17,9 +17,9 @@ def runs(
     limit: int = typer.Option(20, "-n", min=1, help="How many to list."),
 ) -> None:
     """List the stored runs, newest first: status, outcomes, and the command line."""
-    from rich.console import Console
     from rich.text import Text
 
+    from opbench.report.terminal.console import Console
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:

@@ -28,10 +28,9 @@ def selftest(
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> int:
     """Measure identical pairs and pairs with injected work; report false alarms and detections."""
-    from rich.console import Console
-
     from opbench.api.selftest import selftest as run_selftest
     from opbench.cli.progress import progress
+    from opbench.report.terminal.console import Console
 
     try:
         effects = [fraction(text) for text in effect]

@@ -80,12 +80,12 @@ def _functions(
     file: Path | None,
 ) -> None:
     """The latest counts of the case, by function."""
-    from rich.console import Console
     from rich.text import Text
 
     from opbench.analyse.functions import by_function, stats_of
     from opbench.errors import UserError, plural
     from opbench.report.functions import breakdown
+    from opbench.report.terminal.console import Console
 
     counted = [s for s in results if s.result.ok and s.result.metric == "instructions"]
     if not counted:
@@ -106,10 +106,10 @@ def _functions(
 
 
 def _describe(case: Case, results: list[StoredResult]) -> None:
-    from rich.console import Console
     from rich.syntax import Syntax
     from rich.text import Text
 
+    from opbench.report.terminal.console import Console
     from opbench.report.units import format_interval
 
     console = Console(highlight=False)

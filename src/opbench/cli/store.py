@@ -26,8 +26,7 @@ def copy(
     run: list[str] = typer.Option([], "--run", metavar="RUN", help="Only this run (id or name)."),
 ) -> None:
     """Copy runs with all their results; what TO has already is left alone."""
-    from rich.console import Console
-
+    from opbench.report.terminal.console import Console
     from opbench.store import Store
     from opbench.store.connection.database import Database
     from opbench.store.copying import all_runs

@@ -255,7 +255,7 @@ def read_line(fd: int, deadline: float) -> bytes:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the process and whatever it started; one that closed the pipe ends by itself first."""
+    """End the process and whatever it started; one that closed the pipe gets time to exit first."""
     try:
         process.wait(0.2)
     except subprocess.TimeoutExpired:

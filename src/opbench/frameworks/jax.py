@@ -1,7 +1,7 @@
 """JAX: the forward statement as one jitted function of its inputs, gradients by `jax.vjp`.
 
 JAX returns before it has computed. On the CPU a statement therefore waits for its result, as eager
-torch does by itself; on a GPU a block of calls ends with one wait, as for torch.
+torch does without being asked; on a GPU a block of calls ends with one wait, as for torch.
 """
 
 from __future__ import annotations

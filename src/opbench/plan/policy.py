@@ -47,7 +47,7 @@ class Adaptive(Policy):
 
 @dataclass(frozen=True)
 class Fixed(Policy):
-    """`num_runs` runs, each set up anew with the next seed and timed over `num_repeats` calls."""
+    """`num_runs` runs, each set up again with the next seed and timed over `num_repeats` calls."""
 
     num_runs: int = 100
     num_repeats: int = 20

@@ -11,7 +11,7 @@ from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdo
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from opbench.report.terminal.console import Console
 
 #: What the verdicts are called where "slower" would be odd.
 WORDS = {
@@ -58,10 +58,11 @@ def change_text(row: ComparisonRow) -> str:
 
 def show(comparison: Comparison, console: Console | None = None) -> None:
     """A table per metric, then the remarks."""
-    from rich.console import Console as RichConsole
     from rich.text import Text
 
-    console = console or RichConsole(highlight=False)
+    from opbench.report.terminal.console import Console as PrintingConsole
+
+    console = console or PrintingConsole(highlight=False)
     metrics = list(dict.fromkeys(row.metric for row in comparison.rows))
     for metric in metrics:
         rows = [row for row in comparison.rows if row.metric == metric]

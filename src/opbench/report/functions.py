@@ -23,7 +23,7 @@ def breakdown(rows: Sequence[tuple[str, float]], shown: int = SHOWN) -> Grid:
     if len(rows) > shown:
         rest = sum(count for _, count in rows[shown:])
         lines.append((f"{rest:,.1f}", share(rest, total), f"… {len(rows) - shown} more"))
-    lines.append((f"{total:,.1f}", "", "in all, per call"))
+    lines.append((f"{total:,.1f}", "", "total per call"))
     return table("instructions", "share", "function", rows=lines)
 
 
@@ -46,7 +46,7 @@ def changes(rows: Sequence[FunctionChange], shown: int = SHOWN) -> RenderableTyp
         rest = sum(row.change for row in rows[shown:])
         lines.append((f"{rest:+,.1f}", "", "", f"… {len(rows) - shown} more"))
     total = sum(row.change for row in rows)
-    lines.append((f"{total:+,.1f}", "", "", "in all, per call"))
+    lines.append((f"{total:+,.1f}", "", "", "total per call"))
     return table("change", "before", "after", "function", rows=lines)
 
 

@@ -23,7 +23,7 @@ from opbench.stats.changepoints import HOLD
 from opbench.store.history import HistoryRow
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from opbench.report.terminal.console import Console
 
 MORE, LESS, OTHER = "▲", "▼", "◆"
 STYLES = {MORE: "orange3", LESS: "dodger_blue1", OTHER: "dim"}
@@ -35,10 +35,11 @@ SHORT = 7
 
 
 def show(history: History, console: Console | None = None) -> None:
-    from rich.console import Console as RichConsole
     from rich.text import Text
 
-    console = console or RichConsole(highlight=False)
+    from opbench.report.terminal.console import Console as PrintingConsole
+
+    console = console or PrintingConsole(highlight=False)
     for line in lines(history, console.width):
         style = STYLES.get(line[:1], "")
         console.print(Text(line, style=style), soft_wrap=True)

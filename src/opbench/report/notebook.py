@@ -13,7 +13,7 @@ from opbench.errors import plural
 from opbench.report.comparison import SIGNS, changes_table
 from opbench.report.history import difference_text, sentence
 from opbench.report.table import SHOWN, Cell, Column, Row, Table, to_html
-from opbench.report.terminal import table
+from opbench.report.terminal.run import table
 from opbench.report.units import format_interval
 from opbench.result import Result
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from opbench.errors import plural
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table as Grid
+
+    from opbench.report.terminal.console import Console
 
 #: Style of a cell → how the terminal and a notebook show it. Notebooks use orange and blue, which
 #: are readable with any kind of colour vision; a sign always repeats what a colour says.
@@ -129,18 +130,18 @@ def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] =
 
 def console_for(stream: TextIO) -> Console:
     """A file or a pipe has no width of its own, and long ids need not be broken there."""
-    from rich.console import Console as RichConsole
+    from opbench.report.terminal.console import Console as PrintingConsole
 
     width = None if stream.isatty() else PIPE_WIDTH
-    return RichConsole(file=stream, width=width, highlight=False)
+    return PrintingConsole(file=stream, width=width, highlight=False)
 
 
 def printed(show: Callable[[Console], None], width: int = 120) -> str:
     """What `show` prints to a console, as text."""
-    from rich.console import Console as RichConsole
+    from opbench.report.terminal.console import Console as PrintingConsole
 
     stream = io.StringIO()
-    show(RichConsole(file=stream, width=width, highlight=False))
+    show(PrintingConsole(file=stream, width=width, highlight=False))
     return stream.getvalue()
 
 

@@ -18,7 +18,7 @@ from opbench.plan.groups import Slot
 from opbench.result import Metric
 from opbench.running.state import RunState
 from opbench.workers.pool import Kind
-from opbench.workers.process import WorkerError
+from opbench.workers.process import WorkerError, again_if_worker_dies
 from opbench.workers.session import SessionEnded
 
 #: A start under Valgrind costs as much as some ten cases: fewer do not deserve one more worker.
@@ -120,7 +120,8 @@ def _counted(
     """One case in a fresh child; whatever it does there is its outcome, and no other case's."""
     case = slot.case
     timeout = state.request.policy.timeout * valgrind.SLOWDOWN
-    try:
+
+    def counted() -> dict[str, Any]:
         worker = state.pool.workers(kind, [number])[0]
         session = worker.open(memory_limit=state.memory_limit(case))
         try:
@@ -131,6 +132,9 @@ def _counted(
             # is asked for: which of both the worker sees first would leave traces in its memory.
             with contextlib.suppress(WorkerError):  # what was counted is counted
                 worker.reap(session)
+
+    try:
+        return again_if_worker_dies(counted)
     except SessionEnded as ended:
         return ended
     except WorkerError as error:

@@ -15,7 +15,7 @@ from typing import Any
 from opbench.errors import plural
 from opbench.plan.groups import Slot
 from opbench.running.agreement import Output, disagreement
-from opbench.workers.process import Worker, WorkerError
+from opbench.workers.process import Worker, WorkerError, again_if_worker_dies
 from opbench.workers.session import SessionEnded
 
 #: How a child says that it can neither read nor fill a value (`worker/parity/tensors.py`).
@@ -77,12 +77,15 @@ class ParityCheck:
         return self
 
     def _answer(self, slot: Slot, place: Path, given: list) -> dict[str, Any] | None:
-        try:
+        def exchange() -> dict[str, Any]:
             session = self.worker(slot).open(memory_limit=self.limit(slot))
             try:
                 return session.exchange(slot.case, str(place), given, self.timeout)
             finally:
                 session.close()
+
+        try:
+            return again_if_worker_dies(exchange)
         except SessionEnded as end:
             if end.reason.startswith(UNKNOWN):
                 self.unchecked[slot] = end.reason.removeprefix(UNKNOWN)

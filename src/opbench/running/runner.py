@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from opbench.case import Case
@@ -24,7 +25,7 @@ from opbench.sampling import outcome
 from opbench.sampling.drift import DriftControl, widen_for_drift
 from opbench.sampling.lane import Lane
 from opbench.workers.pool import Pool
-from opbench.workers.process import WorkerError
+from opbench.workers.process import WorkerError, again_if_worker_dies
 from opbench.workers.session import SessionEnded
 
 
@@ -129,18 +130,21 @@ class Runner:
         state.listener.measuring([slot.case for slot in slots])
         try:
             for metric in here:
-                missing = [slot for slot in slots if not state.has(slot, metric)]
-                if metric.sampled and missing:
-                    # A comparison needs both sides: where one is missing, all are measured.
-                    sample(state, group, slots, metric, self.control)
-                elif not metric.sampled:
-                    for slot in missing:
-                        self._measure_once(slot, metric)
+                again_if_worker_dies(partial(self._measure_metric, group, slots, metric))
         except WorkerError as error:
             for slot in slots:
                 for metric in here:
                     if not state.has(slot, metric):
                         state.fail(slot, metric, error.ended)
+
+    def _measure_metric(self, group: PlannedGroup, slots: Sequence[Slot], metric: Metric) -> None:
+        missing = [slot for slot in slots if not self.state.has(slot, metric)]
+        if metric.sampled and missing:
+            # A comparison needs both sides: where one is missing, all are measured.
+            sample(self.state, group, slots, metric, self.control)
+        elif not metric.sampled:
+            for slot in missing:
+                self._measure_once(slot, metric)
 
     def _check_parity(self, slot: Slot) -> None:
         """See that all that compute the same as this one agree, before any of them is timed."""

@@ -8,6 +8,8 @@ from opbench.result import Metric
 from opbench.running.sampled import sampler_for
 from opbench.running.state import RunState
 from opbench.sampling import outcome
+from opbench.sampling.sampler import Sampled
+from opbench.workers.process import WorkerError, again_if_worker_dies
 
 
 def spend_what_is_left(state: RunState) -> None:
@@ -38,10 +40,19 @@ def _again(
         return False
     samples = [sample for result in earlier.values() for sample in result.samples]
     next_start = max(sample.start for sample in samples) + 1
-    sampler = sampler_for(state, group, list(earlier), metric, seconds, next_start)
-    sampler.order = max(sample.order for sample in samples)
-    members = sampler.sample()
-    sampler.close()
+    last_order = max(sample.order for sample in samples)
+
+    def more() -> list[Sampled]:
+        sampler = sampler_for(state, group, list(earlier), metric, seconds, next_start)
+        sampler.order = last_order
+        members = sampler.sample()
+        sampler.close()
+        return members
+
+    try:
+        members = again_if_worker_dies(more)
+    except WorkerError:
+        return False  # what the first pass found stands
     wide = False
     for member in members:
         if member.ended is not None:

@@ -33,7 +33,7 @@ class Turn:
     fresh: bool = False
     #: No two children live at once: each is ended before the next is forked.
     alone: bool = False
-    #: The run of a fixed design: children are set up anew with its seed, and not warmed up.
+    #: The run of a fixed design: children are set up again with its seed, and not warmed up.
     run: int | None = None
 
 

@@ -16,6 +16,7 @@ from opbench.sampling.outcome import wider_than
 from opbench.sampling.sampler import Sampled
 from opbench.stats.drift import drift_between, widen
 from opbench.stats.prior import Prior
+from opbench.workers.process import WorkerError
 from opbench.workers.session import SessionEnded
 
 #: Cases that are kept, each of another name: what slows one kind of work may spare another.
@@ -75,7 +76,7 @@ class DriftControl:
         for kept in list(self.kept):
             try:
                 blocks = [kept.lane.look(self.metric) for _ in range(BLOCKS)]
-            except SessionEnded:
+            except (SessionEnded, WorkerError):
                 self.kept.remove(kept)
                 continue
             kept.visits.append(blocks)

@@ -1,4 +1,4 @@
-"""The fixed design: `num_runs` runs of `num_repeats` calls, each set up anew with the next seed."""
+"""The fixed design: `num_runs` runs of `num_repeats` calls, each set up with the next seed."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class Sampler:
         return self.members
 
     def _one_by_one(self) -> None:
-        """Too large to live together: each by itself."""
+        """Too large to live together: each runs alone."""
         for index, member in enumerate(self.members):
             if member.ended is None:
                 alone = replace(self, slots=[member.slot])

@@ -1,7 +1,7 @@
 """How much a machine's speed drifts during a run, seen in code that is measured again and again.
 
 A case is measured within some seconds, and all its worker starts see the same machine: how warm
-it is, what its neighbours do. Minutes later it may be some per cent faster or slower, and samples
+it is, what its neighbours do. Minutes later it may be a few per cent faster or slower, and samples
 taken within seconds cannot show it. A few control cases, revisited throughout the run, can.
 """
 

@@ -209,7 +209,7 @@ def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
 
 
 def _variance(logs: Sequence[float]) -> float:
-    """Of one of them, by itself nothing is known: zero, with no degrees of freedom."""
+    """A single one says nothing about its variance: zero, with no degrees of freedom."""
     return _squares(logs) / (len(logs) - 1) if len(logs) > 1 else 0.0
 
 

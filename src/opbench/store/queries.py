@@ -63,7 +63,7 @@ def read_cases(connection: Connection, wanted: ColumnElement[bool]) -> dict[str,
     rows = connection.execute(select(cases.c.hash, cases.c.source).where(wanted)).all()
     found = {case_hash: Case.from_dict(source) for case_hash, source in rows}
     for case_hash, case in found.items():
-        # Known already, and working it out anew takes longer than reading the case.
+        # Known already, and computing it again takes longer than reading the case.
         vars(case)["hash"] = case_hash
     return found
 

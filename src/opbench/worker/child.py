@@ -13,11 +13,6 @@ import traceback
 from . import orphans, protocol
 from .session import Session, Unsupported
 
-#: Encoded in advance: when memory has run out there may be none left to encode it.
-OUT_OF_MEMORY = protocol.encode(
-    {"ok": False, "error": {"outcome": "out_of_memory", "reason": "MemoryError"}}
-)
-
 #: How frameworks say, in generic errors, that they lack something: torch a kernel for a dtype,
 #: MXNet the gradient of an operator.
 UNSUPPORTED_TEXTS = ("not implemented for '", "is non-differentiable because")
@@ -49,6 +44,9 @@ def isolate(output_fd, memory_limit):
     if memory_limit > 0:
         # RLIMIT_DATA counts private writable memory; RLIMIT_AS would also count the address space
         # that CUDA and JAX reserve and never touch.
+        hardest = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        if hardest != resource.RLIM_INFINITY:
+            memory_limit = min(memory_limit, hardest)  # the user's own limit is lower
         resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
 
 
@@ -59,20 +57,26 @@ def serve(channel):
             message = channel.receive()
         except protocol.Closed:
             return
+        token = message.get("token")
+        # Encoded in advance: when memory has run out there may be none left to encode it.
+        out_of_memory = refusal({"outcome": "out_of_memory", "reason": "MemoryError"}, token)
         try:
             protocol.validate(message, protocol.OPERATIONS, "op")
             answer = session.answer(message)
-            answer["ok"] = True
-            line = protocol.encode(answer)
+            line = protocol.encode({**answer, "ok": True, "token": token})
         except BaseException as error:
             try:
-                line = protocol.encode({"ok": False, "error": describe(error, session)})
+                line = refusal(describe(error, session), token)
             except MemoryError:
-                line = OUT_OF_MEMORY
+                line = out_of_memory
         try:
             channel.sock.sendall(line)
         except OSError:
             return
+
+
+def refusal(error, token):
+    return protocol.encode({"ok": False, "error": error, "token": token})
 
 
 def describe(error, session):

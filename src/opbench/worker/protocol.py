@@ -11,7 +11,12 @@ import socket
 import time
 
 #: Raised whenever a message changes its meaning; the worker's first message carries it.
-VERSION = 2
+VERSION = 3
+
+#: No message is longer: a child that writes without end must not fill the runner's memory.
+LONGEST_LINE = 64 << 20
+#: Digits of a whole number: as many as a float still holds.
+MOST_DIGITS = 300
 
 #: Required fields and their types, for each operation (`op`) and each event.
 OPERATIONS = {
@@ -72,7 +77,12 @@ def encode(message):
 def decode(line):
     """The message in a line of bytes: always a dict, else ProtocolError."""
     try:
-        message = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
+        message = json.loads(
+            line.decode("utf-8"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_countable,
+        )
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError("not a JSON line: %s" % error) from None
     if not isinstance(message, dict):
@@ -84,6 +94,17 @@ def _refuse_constant(text):
     raise ValueError("%s is not a JSON number" % text)
 
 
+def _finite(text):
+    number = float(text)
+    return number if abs(number) != float("inf") else _refuse_constant(text)
+
+
+def _countable(text):
+    if len(text) > MOST_DIGITS:
+        raise ValueError("a number of %d digits" % len(text))
+    return int(text)
+
+
 def validate(message, vocabulary, key):
     """Check that `message[key]` is known in `vocabulary` and its fields have the right types."""
     kind = message.get(key)
@@ -92,8 +113,14 @@ def validate(message, vocabulary, key):
     return check_fields(message, vocabulary[kind], "%s %r" % (key, kind))
 
 
-def check_answer(message, operation):
-    """Check the answer to an operation: the required fields, or an error."""
+def check_answer(message, operation, token):
+    """Check the answer to an operation: the required fields, or an error.
+
+    The token came with the question. Code under test that finds the socket and writes answers of
+    its own does not know it.
+    """
+    if message.get("token") != token:
+        raise ProtocolError("an answer to %r that nobody asked for" % operation)
     fields = ANSWERS[operation] if message.get("ok") is True else {"error": dict}
     return check_fields(message, fields, "the answer to %r" % operation)
 
@@ -137,6 +164,8 @@ class Channel:
             if not piece:
                 raise Closed("end of stream")
             self._pending += piece
+            if len(self._pending) > LONGEST_LINE:
+                raise ProtocolError("a message of more than %d bytes" % LONGEST_LINE)
         line, self._pending = self._pending.split(b"\n", 1)
         return decode(line)
 

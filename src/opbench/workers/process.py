@@ -11,7 +11,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 
 from opbench.errors import UserError
 from opbench.worker import protocol
@@ -30,6 +32,9 @@ MISSING = re.compile(
 #: Unless the user sets it, by its new name or the old one: on Arm, oneDNN writes a
 #: /tmp/perf-PID.map for every child.
 NO_PERF_MAPS = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
+
+#: How often a silent worker is looked at, to see whether it still runs.
+LOOK_SECONDS = 1.0
 
 #: A child whose channel has closed is exiting; one that lives longer only closed its files.
 EXIT_SECONDS = 2.0
@@ -50,6 +55,26 @@ class NotInstalled(WorkerError):
     @property
     def ended(self) -> SessionEnded:
         return SessionEnded("unsupported", str(self))
+
+
+class WorkerDied(WorkerError):
+    """A worker that was ready has ended, or does not answer: nothing its cases can be blamed for
+    until it happens again."""
+
+
+#: How often something is tried whose worker dies meanwhile: code that ends every worker it is given
+#: must come to an end as well.
+TRIES = 3
+
+Answer = TypeVar("Answer")
+
+
+def again_if_worker_dies(step: Callable[[], Answer]) -> Answer:
+    """What a step gives; a step that loses its worker is done again, in the fresh one it gets."""
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(WorkerDied):
+            return step()
+    return step()
 
 
 class Worker:
@@ -96,8 +121,10 @@ class Worker:
         options: dict = {"preload": list(self.preload), "cpus": list(cpus)}
         if rehearse is not None:
             options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind
-        self._control.send(protocol.encode(options))
+        with contextlib.suppress(OSError):  # it has ended already: `wait_ready` says why
+            self._control.send(protocol.encode(options))
         self._ready = False
+        self._lost = False
 
     # -- life ------------------------------------------------------------------------------
 
@@ -133,7 +160,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return not self._lost and self._process.poll() is None
 
     def close(self) -> None:
         """End the worker and all its children; can be called twice."""
@@ -161,7 +188,7 @@ class Worker:
         try:
             socket.send_fds(self._control, [protocol.encode(message)], [theirs.fileno()])
         except OSError:
-            raise WorkerError(f"the worker ended: {self._last_line()}") from None
+            raise self._died() from None
         finally:
             theirs.close()
         event = self._await("opened", number)
@@ -180,11 +207,8 @@ class Worker:
 
     def _ended(self, session: SessionHandle) -> SessionEnded:
         """How a session whose channel closed has ended."""
-        try:
-            event = self._await("exited", session.number, EXIT_SECONDS)
-        except WorkerError:
-            if not self.alive:
-                raise
+        event = self._event("exited", session.number, EXIT_SECONDS)
+        if event is None:
             session.kill()
             event = self._await("exited", session.number)
             if os.WIFSIGNALED(event["status"]) and os.WTERMSIG(event["status"]) == signal.SIGKILL:
@@ -192,13 +216,20 @@ class Worker:
         self._sessions.pop(session.number, None)
         return SessionEnded.from_status(event["status"], event["output"], oom=event["oom"])
 
-    def _await(self, kind: str, number: int, timeout: float = 60.0) -> dict:
-        """The given event of the given session; ends of other sessions are recorded meanwhile."""
+    def _await(self, kind: str, number: int) -> dict:
+        """The given event of the given session, which any worker that is well sends at once."""
+        event = self._event(kind, number, 60.0)
+        if event is None:
+            raise self._died()
+        return event
+
+    def _event(self, kind: str, number: int, timeout: float) -> dict | None:
+        """The given event of the given session, or None; ends of others are recorded meanwhile."""
         deadline = time.monotonic() + timeout
         while True:
             event = self._next_event(deadline - time.monotonic())
             if event is None:
-                raise WorkerError(f"the worker ended or hangs: {self._last_line()}")
+                return None
             if event["event"] == kind and event["session"] == number:
                 return event
             if event["event"] == "exited":
@@ -209,8 +240,11 @@ class Worker:
                     )
 
     def _next_event(self, timeout: float) -> dict | None:
-        if timeout <= 0 or not select.select([self._control], [], [], timeout)[0]:
-            return None
+        deadline = time.monotonic() + timeout
+        while not select.select([self._control], [], [], max(0.0, min(timeout, LOOK_SECONDS)))[0]:
+            timeout = deadline - time.monotonic()
+            if timeout <= 0 or self._stopped():
+                return None
         try:
             data = self._control.recv(1 << 20)
         except OSError:
@@ -219,7 +253,23 @@ class Worker:
             return None
         return protocol.validate(protocol.decode(data), protocol.EVENTS, "event")
 
+    def _stopped(self) -> bool:
+        """Whether somebody has stopped the process: it will not answer, however long one waits."""
+        try:
+            status = Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:
+            return False
+        return status.rpartition(")")[2].split()[:1] == ["T"]
+
+    def _died(self) -> WorkerDied:
+        """What to raise; from here on the worker counts as ended, and its pool starts another."""
+        reason = "was stopped" if self._stopped() else "ended or hangs"
+        self._lost = True
+        return WorkerDied(f"the worker {reason}: {self._last_line()}")
+
     def _last_line(self) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(0.2)  # its sockets close a moment before it is gone
         status = self._process.poll()
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").strip().splitlines()

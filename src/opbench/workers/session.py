@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -92,9 +93,11 @@ class SessionHandle:
         if self.ended is not None:
             raise self.ended
         self.resume()
+        token = secrets.token_hex(8)
         try:
-            self.channel.send(message)
-            answer = protocol.check_answer(self.channel.receive(timeout), message["op"])
+            self.channel.send({**message, "token": token})
+            answer = self.channel.receive(timeout)
+            protocol.check_answer(answer, message["op"], token)
         except protocol.Silent:
             self.kill()
             self.ended = SessionEnded("timeout", f"no answer within {timeout:g} s")

@@ -16,6 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from opbench.files import component, make_folder, writing
 from opbench.result import Result
 
 Spec = dict[str, Any]
@@ -121,17 +122,19 @@ class Chart:
         path = Path(path)
         if path.suffix not in FORMATS:
             raise ValueError(f"{path}: a chart is written as {', '.join(FORMATS)}")
-        if path.suffix == ".json":
-            path.write_text(json.dumps(self.to_dict(), ensure_ascii=False, indent=1), "utf-8")
-            return
+        with writing(path) as partial:
+            partial.write_bytes(self._bytes(path.suffix))
+
+    def _bytes(self, suffix: str) -> bytes:
+        if suffix == ".json":
+            return json.dumps(self.to_dict(), ensure_ascii=False, indent=1).encode("utf-8")
+        if suffix == ".png":
+            return self.png()
         import vl_convert
 
-        if path.suffix == ".png":
-            path.write_bytes(self.png())
-        elif path.suffix == ".svg":
-            path.write_text(vl_convert.vegalite_to_svg(self.to_dict()), "utf-8")
-        else:
-            path.write_text(vl_convert.vegalite_to_html(self.to_dict(), bundle=True), "utf-8")
+        if suffix == ".svg":
+            return str(vl_convert.vegalite_to_svg(self.to_dict())).encode("utf-8")
+        return str(vl_convert.vegalite_to_html(self.to_dict(), bundle=True)).encode("utf-8")
 
     def _repr_png_(self) -> bytes:
         """In a notebook: a picture that every viewer of the file shows."""
@@ -222,8 +225,8 @@ def inline(spec: Any, datasets: Mapping[str, Any]) -> None:
 
 def save_all(charts: Mapping[str, Chart], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write every chart in every format, by its name; the folder is made when it is missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / f"{name}.{kind}" for name in charts for kind in formats]
+    make_folder(folder)
+    written = [folder / f"{component(name)}.{kind}" for name in charts for kind in formats]
     for path, chart in zip(written, (chart for chart in charts.values() for _ in formats)):
         chart.save(path)
     return written

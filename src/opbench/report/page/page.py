@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opbench import __version__
+from opbench.files import writing
 from opbench.report.charts.every import drawings as every_drawing
 from opbench.report.page import answers, drawings
 from opbench.report.page.contents import Contents
@@ -99,7 +100,10 @@ def _write(
 
 
 def save(contents: Contents, path: Path) -> None:
-    with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+    with (
+        writing(path) as partial,
+        partial.open("w", encoding="utf-8", errors="backslashreplace") as stream,
+    ):
         write(contents, stream)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from opbench.errors import UserError
+from opbench.files import writing
 from opbench.worker.cache import folder
 
 #: What the page calls it.
@@ -27,12 +28,8 @@ def bundle() -> str:
     with suppress(OSError, zlib.error, UnicodeDecodeError):
         return zlib.decompress(_kept(*versions).read_bytes()).decode("utf-8")
     text = str(vl_convert.javascript_bundle(SNIPPET))
-    with suppress(OSError):
-        kept = _kept(*versions)
-        # Under another name first: another process may look for it just now.
-        new = kept.with_suffix(f".{os.getpid()}")
-        new.write_bytes(zlib.compress(text.encode("utf-8"), 9))
-        new.replace(kept)
+    with suppress(OSError, UserError), writing(_kept(*versions)) as partial:
+        partial.write_bytes(zlib.compress(text.encode("utf-8"), 9))
     return text
 
 

@@ -128,7 +128,7 @@ if __name__ == "__main__":
 
 
 def script(case: Case) -> str:
-    """Python source that measures the case by itself and prints the median time of one call."""
+    """Python source that measures the case alone and prints the median time of one call."""
     return "".join(pieces(case))
 
 

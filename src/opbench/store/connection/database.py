@@ -52,7 +52,7 @@ class Database:
     def writing(self, statements: int = 2) -> Iterator[Connection]:
         """One transaction, committed at the end of the block and not before.
 
-        On a server a block of one statement is a transaction by itself, without the two round
+        On a server a block of one statement is its own transaction, without the two round
         trips that begin and commit one.
         """
         if self.readonly:

@@ -39,7 +39,7 @@ def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None
     from rich.text import Text
 
     from opbench.capture.reading import read
-    from opbench.report.terminal import problems, summary
+    from opbench.report.terminal.run import problems, summary
     from opbench.suites.captured.account import replay_of
     from opbench.suites.captured.report import replay_parts
 

@@ -6,12 +6,12 @@ written, never read: nothing of ours unpickles anything.
 
 from __future__ import annotations
 
-import os
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opbench.files import component, writing
 from opbench.result import Result
 
 #: Components that the classic record does not know.
@@ -42,7 +42,7 @@ class Record:
             name += "_forward_only"
         if suffix and not suffix.startswith("_"):
             suffix = f"_{suffix}"
-        return Path(root) / f"{name}{suffix}.pkl"
+        return Path(root) / component(f"{name}{suffix}.pkl")
 
     def content(self, time: Result, memory: Result | None) -> dict[str, Any]:
         """Memory repeats to the byte, so each run has the same record of it."""
@@ -73,8 +73,7 @@ def memory_stats(memory: Result | None) -> dict[str, int] | None:
 
 def write(path: Path, content: dict[str, Any]) -> None:
     """Whole or not at all; the folder is made when it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with partial.open("wb") as stream:
-        pickle.dump(content, stream, protocol=pickle.HIGHEST_PROTOCOL)
-    partial.replace(path)
+    with writing(path) as partial:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as stream:
+            pickle.dump(content, stream, protocol=pickle.HIGHEST_PROTOCOL)

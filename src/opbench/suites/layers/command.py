@@ -71,11 +71,10 @@ def layers(
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
 
-    from rich.console import Console
-
     from opbench.api.run import run as measure
     from opbench.cli.progress import progress
-    from opbench.report.terminal import show
+    from opbench.report.terminal.console import Console
+    from opbench.report.terminal.run import show
 
     console = Console(stderr=True)
     with progress(console) as listener:

@@ -21,7 +21,7 @@ from opbench.suites.layers.factors import (
 from opbench.suites.layers.factors_published import TIME, Published
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from opbench.report.terminal.console import Console
 
 TITLES = {
     "time": "time",

@@ -26,9 +26,8 @@ def ops(
 
 
 def _list(category: str, framework: str) -> None:
-    from rich.console import Console
-
     from opbench.report.table import grid, plain_table
+    from opbench.report.terminal.console import Console
     from opbench.suites.ops.catalogue import CATEGORIES, catalogue
     from opbench.suites.ops.coverage import SHOWN, stages_in
 
@@ -75,10 +74,9 @@ def _show(name: str) -> None:
 
 def print_uncovered(framework: str) -> int:
     """Print, for one framework or all, the operators that no entry of the catalogue calls."""
-    from rich.console import Console
-
     from opbench.cli.env import building
     from opbench.envs.inventory import FRAMEWORKS, inventory
+    from opbench.report.terminal.console import Console
     from opbench.suites.ops.called import covered
 
     if framework and framework not in FRAMEWORKS:

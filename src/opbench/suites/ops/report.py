@@ -15,7 +15,7 @@ from opbench.suites.ops.outcomes import outcome_table
 from opbench.suites.ops.rows import OperatorRow
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from opbench.report.terminal.console import Console
 
 
 def tables(rows: Sequence[OperatorRow]) -> list[Table]:

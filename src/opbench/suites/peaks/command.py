@@ -38,11 +38,10 @@ def peaks(
 
     `opbench report roofline` shows how much of these limits each operator achieves.
     """
-    from rich.console import Console
-
     from opbench.api.run import run as measure
     from opbench.cli.progress import progress
     from opbench.errors import plural
+    from opbench.report.terminal.console import Console
     from opbench.suites.peaks.definitions import SIZES_CUDA, SIZES_MANY, SUITE
     from opbench.suites.peaks.limits import fastest
 
@@ -99,9 +98,8 @@ def _threads(text: str | None) -> list:
 
 def _show(store: str | None) -> None:
     """Print the peaks of the machine that was measured last."""
-    from rich.console import Console
-
     from opbench.report.table import grid, plain_table
+    from opbench.report.terminal.console import Console
     from opbench.store import Store
     from opbench.suites.peaks.limits import peaks_of, results_of
     from opbench.suites.peaks.roofline_table import rate

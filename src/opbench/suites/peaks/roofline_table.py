@@ -14,7 +14,7 @@ from opbench.suites.peaks.limits import Peaks, Place
 from opbench.suites.peaks.roofline import Point
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from opbench.report.terminal.console import Console
 
 COLUMNS = ("operator", "time", "GFLOP/s", "GB/s", "FLOP/byte", "limited by", "share of limit")
 

@@ -11,6 +11,7 @@ import typer
 from opbench.cli.options import run_option
 from opbench.cli.report_output import suite_results, write_to
 from opbench.errors import UserError
+from opbench.files import component
 
 if TYPE_CHECKING:
     from opbench.case import Case
@@ -31,8 +32,8 @@ def write_files(
     lines = list(environment)
     for name in names_of(results):
         own = [(case, result) for case, result in results if case.name == name]
-        written.append(write_csv(own, lines, folder / f"{name}.csv"))
-        chart = folder / f"{name}.png"
+        written.append(write_csv(own, lines, folder / f"{component(name)}.csv"))
+        chart = folder / f"{component(name)}.png"
         if write_chart(own, chart):
             written.append(chart)
     return written
@@ -52,8 +53,8 @@ def write_chart(results: Sequence[tuple[Case, Result]], path: Path) -> bool:
 
     try:
         return sweep_charts.save(results, path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from None
+    except UserError:
+        raise
     except ValueError:
         raise UserError(f"{path}: a chart is written as .png, .svg, .html or .json") from None
 

@@ -26,7 +26,7 @@ SESSIONS = 3
 def measure(session, _options):
     build = session.case["framework"] == "onnxruntime" and session.evaluate("make_session")
     if build:
-        return result([seconds(build) for _ in range(SESSIONS)], "session built anew")
+        return result([seconds(build) for _ in range(SESSIONS)], "session built again each time")
     if session.case["framework"] not in ("jax", "torch_compile"):
         raise Unsupported("%s does not compile" % session.case["framework"])
     inductor = sys.modules.get("torch._inductor.config")

@@ -16,9 +16,10 @@ from opbench.report.warning_kinds import warning_kinds
 from opbench.result import Result
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
     from opbench.plan.groups import Baseline
+    from opbench.report.terminal.console import Console
     from opbench.running.recording import Finished
 
 #: Reasons and warnings listed in full before the rest is counted.

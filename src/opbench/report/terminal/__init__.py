@@ -1,0 +1,1 @@
+"""What a person reads in a terminal: the tables of a run, and the console they are printed with."""

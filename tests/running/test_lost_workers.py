@@ -1,0 +1,101 @@
+"""Workers that end, stop or never start: they cost the case that ran in them, not the run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from opbench.case import Case
+from opbench.plan.groups import groups
+from opbench.plan.policy import Adaptive, Fixed
+from opbench.plan.request import Request
+from opbench.result import Result
+from opbench.running.listener import Listener
+from opbench.running.runner import Runner
+from opbench.workers.process import Worker, WorkerError
+
+POLICY = Adaptive(precision=0.5, max_time=1.0, warmup_seconds=0.02, max_starts=5)
+
+
+def case(name: str, stmt: str = "sum(range(100))", **more) -> Case:
+    return Case("s", name, "call", stmt, **more)
+
+
+@pytest.fixture
+def outcomes(marked, eventually):
+    def call(cases, policy=POLICY, listener=None, **more) -> dict[str, Result]:
+        request = Request(tuple(groups(cases, None)), policy, **more)
+        runner = Runner(request, lambda *_: None, listener or Listener())
+        runner.run()
+        assert eventually(lambda: marked() == []), "processes were left behind"
+        return {found.name: result for found, result in runner.results}
+
+    return call
+
+
+def once(file, number: signal.Signals) -> str:
+    """Set-up that sends its worker a signal, the first time only."""
+    return (
+        "import os, time\n"
+        f"if not os.path.exists({str(file)!r}):\n"
+        f"    open({str(file)!r}, 'w').close()\n"
+        f"    os.kill(os.getppid(), {int(number)})\n"
+        "    time.sleep(0.2)"
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+@pytest.mark.parametrize("policy", [POLICY, Fixed(num_runs=2)], ids=["adaptive", "fixed"])
+def test_a_worker_that_is_lost_once_costs_nobody_a_result(outcomes, tmp_path, number, policy):
+    cases = [case("a"), case("b", setup=once(tmp_path / "done", number)), case("c")]
+    began = time.monotonic()
+    found = outcomes(cases, policy)
+    assert {name: result.outcome for name, result in found.items()} == dict.fromkeys("abc", "ok")
+    assert (tmp_path / "done").exists()
+    # Nobody waits a minute for a process that is stopped.
+    assert time.monotonic() - began < 45
+
+
+def test_code_that_ends_every_worker_fails_alone(outcomes):
+    deadly = "import os\nos.kill(os.getppid(), 9)\nimport time\ntime.sleep(5)"
+    found = outcomes([case("a"), case("deadly", setup=deadly), case("c")])
+    assert found["deadly"].outcome == "failed"
+    assert "the worker" in found["deadly"].reason
+    assert found["a"].ok
+    assert found["c"].ok
+
+
+class KillsWhenMeasured(Listener):
+    """Somebody outside ends all workers once, when the case of this name is about to begin."""
+
+    def __init__(self, name: str, marked) -> None:
+        self.name, self.marked, self.killed = name, marked, 0
+
+    def measuring(self, cases) -> None:
+        if not self.killed and cases[0].name == self.name:
+            pids = self.marked()
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            self.killed = len(pids)
+
+
+def test_the_cases_kept_to_see_the_drift_may_die_with_their_worker(outcomes, marked, monkeypatch):
+    from opbench.sampling import drift
+
+    monkeypatch.setattr(drift, "APART", 0.0)
+    listener = KillsWhenMeasured("c", marked)
+    found = outcomes([case(name) for name in "abcde"], listener=listener)
+    assert listener.killed
+    assert {name: result.outcome for name, result in found.items()} == dict.fromkeys("abcde", "ok")
+
+
+def test_a_worker_that_ends_before_it_is_asked_says_so(tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho no such machine >&2\nexit 3\n")
+    python.chmod(0o755)
+    worker = Worker(str(python), ())
+    with pytest.raises(WorkerError, match=r"did not start: no such machine \(exit status 3\)"):
+        worker.wait_ready()
