@@ -47,8 +47,7 @@ def build(
     options = RunOptions(**{**read(targets.suggested), **read(defaults or {}), **wished})
     measured = chosen(options.metrics, options.clock, options.device or "cpu")
     options = replace(options, metrics=measured, clock="")
-    for suite in suites.every().values():
-        targets.definitions = suite.narrow(targets.definitions, options)
+    targets.definitions = suites.narrowed(targets.definitions, options)
     cases = cases or expand(
         targets.definitions,
         axes=options.axes,
