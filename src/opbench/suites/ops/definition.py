@@ -53,7 +53,8 @@ class OperatorDefinition(Definition):
             given = read(entry, {**dict(self.given), **asked})
             where = {"device": context.device, "threads": context.threads}
             values = entry.values(size, dtype, completed(entry, size, given))
-            check(entry, size, values)
+            if given:
+                check(entry, size, values)
             labels = {**point, **self.labels_given()}
             if any(isinstance(value, tuple) for value in given.values()):
                 if obstacle(entry, values, **where, backward=stage != FORWARD) == "memory":

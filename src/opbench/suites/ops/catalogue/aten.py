@@ -8,6 +8,7 @@ are inputs, made at the sizes of `KINDS`; `n` is the first of `data`'s sides. Op
 from __future__ import annotations
 
 import re
+from math import prod
 
 from opbench.define.program import PERMUTATION, POSITIVE, Domain, integers, uniform
 from opbench.suites.ops.entry import ANY, INDEX, Call, Input, Operator, Shape, Values
@@ -198,7 +199,8 @@ def row(line: str, grad: bool) -> Operator:
 
 def result_of(v: Values) -> Shape:
     """For scaling alone: about as much as it is given."""
-    return max((shape for shape in vars(v).values() if isinstance(shape, tuple)), key=len)
+    shapes = (shape for shape in vars(v).values() if isinstance(shape, tuple))
+    return max(shapes, key=prod, default=())
 
 
 OPERATORS = tuple(
