@@ -169,3 +169,14 @@ def test_the_largest_are_found_along_either_axis(framework, axis):
     np.testing.assert_allclose(found, expected)
     values = catalogue()["topk"].values(given={"data": (6, 5), "k": 3, "axis": axis})
     assert expected.shape == catalogue()["topk"].result_shape(values)
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_the_label_names_the_dtype_of_an_input_wherever_there_is_one(operator):
+    values = operator.values()
+    made = {each.dtype_at(values) for each in operator.inputs}
+    assert not made or values.dtype in made or operator.name in RESULTS
+
+
+#: The label names the dtype of the result, the inputs being positions.
+RESULTS = ("one_hot",)

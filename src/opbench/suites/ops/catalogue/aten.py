@@ -114,16 +114,16 @@ native_dropout           torch.native_dropout(data, 0.5, True)[0]
 
 #: The same for what has no gradient.
 WITHOUT_GRADIENT = """
-empty                     torch.empty(data.shape)
-empty_strided             torch.empty_strided(data.shape, data.stride())
+empty                     torch.empty(data.shape, {options})
+empty_strided             torch.empty_strided(data.shape, data.stride(), {options})
 empty_like                torch.empty_like(data)
 full_like                 torch.full_like(data, 1.5)
-scalar_tensor             torch.scalar_tensor(1.5)
-eye                       torch.eye(n)
-linspace                  torch.linspace(0.0, 1.0, n * n)
-randperm                  torch.randperm(n)
+scalar_tensor             torch.scalar_tensor(1.5, {options})
+eye                       torch.eye(n, {options})
+linspace                  torch.linspace(0.0, 1.0, n * n, {options})
+randperm                  torch.randperm(place.shape[0], {options})
 rand_like                 torch.rand_like(data)
-bernoulli                 torch.bernoulli(mask.float())
+bernoulli                 torch.bernoulli(positive * 0.5)
 fill                      torch.fill(data, 0.5)
 copy                      torch.ops.aten.copy(data, other)
 resize_                   data.resize_(data.shape)
@@ -190,9 +190,12 @@ def row(line: str, grad: bool) -> Operator:
         Input(each, KINDS[each][1], KINDS[each][2], grad=grad and not KINDS[each][2])
         for each in named
     )
+    # Where every input has a dtype of its own, that is the one which is computed with.
+    own = {KINDS[each][2] for each in named} or {""}
+    dtypes = ANY if name in MOVES.split() else ("float32", "float64", "bfloat16")
     return op(
         name, "aten", inputs, {each: KINDS[each][0] for each in named}, grad=grad,
-        dtypes=ANY if name in MOVES.split() else ("float32", "float64", "bfloat16"), flops=None,
+        dtypes=dtypes if "" in own else tuple(own), flops=None,
         result=result_of, parity="", torch=Call(call, setup=setup, compilable=grad),
     )  # fmt: skip
 

@@ -23,8 +23,8 @@ KEY = "key"
 
 def draw(name: str, dtype: str = "", **more: Any) -> Operator:
     return op(
-        f"random_{name}", "random", (), {"shape": PLANE}, grad=False, dtypes=FULL, flops=None,
-        result=lambda v: v.shape, result_dtype=dtype, parity="statistics", **more,
+        f"random_{name}", "random", (), {"shape": PLANE}, grad=False, flops=None,
+        dtypes=(dtype,) if dtype else FULL, result=lambda v: v.shape, parity="statistics", **more,
     )  # fmt: skip
 
 
@@ -90,15 +90,16 @@ OPERATORS = (
         numpy="rng.standard_gamma({alpha}, {shape}, {options})"),
     draw("poisson", lam=4.0,
         torch=Call("torch.poisson(rate)", setup="rate = torch.full({shape}, {lam}, {options})"),
-        jax=f"jax.random.poisson({KEY}, {{lam}}, {{shape}})",
-        mxnet="nd.random.poisson({lam}, {shape}, {options})", numpy="rng.poisson({lam}, {shape})"),
+        jax=Call(f"jax.random.poisson({KEY}, {{lam}}, {{shape}})", note="draws int32"),
+        mxnet="nd.random.poisson({lam}, {shape}, {options})",
+        numpy=Call("rng.poisson({lam}, {shape})", note="draws int64")),
     # A draw of the rate, then one of a Poisson distribution of that rate.
     draw("negative_binomial", k=4, p=0.5,
         torch=Call("distribution.sample()",
             setup="distribution = torch.distributions.NegativeBinomial("
             "torch.full({shape}, {k}, {options}), probs=1 - {p}, validate_args=False)",
             compilable=False), mxnet="nd.random.negative_binomial({k}, {p}, {shape}, {options})",
-        numpy="rng.negative_binomial({k}, {p}, {shape})"),
+        numpy=Call("rng.negative_binomial({k}, {p}, {shape})", note="draws int64")),
     draw("gen_negative_binomial", mu=2.0, alpha=0.5,
         mxnet="nd.random.generalized_negative_binomial({mu}, {alpha}, {shape}, {options})"),
     op("sample_multinomial", "random", (Input("data", SIMPLEX, grad=False),),
