@@ -1,71 +1,28 @@
 """`opbench compat install DIR`: the files of the older suites, each a few lines over opbench.
 
 Scripts written for them run as they stand: `from mxnet_benchmarks.nd import Add`, `python
-run_benchmarks.py -c config.json`. The files are laid out in a folder of the user's, because names
-such as `patching_hook` belong to nobody's site-packages.
+run_benchmarks.py -c config.json`. The files (`data/compat`) are laid out in a folder of the user's,
+because names such as `patching_hook` belong to nobody's site-packages.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from opbench.errors import UserError
 
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
 compat = typer.Typer(name="compat", help="Run scripts of the older suites.", no_args_is_help=True)
 
-MXNET = '''\
-"""The classes of `opbench.mxnet_benchmarks`, at the address they had in dl-operator-benchmark."""
-
-import sys
-
-import opbench.mxnet_benchmarks as operators
-
-for name, module in list(sys.modules.items()):
-    if name.startswith("opbench.mxnet_benchmarks"):
-        sys.modules[name.removeprefix("opbench.")] = module
-sys.modules[__name__] = operators
-'''
-DRIVER = '''\
-"""python benchmark_driver.py: every operator of the classic suite on MXNet, a line for each."""
-
-from mxnet_benchmarks.nd import run_all_classic_operations_benchmarks
-
-if __name__ == "__main__":
-    run_all_classic_operations_benchmarks()
-'''
-HOOK = '''\
-"""Records the inputs of modules, functions and methods of torch (see `opbench capture`)."""
-
-from opbench.patching_hook import add_wrapper, hook, init
-
-__all__ = ["add_wrapper", "hook", "init"]
-'''
-COMMAND = '''\
-"""{usage}: the same as `opbench {command}`."""
-
-import sys
-
-from opbench.cli.main import main
-
-if __name__ == "__main__":
-    sys.argv[1:1] = {words}
-    main()
-'''
-FILES = {
-    "mxnet_benchmarks/__init__.py": MXNET,
-    "benchmark_driver.py": DRIVER,
-    "patching_hook.py": HOOK,
-    "run_benchmarks.py": COMMAND.format(
-        usage="python run_benchmarks.py [-c CONFIG_FILE] [-v] …", command="layers", words=["layers"]
-    ),
-    "instruction_counts/main.py": COMMAND.format(
-        usage="python main.py",
-        command="run snippets --metric instructions",
-        words=["run", "snippets", "--metric", "instructions"],
-    ),
-}
+#: So that neither Python nor its tools take them for modules of ours.
+SUFFIX = ".txt"
 
 
 @compat.callback()
@@ -80,17 +37,27 @@ def install(
 ) -> None:
     """Lay out mxnet_benchmarks, benchmark_driver.py, patching_hook.py, run_benchmarks.py and
     instruction_counts/main.py in DIR; scripts in DIR import them as they did the originals."""
-    other = [name for name, text in FILES.items() if differs(folder / name, text)]
+    files = {folder / name: text for name, text in shipped()}
+    other = [path for path, text in files.items() if differs(path, text)]
     if other and not force:
-        raise UserError(f"{folder / other[0]} exists already; --force overwrites it")
+        raise UserError(f"{other[0]} exists already; --force overwrites it")
     try:
-        for name, text in FILES.items():
-            path = folder / name
+        for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(path)
     except OSError as error:
         raise UserError(f"cannot write {folder}: {error.strerror}") from None
+
+
+def shipped(place: Traversable | None = None, under: str = "") -> Iterator[tuple[str, str]]:
+    """Path and text of each file."""
+    place = place or resources.files("opbench.data").joinpath("compat")
+    for each in sorted(place.iterdir(), key=lambda each: each.name):
+        if each.is_dir():
+            yield from shipped(each, f"{under}{each.name}/")
+        else:
+            yield under + each.name.removesuffix(SUFFIX), each.read_text(encoding="utf-8")
 
 
 def differs(path: Path, text: str) -> bool:
