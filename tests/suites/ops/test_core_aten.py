@@ -28,7 +28,7 @@ def test_core_aten_is_called_or_dispatched_by_entries_of_the_catalogue():
 
 
 def test_the_list_of_what_is_not_covered_names_nothing_that_entries_execute():
-    """`F.pad` is `constant_pad_nd`, `F.interpolate` is `upsample_nearest2d`, `.to` is `_to_copy`."""
+    """`F.pad` is `constant_pad_nd`, `F.interpolate` is `upsample_nearest2d`."""
     calls = covered("torch")
     assert {"constant_pad_nd", "upsample_nearest2d", "to_copy", "native_layer_norm"} <= calls
     assert "ctc_loss_no_such_operator" not in calls
