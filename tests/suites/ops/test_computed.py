@@ -20,8 +20,8 @@ pytest.importorskip("jax")
 #: A second setting, where one more or half as much is no valid one.
 SECOND = {
     "axis": 0, "dim": 0, "dim1": 1, "dim2": 1, "num_outputs": 2, "block_size": 1, "num_groups": 2,
-    "groups": 2, "heads": 4, "shape": None, "to": DType("float64"), "value": 0.25, "k": 3, "begin": None,
-    "end": None, "low": -5, "high": 50,
+    "groups": 2, "heads": 4, "shape": None, "to": DType("float64"), "value": 0.25, "k": 3,
+    "begin": None, "end": None, "low": -5, "high": 50,
 }  # fmt: skip
 #: Of random values these are the same along either side of a square.
 CONSTANT = ("any", "all", "count_nonzero")
