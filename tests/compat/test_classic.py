@@ -60,7 +60,8 @@ def test_every_address_of_the_classic_suite_is_one_module():
     from opbench import mxnet_benchmarks
 
     assert nn is mxnet_benchmarks.gluon.nn
-    assert rnn.LSTM is nn.LSTM is mxnet_benchmarks.nd.LSTM, "one class, at each of its addresses"
+    assert rnn.LSTM is nn.LSTM, "one class, at each of its addresses"
+    assert rnn.LSTM is not mxnet_benchmarks.nd.LSTM, "Gluon's block is not the operator"
     assert rnn.LSTM.default_framework == "mxnet"
     assert {"Dense", "L2Loss"} <= set(dir(loss))
     assert isinstance(ops.Add(), ops.OperatorBenchmark)

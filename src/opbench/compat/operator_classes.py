@@ -83,7 +83,9 @@ def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[...,
 
 
 def camel(name: str) -> str:
-    """`log_softmax` → `LogSoftmax`; names with capitals keep them."""
+    """`log_softmax` → `LogSoftmax`, `relu_` → `InplaceRelu`; names with capitals keep them."""
+    if name.endswith("_"):
+        return f"Inplace{camel(name[:-1])}"
     if name != name.lower():
         return name
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
