@@ -110,7 +110,7 @@ NEW = {
 }
 LINES = {
     "an operator": {
-        "suites/ops/catalogue/rounding.py": (
+        "suites/ops/catalogue/elementwise/rounding.py": (
             "trunc   =",
             "toward_zero  trunc  trunc  -  trunc  trunc  -100..100\n",
         )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from opbench.define.program import POSITIVE, uniform
-from opbench.suites.ops.catalogue.conv_pool import convolved
-from opbench.suites.ops.catalogue.norm import WIDE
+from opbench.suites.ops.catalogue.networks.conv_pool import convolved
+from opbench.suites.ops.catalogue.networks.norm import WIDE
 from opbench.suites.ops.entry import Call, Input, Operator, Part, Shape, Values, weight
 from opbench.suites.ops.shapes import (
     op,

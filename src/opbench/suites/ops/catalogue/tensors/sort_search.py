@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import integers
-from opbench.suites.ops.catalogue.reduction import left
+from opbench.suites.ops.catalogue.tensors.reduction import left
 from opbench.suites.ops.entry import ANY, Call, Input, Operator, Values
 from opbench.suites.ops.shapes import LINE, PLANE, op, sizes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import Domain, integers
-from opbench.suites.ops.catalogue import images
-from opbench.suites.ops.catalogue.custom import CUSTOM_JAX, CUSTOM_MXNET, CUSTOM_TORCH
+from opbench.suites.ops.catalogue.networks import images
+from opbench.suites.ops.catalogue.networks.custom import CUSTOM_JAX, CUSTOM_MXNET, CUSTOM_TORCH
 from opbench.suites.ops.entry import Call, Input, Operator, Values, weight
 from opbench.suites.ops.shapes import (
     op,
