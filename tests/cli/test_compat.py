@@ -48,8 +48,10 @@ def test_the_hook_is_importable_by_its_bare_name(folder):
     ("words", "says"),
     [
         (("run_benchmarks.py", "-h"), "--config-file"),
-        (("instruction_counts/main.py", "-h"), "snippets"),
-        (("-c", "import benchmark_driver as b; print(b.run_all_classic_operations_benchmarks)"),
+        (("instruction_counts/main.py", "--dry-run", "-k", "math.multiply"),
+         "snippets/math.multiply"),
+        (("-c", "import benchmark_driver as b; "
+          "print(b.run_all_classic_operations_benchmarks.__name__)"),
          "run_all_classic_operations_benchmarks"),
     ],
 )  # fmt: skip
