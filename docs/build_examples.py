@@ -1,7 +1,7 @@
-"""Runs the commands of docs/sweeps.md and docs/capture-api.md and replaces their output there.
+"""Runs the commands of docs/sweeps.md, capture-api.md and layers.md and replaces their output.
 
     python docs/build_examples.py        # a few minutes, on a quiet machine: the pages show times
-    python docs/build_examples.py api    # one page only: sweeps or api
+    python docs/build_examples.py api    # one page only: sweeps, api or layers
 
 In a page, the output is between `<!-- output: NAME -->` and `<!-- end -->`. The examples run in a
 copy of docs/examples, so they leave no files behind.
@@ -77,7 +77,23 @@ def api(here: Path) -> dict[str, str]:
     }
 
 
-PAGES = {"sweeps": (sweeps, "sweeps.md"), "api": (api, "capture-api.md")}
+def layers(here: Path) -> dict[str, str]:
+    """The whole output of a run, without the table of all cases, which repeats what follows."""
+    own = ("run", "layers", "my_layers.py", "-a", "layer=lora,lora_nn,rmsnorm,rmsnorm_nn,linear")
+    opbench(*own, "-a", "batch_size=32", "-a", "rank=4", cwd=here)
+    model = opbench("layers", "--model", "my_model.py:cnn", "--batch-sizes", "32", cwd=here)
+    return {
+        "layers-file": block((here / "my_layers.py").read_text(), "python"),
+        "layers-own": block(opbench("report", "layers", cwd=here)),
+        "layers-model": block(model[model.index("one step of") :]),
+    }
+
+
+PAGES = {
+    "sweeps": (sweeps, "sweeps.md"),
+    "api": (api, "capture-api.md"),
+    "layers": (layers, "layers.md"),
+}
 
 
 def main(wanted: list[str]) -> None:

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opbench.report.table import Table, markdown
+from opbench.suites.layers.csv_file import read
 from opbench.suites.layers.factors import LayerRow
-from opbench.suites.layers.factors_file import read
 from opbench.suites.layers.factors_published import Published, published
 from opbench.suites.layers.names import LAYERS
 from opbench.suites.layers.report import factor_table, published_table, values_table

@@ -15,7 +15,8 @@ INTRODUCTION = """# Measured figures
 
 Every figure on this page was produced by the command above it, on the machine described next to it.
 Absolute times on a shared machine vary; ratios were measured side by side, interleaved, in one run.
-A target that was missed is shown as missed.
+A target that was missed is shown as missed. `python -m perf --stale` lists the sections whose
+code has changed since they were measured.
 """
 
 

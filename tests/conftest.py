@@ -17,6 +17,7 @@ from perf.local_postgres import Server, Unavailable, postgres
 from opbench.case import Case
 from opbench.worker.cpp import build as cpp_build
 from opbench.workers.process import Worker
+from opbench.workers.shared import PoolError, Supervisor
 
 # How long an example takes says something about the machine, nothing about the code.
 settings.register_profile(
@@ -38,6 +39,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     (pytest-xdist hands the first eighth of the tests to one process, in one piece.)
     """
+    if not list(Path("/dev").glob("nvidia[0-9]*")):
+        no_gpu = pytest.mark.skip(reason="no NVIDIA GPU on this machine")
+        for item in items:
+            if item.get_closest_marker("cuda"):
+                item.add_marker(no_gpu)
     items.sort(key=lambda item: COSTLY.isdisjoint(getattr(item, "fixturenames", ())))
 
 
@@ -72,6 +78,21 @@ def start_worker() -> Iterator[Callable[..., Worker]]:
     yield start
     for worker in started:
         worker.close()
+
+
+@pytest.fixture
+def own_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A pool of worker starts for this test alone, as if no CI were running it."""
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.delenv("CI", raising=False)
+    yield
+    try:
+        supervisor = Supervisor(begin=False)
+    except PoolError:
+        return
+    supervisor.retire()
+    supervisor.close()
 
 
 @pytest.fixture

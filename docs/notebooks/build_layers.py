@@ -33,7 +33,7 @@ CELLS: list[tuple[str, str]] = [
         "code",
         "import pandas as pd\n\n"
         "from opbench.suites.layers import charts as layers_charts\n"
-        "from opbench.suites.layers.factors_file import read\n"
+        "from opbench.suites.layers.csv_file import read\n"
         "from opbench.suites.layers.factors_published import published\n\n"
         'path = "{path}"\n'
         "rows, environment = read(__import__('pathlib').Path(path))\n"

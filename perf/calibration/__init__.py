@@ -17,20 +17,22 @@ from perf.calibration.figure import Figure, table
 TITLE = "Calibration: coverage, alarms and power, simulated and on kept samples"
 CODE = ("sampling", "stats")
 
+
 #: Repetitions of a simulated setting: a share of 95 % is then known to ± 1 %.
 ROUNDS = 2000
 SEED = 20261116
 
 
 def measure(quick: bool = False) -> str:
-    from perf.holdout import judge, samples
+    from perf.holdout import judge, samples, scatter
 
     rounds = 100 if quick else ROUNDS
     parts = ["In simulations:", "\n".join(table(list(simulated(rounds))))]
     for path in sorted(samples.DATA.glob("*.npz")):
         kept = samples.read(path)
         parts.append(f"On the samples of `{path.name}`, measured {kept.about}:")
-        parts.append("\n".join(table(list(judge.figures(kept, 5 if quick else judge.RUNS)))))
+        parts.append(scatter.sentence(kept))
+        parts.append("\n".join(table(list(judge.figures(kept, *((5, 1) if quick else ()))))))
     return "\n\n".join(parts)
 
 
@@ -41,16 +43,18 @@ def simulated(rounds: int) -> Iterator[Figure]:
     settings = (
         (one_case.one_estimate, rounds),
         (one_case.slow_starts, rounds),
-        (one_case.adaptive_stopping, rounds // 4),
+        (one_case.adaptive_stopping, rounds),
         (pairs.identical_pairs, rounds),
-        (pairs.disturbed_sides, rounds),
+        (pairs.disturbed_sides, rounds // 4),
         (pairs.promises, rounds // 4),
         (runs.means_of_many, rounds // 4),
         (runs.stored_runs, rounds),
         (runs.slow_drift, rounds // 2),
         (runs.slow_histories, rounds // 4),
+        (runs.several_nodes, rounds),
     )
     for number, (figures, times) in enumerate(settings):
         began = time.monotonic()
-        yield from figures(np.random.default_rng([SEED, number]), times)
-        print(f"  {figures.__name__}: {time.monotonic() - began:.0f} s", flush=True)
+        found = list(figures(np.random.default_rng([SEED, number]), times))
+        print("\n".join([*table(found)[2:], f"({time.monotonic() - began:.0f} s)"]), flush=True)
+        yield from found

@@ -10,6 +10,7 @@ import numpy as np
 from opbench.stats.changepoints import Point, change_points
 from opbench.stats.drift import drift_between, widen
 from opbench.stats.mean import geometric_mean
+from opbench.stats.nodes import over_nodes
 from opbench.stats.prior import Prior
 from opbench.stats.ratio import Ratio, ratio
 from opbench.stats.verdict import Question, verdicts
@@ -115,3 +116,19 @@ def slow_histories(rng: np.random.Generator, rounds: int) -> Iterator[Figure]:
             false += bool(change_points([Point(float(value)) for value in values]))
         yield Figure(f"change points, correlation 0.8, {runs} runs: false", false / rounds,
                      most=0.08)  # fmt: skip
+
+
+def several_nodes(rng: np.random.Generator, rounds: int) -> Iterator[Figure]:
+    """Nodes that know their ratio to 0.4 %, and differ by 2 % or not at all."""
+    error = 0.004
+    for nodes, between in ((2, 0.0), (2, 0.02), (6, 0.02)):
+        held = 0
+        for _ in range(rounds):
+            logs = rng.normal(0, math.hypot(between, error), nodes)
+            found = over_nodes([Ratio(math.exp(log), 0, 0, 3, "paired", error, 6) for log in logs])
+            assert found is not None
+            held += found.ratio.low <= 1 <= found.ratio.high
+        # Two nodes that differ much cannot know by how much.
+        least = 0.92 if nodes > 2 or not between else 0.0
+        case = f"{nodes} nodes that differ by {between / error:.0f} times their own errors"
+        yield Figure(f"{case}: holds", held / rounds, least)

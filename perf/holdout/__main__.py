@@ -1,4 +1,4 @@
-"""`python -m perf.holdout FILE [--half judge] [--starts 40]`: measure the pairs, and keep samples.
+"""`python -m perf.holdout FILE [--half judge] [--starts 40]`: measure the pairs, keep the samples.
 
 Worker starts come in batches: all of a batch import torch together and then take turns, one set of
 children of one pair after the other, as a comparison does. About 15 minutes for both halves, on a
@@ -8,6 +8,7 @@ machine that does nothing else.
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import sys
 import time
@@ -32,6 +33,8 @@ from perf.page import machine_line
 SETS, BLOCKS = 3, 8
 WARM_UP = 0.01
 POLICY = Adaptive()
+#: Below what any call takes.
+LEAST_SECONDS = 1e-10
 #: Worker starts that are alive together: as many as the pool of a run always keeps.
 BATCH = 8
 
@@ -41,21 +44,26 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--half", choices=HALVES, help="default: both")
     parser.add_argument("--starts", type=int, default=40)
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="fewer starts if it takes longer"
+    )
     parser.add_argument("--pairs", type=int, help="only the first so many, to see that it works")
     options = parser.parse_args()
     pairs = [pair for pair in every_pair() if options.half in (None, pair.half)][: options.pairs]
-    measured(pairs, options.starts).write(options.file)
+    measured(pairs, options.starts, 60 * options.minutes).write(options.file)
     print(f"{options.file}: {options.file.stat().st_size / 1e3:.0f} kB")
 
 
-def measured(pairs: Sequence[Pair], starts: int) -> Measured:
+def measured(pairs: Sequence[Pair], starts: int, seconds: float) -> Measured:
+    """So many starts of every pair, or whole batches of them as far as the time goes."""
     shape = (len(pairs), starts, SETS, 2, BLOCKS)
     logs, waits = np.zeros(shape), np.zeros(shape)
     switches = np.zeros(shape, dtype=int)
     cases = [pair.cases(number) for number, pair in enumerate(pairs)]
     rng, began = random.Random(18), time.monotonic()
-    for first in range(0, starts, BATCH):
-        batch = range(first, min(first + BATCH, starts))
+    done, took = 0, 0.0
+    while done < starts and took + took / max(1, done) * BATCH <= seconds:
+        batch = range(done, min(done + BATCH, starts))
         workers = [fresh(start) for start in batch]
         try:
             for worker in workers:
@@ -68,21 +76,27 @@ def measured(pairs: Sequence[Pair], starts: int) -> Measured:
                 for pair, worker in sorted(order, key=lambda each: place[each[0]]):
                     for side, samples in enumerate(one_set(worker, cases[pair], rng)):
                         at = (pair, worker.start, number, side)
-                        logs[at] = [np.log(sample.value) for sample in samples]
+                        logs[at] = [log_of(sample) for sample in samples]
                         waits[at] = [1 - sample.cpu_ns / sample.wall_ns for sample in samples]
                         switches[at] = [sample.switches for sample in samples]
         finally:
             for worker in workers:
                 worker.close()
-        print(f"  {batch.stop} of {starts} starts, {time.monotonic() - began:.0f} s", flush=True)
+        done, took = batch.stop, time.monotonic() - began
+        print(f"  {done} of {starts} starts, {took:.0f} s", flush=True)
     return Measured(
         [f"{pair.name}: {pair.base} | {pair.new}" if pair.question == "different" else pair.name
          for pair in pairs],
         [pair.question for pair in pairs],
         [pair.half for pair in pairs],
-        logs, waits, switches,
+        logs[:, :done], waits[:, :done], switches[:, :done],
         f"{datetime.now(timezone.utc):%Y-%m-%d}. {machine_line()}",
     )  # fmt: skip
+
+
+def log_of(sample: Sample) -> float:
+    """A block of zero or less, after the empty loop was subtracted, is a low value."""
+    return math.log(max(sample.value, LEAST_SECONDS))
 
 
 def fresh(start: int) -> Worker:

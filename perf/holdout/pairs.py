@@ -6,6 +6,7 @@ same mixture.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from opbench.case import Case
@@ -16,22 +17,28 @@ CALLS = 50
 SETUP = """\
 torch.set_num_threads(1)
 torch.manual_seed(seed)
-torch.set_grad_enabled(False)
-x = torch.rand(64, 64) + 0.5
-w = torch.rand(64, 64) + 0.5
-z = torch.rand(128, 128) + 0.5
-b = torch.rand(8, 32, 32)
-v = torch.rand(64)
-i = torch.randint(0, 64, (64,))
-text = torch.rand(4, 16, 64)
-linear = torch.nn.Linear(64, 64)
-norm, rms = torch.nn.LayerNorm(64), torch.nn.RMSNorm(64)
-conv = torch.nn.Conv1d(16, 16, 3)
-mlp = torch.nn.Sequential(linear, torch.nn.GELU(), torch.nn.Linear(64, 64))
-table = torch.nn.Embedding(64, 64)
-dropout, identity = torch.nn.Dropout().eval(), torch.nn.Identity()
-numbers = list(range(100))
-words = [str(n) for n in numbers]"""
+torch.set_grad_enabled(False)"""
+
+#: What statements name, and how it is made: a child makes only what it needs.
+MADE = {
+    "x": "torch.rand(64, 64) + 0.5",
+    "w": "torch.rand(64, 64) + 0.5",
+    "z": "torch.rand(128, 128) + 0.5",
+    "b": "torch.rand(8, 32, 32)",
+    "v": "torch.rand(64)",
+    "i": "torch.randint(0, 64, (64,))",
+    "text": "torch.rand(4, 16, 64)",
+    "linear": "torch.nn.Linear(64, 64)",
+    "norm": "torch.nn.LayerNorm(64)",
+    "rms": "torch.nn.RMSNorm(64)",
+    "conv": "torch.nn.Conv1d(16, 16, 3)",
+    "mlp": "torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.GELU(), torch.nn.Linear(64, 64))",
+    "table": "torch.nn.Embedding(64, 64)",
+    "dropout": "torch.nn.Dropout().eval()",
+    "identity": "torch.nn.Identity()",
+    "numbers": "list(range(100))",
+    "words": "[str(n) for n in range(100)]",
+}
 
 GLOBALS = """\
 import math
@@ -119,7 +126,7 @@ class Pair:
                 name=self.question,
                 stage="call",
                 stmt=stmt,
-                setup=SETUP,
+                setup=setup_of(self.base, self.new),
                 globals=GLOBALS,
                 labels=(("pair", number), ("side", side)),
                 framework="torch",
@@ -128,6 +135,12 @@ class Pair:
             for side, stmt in (("base", self.base), ("new", self.new))
         )
         return base, new
+
+
+def setup_of(*statements: str) -> str:
+    """The same for both sides, so that they differ in nothing but the statement."""
+    named = {word for stmt in statements for word in re.findall(r"\b\w+\b", stmt)}
+    return "\n".join([SETUP, *(f"{name} = {how}" for name, how in MADE.items() if name in named)])
 
 
 def every_pair() -> list[Pair]:

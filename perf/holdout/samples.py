@@ -37,6 +37,10 @@ class Measured:
     #: What measured it: processor, versions, when, load.
     about: str = ""
 
+    @property
+    def starts(self) -> int:
+        return int(self.logs.shape[1])
+
     def of(self, question: str, half: str) -> list[int]:
         """The indices of the pairs of a question and half."""
         pairs = zip(self.questions, self.halves, strict=True)

@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from opbench.capture.record import record, record_api
     from opbench.case import Case
     from opbench.compat.layer_benchmark import run_layer_benchmark
-    from opbench.define.bench import bench
+    from opbench.define.bench import bench, grad_sample_mode, layer_pair
     from opbench.result import Result
 
 _HOME = {
     "ab": "opbench.api.ab",
     "bench": "opbench.define.bench",
+    "layer_pair": "opbench.define.bench",
+    "grad_sample_mode": "opbench.define.bench",
     "run": "opbench.api.run",
     "Run": "opbench.api.run",
     "load": "opbench.api.frames",
@@ -52,8 +54,8 @@ _HOME = {
 }
 
 __all__ = [
-    "Case", "Result", "Run", "ab", "bench", "compare", "history", "load", "page", "record",
-    "record_api", "run", "run_layer_benchmark",
+    "Case", "Result", "Run", "ab", "bench", "compare", "grad_sample_mode", "history",
+    "layer_pair", "load", "page", "record", "record_api", "run", "run_layer_benchmark",
 ]  # fmt: skip
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+#: Exit code of commands where what was asked for, or what a gate is about, could not be measured.
+UNMEASURED = 3
+
 
 class UserError(ValueError):
     """One clear line, meant to be printed as it is: what was wrong, where, what to do."""

@@ -15,6 +15,14 @@ from opbench.errors import UserError
 LONGEST = 150
 
 
+def expanded(text: str | Path) -> Path:
+    """A path that a person wrote, `~` and `~user` included."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise UserError(f"{text}: no such user, or a user without a home folder") from None
+
+
 def make_folder(path: Path) -> None:
     with _explained(path):
         path.mkdir(parents=True, exist_ok=True)

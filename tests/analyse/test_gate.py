@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.analyse.compare import ComparisonRow
+from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.analyse.gate import Gate
 from opbench.errors import UserError
+from opbench.result import Result
 
 
-def row(verdict: str, value: float | None = None) -> ComparisonRow:
-    return ComparisonRow("ops/add/forward", "time", "s", None, None, value=value, verdict=verdict)
+def row(verdict: str, value: float | None = None, unit: str = "s") -> ComparisonRow:
+    metric = {"s": "time", "bytes": "memory"}.get(unit, unit)
+    return ComparisonRow("ops/add/forward", metric, unit, None, None, value=value, verdict=verdict)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,12 @@ def row(verdict: str, value: float | None = None) -> ComparisonRow:
         (["slower:150%"], [row("slower", 2.4), row("slower", 2.6)], [1]),
         (["faster:3%"], [row("faster", 0.98), row("faster", 0.96)], [1]),
         (["slower:3%", "unknown"], [row("slower", 1.01), row("unknown"), row("same", 1.0)], [1]),
+        # A word that belongs to one kind of metric means that one; `slower` is worse in any.
+        (["larger"], [row("slower", 2.0), row("slower", 2.0, "bytes")], [1]),
+        (["larger:60%"], [row("slower", 1.5, "bytes"), row("slower", 1.7, "bytes")], [1]),
+        (["more"], [row("slower", 1.1, "instructions"), row("slower", 1.1, "count")], [0, 1]),
+        (["fewer"], [row("faster", 0.9, "count"), row("faster", 0.9, "bytes")], [0]),
+        (["slower"], [row("slower", 2.0, "bytes"), row("slower", 1.1, "instructions")], [0, 1]),
         # From no bytes at all to some: no ratio, and no small change.
         (["slower:3%"], [row("slower", None)], [0]),
     ],
@@ -59,3 +67,42 @@ def test_any_text_is_a_gate_or_refused_in_one_line(text):
     except UserError as error:
         said = str(error)
     assert said.startswith("--fail-on: ")
+
+
+def measured(metric: str, base: str, new: str, reason: str = "") -> ComparisonRow:
+    """Of sides with these outcomes."""
+    sides = [Result("h", metric, "s", outcome=outcome) for outcome in (base, new)]
+    both = base == new == "ok"
+    more = {"value": 1.0, "verdict": "same"} if both else {"reason": reason}
+    return ComparisonRow(f"{metric} {base} {new}", metric, "s", *sides, **more)
+
+
+@pytest.mark.parametrize(
+    ("rows", "unmeasured"),
+    [
+        # Nothing of a metric at all, whoever is to blame: that is no pass.
+        ([measured("instructions", "unsupported", "unsupported")], [0]),
+        ([measured("instructions", "failed", "ok")], [0]),
+        # What the base has and the new side has lost.
+        ([measured("time", "ok", "ok"), measured("time", "ok", "unsupported")], [1]),
+        ([measured("time", "ok", "ok"), measured("time", "ok", "crashed")], [1]),
+        # What the base never had, among others that were measured.
+        ([measured("time", "ok", "ok"), measured("time", "unsupported", "unsupported")], []),
+        ([measured("time", "ok", "ok"), measured("time", "unsupported", "ok")], []),
+        # One metric does not speak for another.
+        ([measured("time", "ok", "ok"), measured("memory", "unsupported", "unsupported")], [1]),
+        ([measured("time", "ok", "ok")], []),
+    ],
+)
+def test_a_gate_does_not_pass_on_what_was_not_measured(rows, unmeasured):
+    comparison = Comparison("a", "b", tuple(rows))
+    gate = Gate.parse(["slower:1%"])
+    assert [rows.index(each) for each in gate.unmeasured(comparison)] == unmeasured
+    assert gate.exit_code([comparison]) == (3 if unmeasured else 0)
+    assert Gate.parse([]).exit_code([comparison]) == 0, "without a gate nothing is judged"
+
+
+def test_a_verdict_fails_before_what_is_missing_does():
+    rows = (row("slower", 2.0), measured("time", "ok", "unsupported"))
+    assert Gate.parse(["slower"]).exit_code([Comparison("a", "b", rows)]) == 1
+    assert Gate.parse(["unknown"]).exit_code([Comparison("a", "b", rows[1:])]) == 1

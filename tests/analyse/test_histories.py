@@ -11,10 +11,11 @@ import pytest
 from nights import machine, nights_in, scatter
 from opbench.analyse.differences import Difference
 from opbench.analyse.history import Series, histories, history
-from opbench.analyse.within import comparisons_within
+from opbench.analyse.within import baseline_of, comparisons_within
 from opbench.case import Case
+from opbench.plan.groups import Baseline
 from opbench.stats import changepoints
-from opbench.store import RunRecord, Store
+from opbench.store import Store
 
 FLAT = Case("layers", "conv", "forward", "layer(x)", labels=(("batch", 16),))
 STEPS = Case("layers", "linear", "forward", "layer(x)", labels=(("batch", 16),))
@@ -159,8 +160,8 @@ def test_looking_for_blips_in_one_go_finds_what_looking_one_by_one_does():
 def test_a_run_in_one_environment_without_a_baseline_compares_nothing(filled):
     with Store.open(filled, create=False) as store:
         run = store.runs()[1]
-        assert comparisons_within(run, store.results(run=run, samples=True)) == []
+        assert comparisons_within(baseline_of(run), store.results(run=run, samples=True)) == []
 
 
 def test_a_baseline_that_nothing_has_compares_nothing():
-    assert comparisons_within(RunRecord("r", request={"baseline": "mode=none"}), []) == []
+    assert comparisons_within(Baseline("mode", "none"), []) == []

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from opbench.analyse.sides import Side, environments_of, find_side, machine_of, same_machine
+from opbench.analyse.sides import Side, environments_of, find_side, same_machine
 from opbench.errors import UserError
-from opbench.store import RunRecord, Store, StoreError
+from opbench.store import Store, StoreError
+from opbench.store.facts import machine_of
 from synthetic import add_run, case, timed
 
 OLD, NEW = "aaaa1111" * 5, "bbbb2222" * 5
@@ -124,7 +125,7 @@ def test_different_machines_are_refused_with_the_way_out(store):
 
 
 def test_a_machine_without_an_id_is_known_by_its_processor():
-    def run(model: str) -> RunRecord:
-        return RunRecord("r", machine={"cpu": {"model": model, "logical_cores": 8}})
+    def machine(model: str) -> str:
+        return machine_of({"cpu": {"model": model, "logical_cores": 8}})
 
-    assert machine_of(run("EPYC")) == machine_of(run("EPYC")) != machine_of(run("Xeon"))
+    assert machine("EPYC") == machine("EPYC") != machine("Xeon")

@@ -9,7 +9,7 @@ import pytest
 from opbench.analyse.compare import compare_pairs
 from opbench.analyse.matching import match
 from opbench.analyse.projection import columns
-from opbench.analyse.within import comparisons_within, factors
+from opbench.analyse.within import baseline_of, comparisons_within, factors
 from opbench.plan.groups import Baseline
 from opbench.stats.prior import Prior
 from opbench.stats.ratio import DESIGNS
@@ -52,7 +52,7 @@ def test_the_table_and_compare_give_the_same_interval_on_the_same_samples(design
     (row,) = compare_pairs(match(base, new, (), "mode").pairs, names=("plain", "hooks")).rows
     assert shown == (row.value, row.low, row.high)
     record = RunRecord("r1", request={"baseline": "mode=plain"})
-    (page,) = comparisons_within(record, sides)
+    (page,) = comparisons_within(baseline_of(record), sides)
     assert shown == (page.rows[0].value, page.rows[0].low, page.rows[0].high)
     assert row.design == (design if together else "separate")
 

@@ -53,6 +53,10 @@ def refused(command, tmp_path):
         (["FILE", "--metric", "tiem"], "time"),
         (["FILE", "--stage", "forwrd"], "did you mean forward?"),
         (["FILE", "--device", "tpu"], "unknown device 'tpu'"),
+        (["FILE", "--device", "cuda:x"], "a device is written cuda or cuda:0, not 'cuda:x'"),
+        (["ops", "-a", "op=add", "--device", "cuda:99"], "--device cuda:99: "),
+        (["FILE", "--clock", "cuda"], "time_cuda measures a CUDA device; add --device cuda"),
+        (["FILE", "--metric", "device_time"], "device_time measures a CUDA device"),
         (["FILE", "--baseline", "mode"], "a baseline is written AXIS=VALUE"),
         (["FILE", "--baseline", "moed=plain"], "did you mean mode?"),
         (["FILE", "--baseline", "mode=plian"], "choose from: doubled, plain"),
@@ -131,7 +135,7 @@ def test_a_broken_run_file_names_the_place_and_what_was_expected(refused, tmp_pa
 def test_a_broken_json_run_file_names_the_line(refused, tmp_path):
     path = tmp_path / "nightly.json"
     path.write_text('{\n"run": {,}\n}')
-    assert "nightly.json line 2: not valid JSON" in refused("run", path)
+    assert "nightly.json line 2, column" in refused("run", path)
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_only_one_metric(compare):
 
 
 def test_filters_keep_and_leave_out(compare):
-    assert "1 slower, 1 same" in compare("base", "new", "--filter", "name:add").out
+    assert "time: 1 slower; memory: 1 same" in compare("base", "new", "--filter", "name:add").out
     answer = compare("base", "new", "--filter", "-name:add,gone -metric:memory")
     assert "1 faster, 2 unknown" in answer.out
 
@@ -179,15 +179,22 @@ def test_results_of_another_machine_only_when_asked(compare):
     [
         (["slower"], 1),
         (["slower:3%"], 1),
-        (["slower:80%"], 0),
-        (["faster:80%"], 0),
+        # `gone` was measured in the base and failed in the new run: that is no pass.
+        (["slower:80%"], 3),
+        (["faster:80%"], 3),
+        (["larger"], 3),
         (["slower:80%", "unknown"], 1),
     ],
 )
 def test_the_gate_decides_the_exit_code(compare, gate, code):
     answer = compare("base", "new", *[word for each in gate for word in ("--fail-on", each)])
     assert answer.code == code
-    assert ("gate: " in answer.out) == bool(code)
+    assert ("gate: 1 case failed" in answer.out) == (gate[0] in ("slower", "slower:3%"))
+    lost = "gate: 1 case not measured, so nothing can be said of it; e.g. time of ops/gone/forward"
+    assert (f"{lost}: new is failed: ValueError: no" in answer.out) == ("unknown" not in gate)
+    without = compare("base", "new", "--filter", "name:add", "--fail-on", "slower:80%")
+    assert without.code == 0
+    assert "gate" not in without.out
 
 
 def test_the_gate_looks_at_every_column(compare):
@@ -206,7 +213,7 @@ def test_markdown_and_junit_are_written(compare, tmp_path):
     )  # fmt: skip
     assert answer.code == 1
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("### base → new: 1 slower, 1 faster")
+    assert text.startswith("### base → new: time: 1 slower, 1 faster")
     assert "| `ops/<script>\\|/forward` | time |" in text
     suite = ElementTree.parse(xml).getroot()[0]
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("6", "1")
@@ -227,8 +234,9 @@ def test_every_column_is_in_the_files(compare, tmp_path):
 
 
 def test_values_without_a_ratio_are_unknown_for_a_reason(compare):
+    assert compare("hollow", "base").code == 0
     answer = compare("hollow", "base", "--fail-on", "slower", "--fail-on", "faster")
-    assert answer.code == 0
+    assert answer.code == 3, "a gate that has nothing to judge does not pass"
     assert "4 unknown" in answer.out
     for reason in (
         "add/forward: one sample says nothing about its own noise",

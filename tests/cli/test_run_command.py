@@ -214,12 +214,45 @@ def test_what_cannot_be_done_is_no_failure(command, tmp_path, fixed):
     assert "1 ok, 1 unsupported" in done.stdout
 
 
+def test_a_metric_that_no_case_has_is_not_success(command, tmp_path, fixed):
+    path = tmp_path / "bench_ends.py"
+    path.write_text(OUTCOMES)
+    done = command("run", path, *fixed, "-a", "end=cannot")
+    assert done.returncode == 3
+    assert "time: nothing measured; unsupported: no kernel for this" in done.stdout
+
+
+PAIR = """
+import opbench as ob
+
+@ob.bench(mode=["lean", "fat"])
+def case(mode):
+    n = 300 if mode == "lean" else 3000
+    yield lambda: sum(range(n))
+"""
+
+
+def test_a_gate_on_the_baseline_of_a_run(command, tmp_path):
+    (tmp_path / "bench_pair.py").write_text(PAIR)
+    quick = ("--precision", "30%", "--max-time-per-case", "300ms", "--fail-on", "slower:50%")
+    done = command("run", "bench_pair.py", *quick, "--baseline", "mode=lean")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "gate: 1 case failed" in done.stdout
+    other = command("run", "bench_pair.py", *quick, "--baseline", "mode=fat")
+    assert other.returncode == 0, other.stdout + other.stderr
+    assert "gate" not in other.stdout
+    alone = command("run", "bench_pair.py", *quick, "-a", "mode=fat")
+    assert alone.returncode == 3
+    assert "gate: nothing was compared; give --baseline" in alone.stdout
+
+
 def test_cont_of_a_complete_run_measures_nothing_and_shows_everything(run, command, stored):
     first = run("--name", "mine")
     before = [found.result.created for found in stored()]
     done = command("run", "--cont", "--name", "mine")
     assert done.returncode == 0
-    assert done.stderr == ""
+    assert done.stderr.startswith("Run ")
+    assert done.stderr.endswith(" is complete; nothing to measure.\n")
     assert ids(done) == ids(first)
     assert [found.result.created for found in stored()] == before
 

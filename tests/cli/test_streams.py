@@ -97,3 +97,14 @@ def test_print_shows_them_too_and_a_full_disk_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Full())
     with guarded():
         print("a warning", file=sys.stderr)  # lost, and nothing else
+
+
+def test_a_folder_that_was_deleted_and_a_user_that_is_none_are_one_line(tmp_path):
+    gone = tmp_path / "gone"
+    done = shell(f'mkdir "{gone}" && cd "{gone}" && rmdir "{gone}" && {OPBENCH} list')
+    assert done.returncode == 2
+    assert done.stderr == b"opbench: the current folder was deleted; change to another one\n"
+    done = shell(f"{OPBENCH} runs --store '~nobody-here/r.db'")
+    assert done.returncode == 2
+    assert b"no such user" in done.stderr
+    assert done.stderr.count(b"\n") == 1

@@ -106,7 +106,7 @@ def test_cuda_is_spelled_on_the_tensor_and_waits():
         "forward", Program("y = x", (Tensor("x", (2,)),)), device="cuda:1", threads=1
     )
     assert 'device="cuda:1"' in source.setup
-    assert source.sync == "torch.cuda.synchronize()"
+    assert source.sync == "torch.cuda.synchronize(1)"
     assert not source.unsupported
 
 

@@ -216,7 +216,7 @@ def test_imported_runs_are_compared_and_drawn_like_any(opbench_here, exported, t
     ("content", "said"),
     [
         ("not json", "is not JSON"),
-        ("[1, 2]", "is not a file of pyperf or pytest-benchmark"),
+        ("[1, 2]", "is not a file of pyperf, pytest-benchmark or"),
         ('{"version": "0.5", "benchmarks": []}', "pyperf convert"),
         ('{"version": "1.0", "benchmarks": []}', "holds no benchmarks"),
         ('{"version": "1.0", "benchmarks": [{"runs": [{"values": ["x"]}]}]}', "not a number"),

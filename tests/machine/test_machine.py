@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,7 @@ from opbench.machine.host import (
     memory_now,
     on_battery,
 )
+from opbench.machine.tools import tool_facts
 from opbench.machine.torch_build import read_build
 from opbench.worker.main import command
 from opbench.worker.probe import facts as worker_facts
@@ -318,7 +320,10 @@ def test_another_load_is_the_same_machine() -> None:
     facts = {"cpu": {"model": "x"}, "load": {"load_1m": 0.1}, "gpus": []}
     busy = {**facts, "load": {"load_1m": 9.0}}
     assert static_facts(facts) == static_facts(busy)
-    assert static_facts({**facts, "gpus": [{"name": "H200"}]})["gpus"] == ["H200"]
+    card = {**facts, "gpus": [{"name": "H200", "mhz_now": 1980}]}
+    assert static_facts(card)["gpus"] == ["H200"]
+    assert volatile_facts(card)["gpus_now"][0]["mhz_now"] == 1980
+    assert not set(static_facts(card)) & set(volatile_facts(card))
 
 
 def test_the_facts_are_read_in_an_isolated_interpreter() -> None:
@@ -326,7 +331,10 @@ def test_the_facts_are_read_in_an_isolated_interpreter() -> None:
     done = subprocess.run(
         [python, "-I", *arguments], capture_output=True, text=True, check=True, timeout=600
     )
-    assert json.loads(done.stdout)["packages"] == worker_facts.package_versions()
+    # What a PYTHONPATH adds is not seen in isolation; what is seen has the same version.
+    seen = json.loads(done.stdout)["packages"]
+    assert seen
+    assert seen.items() <= worker_facts.package_versions().items()
 
 
 def test_thread_settings_lists_only_what_is_set() -> None:
@@ -360,3 +368,21 @@ def test_what_torch_tells_on_x86() -> None:
         "backend": "OpenMP",
     }
     assert set(read_build("", "").values()) == {None}
+
+
+def test_git_starts_nothing_that_a_folder_names(git_project, tmp_path):
+    """Somebody else's folder, unpacked here: its settings name programs."""
+    commit = git_project({"a.txt": "one\n", ".gitattributes": "*.txt filter=evil\n"})
+    top, proof = tmp_path / "project", tmp_path / "proof"
+    program = tmp_path / "evil.sh"
+    program.write_text(f"#!/bin/sh\ntouch {proof}\ncat\n")
+    program.chmod(0o755)
+    for key in ("core.fsmonitor", "filter.evil.clean", "filter.evil.process"):
+        subprocess.run(["git", "-C", str(top), "config", key, str(program)], check=True)
+    hooks = top / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    shutil.copy(program, hooks / "post-index-change")
+    (top / "a.txt").write_text("two\n")
+    facts = tool_facts(top)["git"]
+    assert facts == {"commit": commit, "dirty": True}
+    assert not proof.exists()

@@ -31,6 +31,8 @@ def test_max_starts_is_part_of_the_policy_when_it_was_asked_for() -> None:
     assert two.max_starts == 2
     assert many.max_starts == 30
     assert many.text.endswith("max_starts=30")
+    # Twelve is what single cases take anyway, and more than comparisons do.
+    assert RunOptions.of({"max_starts": 12}).policy.text != usual.text
 
 
 def test_a_fixed_design_spreads_its_runs_over_no_more_starts_than_allowed() -> None:

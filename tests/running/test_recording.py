@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from opbench.store import Store
+from opbench.stats.prior import EARLIER_WEIGHT
+from opbench.store import RunRecord, Store
 
 CASES = 16
 BENCH = f"""
@@ -149,6 +150,57 @@ def test_ctrl_c_while_the_users_code_hangs(tmp_path, marked, eventually, setting
     assert eventually(lambda: marked() == [])
 
 
+def test_the_next_run_begins_with_what_this_one_saw_of_the_machine(
+    opbench_here, bench_file, tmp_path
+):
+    for _ in range(2):
+        assert opbench_here("run", bench_file, *QUICK).returncode == 0
+    with Store.open(tmp_path / ".opbench" / "results.db", create=False) as store:
+        first, second = (
+            store.results(run=run, samples=True)[0].result for run in reversed(store.runs())
+        )
+    assert "layout" not in first.detail, "of a fresh store nothing is known"
+    assert second.detail["layout"] > 0
+    # Worth less than the cases of this run will be.
+    assert 0 < second.detail["layout_freedom"] <= EARLIER_WEIGHT
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--num-runs", "7"), "was begun with --num-runs 6, and not with --num-runs 7"),
+        (("-a", "n=1"), "was begun without -a, and not with -a n=1"),
+        (("--metric", "time,memory"), "--metric time, and not with --metric time,memory"),
+        (("--clock", "python"), "with --metric time, and not with --metric time_python"),
+        (("bench_other.py",), "for bench_many.py, and not for bench_other.py"),
+    ],
+)
+def test_cont_refuses_what_the_run_was_not_begun_with(
+    opbench_here, bench_file, tmp_path, given, said
+):
+    other = tmp_path / "bench_other.py"
+    other.write_text(BENCH)
+    with Store.open(tmp_path / ".opbench" / "results.db") as store:
+        asked = {"targets": ["bench_many.py"], "num_runs": 6, "num_repeats": 50}
+        store.begin_run(RunRecord("r", created=1.0, request=asked))
+    done = opbench_here("run", *given, "--cont")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "run r " in done.stderr
+    assert "leave out --cont for a new one" in done.stderr
+
+
+def test_cont_takes_the_same_command_again_and_what_changes_no_result(
+    opbench_here, bench_file, tmp_path
+):
+    command = ("run", "bench_many.py", *QUICK, "-k", "n=1]")
+    assert opbench_here(*command).returncode == 0
+    again = opbench_here(*command, "--cont", "--budget", "60s", "--timeout", "30s")
+    assert again.returncode == 0, again.stderr
+    assert "is complete; nothing to measure" in again.stderr
+    assert "1 ok" in again.stdout
+
+
 def test_a_failing_case_is_not_measured_again_by_cont(opbench_here, tmp_path):
     path = tmp_path / "bench_fails.py"
     path.write_text(
@@ -157,7 +209,7 @@ def test_a_failing_case_is_not_measured_again_by_cont(opbench_here, tmp_path):
     assert opbench_here("run", path, *QUICK).returncode == 1
     done = opbench_here("run", "--cont")
     assert done.returncode == 1
-    assert done.stderr == ""
+    assert "nothing to measure" in done.stderr
     assert "no good" in done.stdout
 
 

@@ -103,6 +103,8 @@ def test_what_is_left_of_the_budget_goes_to_the_noisiest_case_first(run, monkeyp
     assert after.samples[: len(before.samples)] == before.samples
     old, new = ({s.start for s in r.samples} for r in (before, after))
     assert old < new
+    joined = {sample.start for sample in after.samples[len(before.samples) :]}
+    assert not joined & old, "what is measured later is another start, whatever its number"
     assert len({sample.order for sample in after.samples}) == len(after.samples)
     # Replaced, not doubled.
     assert sorted(found.name for found, _ in runner.results) == ["steady", "noisy"]

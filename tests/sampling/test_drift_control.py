@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from opbench.case import Case
@@ -104,16 +106,14 @@ def result(**more) -> Result:
     return Result("h", "time", "s", estimate=1.0, low=0.99, high=1.01, **more)
 
 
-def test_the_note_says_what_widened_the_interval():
-    wider = widen_for_drift(result(), Prior(0.02, KNOWN), precision=0.02)
-    assert [warning.code for warning in wider.warnings] == ["drift"]
-    assert "speed drifted by 2.0%" in wider.warnings[0].text
-    assert "±4.0%, wider than the asked ±2.0%" in wider.warnings[0].text
-    # Nothing is said where it stays within what was asked, or was wider before.
-    assert widen_for_drift(result(), Prior(0.005, KNOWN), precision=0.02).warnings == ()
-    assert widen_for_drift(result(), Prior(0.02, KNOWN), precision=0.005).warnings == ()
+def test_drift_widens_an_interval_and_is_no_warning_of_its_case():
+    wider = widen_for_drift(result(), Prior(0.02, KNOWN))
+    # Two errors add as squares: 1 % of its own, and 1.96 times 2 %.
+    assert wider.half_width == pytest.approx(math.hypot(0.01, 1.96 * 0.02), rel=1e-3)
+    assert (wider.detail["drift"], wider.detail["drift_freedom"]) == (0.02, KNOWN)
+    assert wider.warnings == ()
 
 
 def test_what_failed_stays_as_it_is():
     failed = Result("h", "time", "s", outcome="crashed", reason="SIGSEGV")
-    assert widen_for_drift(failed, Prior(0.02, KNOWN), 0.02) == failed
+    assert widen_for_drift(failed, Prior(0.02, KNOWN)) == failed

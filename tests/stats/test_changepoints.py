@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opbench.stats.changepoints import HOLD, ChangePoint, Point, change_points
+from opbench.stats.changepoints import ChangePoint, Point, change_points
 
 NOISE = 0.01
 
@@ -93,7 +93,7 @@ def test_six_points_are_enough_for_a_clear_step():
 
 
 def test_a_step_is_seen_as_soon_as_it_held_for_three_points():
-    levels = [1.0] * 30 + [1.06] * HOLD
+    levels = [1.0] * 30 + [1.06] * 3
     assert [change.index for change in change_points(history(levels, 1))] == [30]
     assert change_points(history(levels[:-1], 1)) == ()
 
@@ -175,7 +175,7 @@ some_points = st.builds(Point, anything, st.none() | anything, st.none() | anyth
 @given(st.lists(some_points, max_size=40))
 def test_never_raises_whatever_the_values(points):
     changes = change_points(points)
-    assert all(HOLD <= change.index <= len(points) - HOLD for change in changes)
+    assert all(3 <= change.index <= len(points) - 3 for change in changes)
     assert [change.index for change in changes] == sorted({change.index for change in changes})
     assert all(0.9 <= change.confidence <= 1 for change in changes)
 

@@ -12,7 +12,8 @@ import math
 import numpy as np
 import pytest
 
-from opbench.stats.estimate import estimate, t_quantile
+from opbench.stats.distributions import t_quantile
+from opbench.stats.estimate import estimate
 from opbench.stats.mean import geometric_mean
 from opbench.stats.needed import advice, starts_needed
 from opbench.stats.prior import Prior

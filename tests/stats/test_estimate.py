@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.stats.estimate import (
-    LEAST_STARTS,
     Estimate,
     estimate,
     is_precise,
@@ -19,7 +18,7 @@ from opbench.stats.estimate import (
     t_quantile,
 )
 from opbench.stats.groups import two_groups
-from opbench.stats.prior import LEAST_SD, UNKNOWN, Prior
+from opbench.stats.prior import Prior
 
 #: What the starts of these tests scatter: written here, and nowhere in the code.
 START_SD = 0.012
@@ -64,7 +63,7 @@ def test_what_other_cases_showed_is_averaged_in():
 
 def test_identical_starts_are_no_surer_than_clocks():
     found = estimate([(start, 0, 1.0) for start in range(3) for _ in range(10)])
-    assert found.half_width == pytest.approx(4.303 * LEAST_SD / math.sqrt(3), rel=1e-3)
+    assert found.half_width == pytest.approx(4.303 * 0.001 / math.sqrt(3), rel=1e-3)
     assert found.within == 0.0
 
 
@@ -87,7 +86,7 @@ def test_children_share_the_noise_of_their_start():
 def test_a_single_start_says_frankly_that_nothing_is_known():
     found = estimate([(0, 0, 2.0)] * 10)
     # 4.303 for two degrees of freedom, times 5 %.
-    assert found.half_width == pytest.approx(4.303 * UNKNOWN.sd, rel=1e-3)
+    assert found.half_width == pytest.approx(4.303 * 0.05, rel=1e-3)
     assert found.starts == 1
 
 
@@ -153,8 +152,13 @@ def test_nothing_and_less_than_nothing_have_an_interval_too():
     # An empty statement, its loop subtracted: around zero.
     found = estimate([(0, 0, -1e-10), (1, 0, 1e-10), (2, 0, 0.0)])
     assert found.low < 0 < found.high
-    assert estimate([(0, 0, 0.0)]).value == 0
-    assert Estimate(0.0, 0.0, 0.0, 1, 0.0, 0.0).half_width == math.inf
+    assert Estimate(0.0, -1.0, 1.0, 1, 0.0, 0.0).half_width == math.inf
+
+
+def test_what_takes_no_time_at_all_is_known_exactly():
+    # A call that launches nothing on a GPU, block after block.
+    found = estimate([(start, start, 0.0) for start in range(3) for _ in range(5)])
+    assert (found.value, found.low, found.high, found.half_width) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_the_error_of_a_median():
@@ -170,7 +174,7 @@ def test_the_error_of_a_median():
 
 def test_a_finer_precision_needs_more_starts():
     # ±2 %: 2.776 · 1.2 % / √5 = 1.5 % is enough. ±1 %: 2.365 · 1.2 % / √8 = 1.003 % is not.
-    assert starts_for(0.02, START_SD) == LEAST_STARTS == 5
+    assert starts_for(0.02, START_SD) == 5
     assert starts_for(0.01, START_SD) == 9
     # Where the figure is worth four starts more: 2.228 · 1.2 % / √7 = 1.01 % is not enough.
     assert starts_for(0.01, START_SD, 4) == 8

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opbench.stats.estimate import t_quantile
-from opbench.stats.prior import LEAST_SD, Prior
-from opbench.stats.ratio import BETWEEN_RUNS, Ratio, ratio
+from opbench.stats.distributions import t_quantile
+from opbench.stats.prior import Prior
+from opbench.stats.ratio import Ratio, ratio
 
 #: The noise of these tests, written here and nowhere in the code: between starts, between the two
 #: sides of a start, between children, between runs.
@@ -67,7 +67,7 @@ def test_pairing_cancels_what_a_start_does_to_both_sides():
     found = ratio(base, new, "paired")
     assert found.value == pytest.approx(1.1)
     # No scatter is seen in four starts, beyond what no clock shows.
-    assert found.error == pytest.approx(LEAST_SD / 2)
+    assert found.error == pytest.approx(0.001 / 2)
     assert (found.freedom, found.starts) == (3, 4)
 
 
@@ -89,7 +89,7 @@ def test_separate_runs_add_their_starts_and_their_drifts():
     new = [(start, 0, 1.0) for start in range(5)]
     drifts = (Prior(0.03, 7), Prior(0.04, 9))
     found = ratio(base, new, "separate", drifts=drifts)
-    parts = [(0.0004081 / 3, 2), (LEAST_SD**2 / 5, 4), (0.03**2, 7), (0.04**2, 9)]
+    parts = [(0.0004081 / 3, 2), (0.001**2 / 5, 4), (0.03**2, 7), (0.04**2, 9)]
     total = sum(variance for variance, _ in parts)
     assert found.error == pytest.approx(math.sqrt(total), rel=1e-3)
     freedom = total**2 / sum(variance**2 / freedom for variance, freedom in parts)
@@ -130,7 +130,7 @@ def test_starts_that_differ_more_than_their_sets_are_heard():
 
 def test_two_runs_at_different_times_are_never_known_better_than_the_machine_repeats_itself():
     base = [(start, 0, 1.0) for start in range(50) for _ in range(20)]
-    assert ratio(base, base, "separate").error >= math.sqrt(2) * BETWEEN_RUNS.sd
+    assert ratio(base, base, "separate").error >= math.sqrt(2) * 0.015
     assert ratio(base, base, "separate").freedom < 9, "a default is not known for certain"
 
 

@@ -21,10 +21,11 @@ from opbench.store import Store
 from opbench.store.checking import check
 from opbench.store.connection.database import Database
 from opbench.store.connection.sqlite_file import schema_of
+from opbench.store.facts import machine_and_hardware
 from opbench.store.tables import SCHEMA_VERSION
 
 OLD = Path(__file__).parent / "old"
-SCHEMAS = (1, 2)
+SCHEMAS = (1, 2, 3)
 CASES = ("bench_sums/summed[n=10]/call", "bench_sums/summed[n=100]/call")
 
 
@@ -50,7 +51,16 @@ def test_it_opens_migrates_and_reads(old):
     assert all(stored.result.ok and stored.result.node == "" for stored in found)
     assert all(len(stored.result.samples) == stored.n_samples > 0 for stored in found)
     # Details under the names they were stored by.
-    assert {"layout", "between", "within", "starts"} <= found[0].result.detail.keys()
+    assert {"between", "within", "starts"} <= found[0].result.detail.keys()
+
+
+def test_what_its_runs_saw_of_the_machine_is_known_from_schema_3_on(old):
+    before = schema_of(old)
+    with Store.open(old, create=False) as store:
+        here = machine_and_hardware(store.runs()[0].machine)
+        found = store.start_variances(here)
+    assert [(each.metric, each.design) for each in found] == [("time", "")] * (before >= 3)
+    assert all(each.cases >= 1 and each.freedom > 0 for each in found)
 
 
 def test_nothing_in_it_is_out_of_order(old):

@@ -44,6 +44,19 @@ def test_a_call_longer_than_the_whole_warm_up_is_still_made_twice():
     assert not plan.settled
 
 
+def test_a_compiler_does_not_spend_the_time_of_warming_up():
+    """As JAX does: the first call compiles, the next four fault in the pages of their results."""
+
+    def cost(calls: int) -> float:
+        return 0.3 if calls == 0 else 2e-3 if calls < 5 else 4e-4
+
+    plan = fed(WarmUp(0.1, BLOCK), cost)
+    assert plan.settled
+    assert plan.calls >= MIN_CALLS
+    assert plan.per_call == pytest.approx(4e-4)
+    assert plan.block_size == 5
+
+
 def test_it_goes_on_while_the_time_per_call_falls():
     plan = fed(WarmUp(10.0, BLOCK), lambda calls: 1e-5 * (1 + 9 * 0.995**calls))
     assert plan.settled

@@ -24,6 +24,17 @@ from opbench.store.records import StoredResult
 #: Verdicts in the order they are reported in.
 REPORTED = ("slower", "faster", "same", "unknown")
 
+#: What the verdicts are called where "slower" would be odd.
+WORDS = {
+    "bytes": {"slower": "larger", "faster": "smaller"},
+    "instructions": {"slower": "more", "faster": "fewer"},
+    "count": {"slower": "more", "faster": "fewer"},
+}
+
+
+def verdict_word(verdict: str, unit: str) -> str:
+    return WORDS.get(unit, {}).get(verdict, verdict)
+
 
 @dataclass(frozen=True)
 class ComparisonRow:
@@ -51,6 +62,16 @@ class ComparisonRow:
     #: Of sampled values: the ratio with its errors.
     ratio: Ratio | None = None
 
+    @property
+    def word(self) -> str:
+        """The verdict as it is shown: `larger` of bytes."""
+        return verdict_word(self.verdict, self.unit)
+
+    @property
+    def measured(self) -> bool:
+        """Whether both sides have a value; what cannot be decided by them is measured too."""
+        return self.value is not None or self.verdict != "unknown"
+
 
 @dataclass(frozen=True)
 class Mean:
@@ -77,10 +98,13 @@ class Comparison:
         return [row for row in self.rows if row.verdict == verdict]
 
     @property
-    def counts(self) -> dict[str, int]:
-        """How many rows of each verdict, what needs action first."""
-        counted = {verdict: len(self.of(verdict)) for verdict in REPORTED}
-        return {verdict: count for verdict, count in counted.items() if count}
+    def metrics(self) -> list[str]:
+        return list(dict.fromkeys(row.metric for row in self.rows))
+
+    def counts_of(self, metric: str) -> dict[str, int]:
+        """How many rows of a metric have each verdict, what needs action first."""
+        given = [row.verdict for row in self.rows if row.metric == metric]
+        return {verdict: given.count(verdict) for verdict in REPORTED if verdict in given}
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""`--fail-on slower:3%`: which rows of a comparison make it fail."""
+"""`--fail-on slower:3%`: which rows of a comparison make it fail, and which it cannot judge."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbench.analyse.compare import ComparisonRow
-from opbench.errors import UserError, unknown
+from opbench.analyse.compare import WORDS, Comparison, ComparisonRow
+from opbench.errors import UNMEASURED, UserError, unknown
 from opbench.stats.verdict import VERDICTS
+
+#: A verdict in any metric, or the word it goes by in some: `larger` is `slower` of bytes alone.
+ACCEPTED = (
+    *VERDICTS,
+    *dict.fromkeys(word for words in WORDS.values() for word in words.values()),
+)
+
+#: Exit code where a row has the verdict.
+FAILED = 1
 
 
 @dataclass(frozen=True)
@@ -22,15 +31,35 @@ class Gate:
         terms = []
         for text in texts:
             verdict, _, share = text.partition(":")
-            if verdict not in VERDICTS:
-                raise UserError(f"--fail-on: {unknown('verdict', verdict, VERDICTS)}")
+            if verdict not in ACCEPTED:
+                raise UserError(f"--fail-on: {unknown('verdict', verdict, ACCEPTED)}")
             terms.append((verdict, _fraction(share) if share else 0.0))
         return cls(tuple(terms))
 
     def fails(self, row: ComparisonRow) -> bool:
         # A change from zero has no ratio, and counts as large.
         change = math.inf if row.value is None else abs(row.value - 1)
-        return any(row.verdict == verdict and change >= least for verdict, least in self.terms)
+        names = (row.verdict, row.word)
+        return any(verdict in names and change >= least for verdict, least in self.terms)
+
+    def unmeasured(self, comparison: Comparison) -> list[ComparisonRow]:
+        """Rows that would pass only because there is nothing to judge: the base was measured and
+        the new side was not, or no row of the metric was measured at all."""
+        if not self.terms:
+            return []
+        known = {row.metric for row in comparison.rows if row.measured}
+        return [
+            row
+            for row in comparison.rows
+            if not row.measured
+            and (row.metric not in known or (row.base is not None and row.base.ok))
+            and not self.fails(row)
+        ]
+
+    def exit_code(self, comparisons: Sequence[Comparison]) -> int:
+        if any(self.fails(row) for comparison in comparisons for row in comparison.rows):
+            return FAILED
+        return UNMEASURED if any(map(self.unmeasured, comparisons)) else 0
 
 
 def _fraction(text: str) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from opbench.errors import UserError, nearest, unknown
 from opbench.store import Store, StoreError
 from opbench.store.errors import NotFound
+from opbench.store.facts import machine_of
 from opbench.store.records import RunRecord, StoredResult
 
 #: Fewer digits of a commit would match by chance.
@@ -30,14 +31,7 @@ class Side:
 
     @property
     def machine(self) -> str:
-        return machine_of(self.run)
-
-
-def machine_of(run: RunRecord) -> str:
-    """What makes numbers of two runs comparable: the machine, not its load."""
-    system = run.machine.get("system") or {}
-    cpu = run.machine.get("cpu") or {}
-    return str(system.get("machine_id") or "") or f"{cpu.get('model')}/{cpu.get('logical_cores')}"
+        return machine_of(self.run.machine)
 
 
 def find_side(store: Store, text: str) -> Side:
@@ -77,7 +71,7 @@ def _in_environment(store: Store, run: RunRecord, environment: str) -> Side:
 
 def _by_attribute(store: Store, text: str) -> Side | None:
     for run in store.runs():
-        if text == machine_of(run):
+        if text == machine_of(run.machine):
             return _side(store, run, f"machine {text}")
         results = store.results(run=run)
         if any(s.result.environment == text for s in results):

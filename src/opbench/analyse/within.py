@@ -16,17 +16,26 @@ from opbench.plan.groups import Baseline
 from opbench.result import Result
 from opbench.stats.pair import compare_results
 from opbench.stats.ratio import Ratio
+from opbench.stats.verdict import MARGIN
 from opbench.store.records import RunRecord, StoredResult
 
 
-def comparisons_within(run: RunRecord, results: Sequence[StoredResult]) -> list[Comparison]:
+def comparisons_within(
+    baseline: Baseline | None, results: Sequence[StoredResult]
+) -> list[Comparison]:
     """One per further value of the compared key: `current → torch-2.12`, `baseline → hooks`."""
-    key, base = _compared_key(run, results)
+    return comparisons_along(results, *_compared_key(baseline, results))
+
+
+def comparisons_along(
+    results: Sequence[StoredResult], key: str, base: str, margin: float = MARGIN
+) -> list[Comparison]:
+    """The other values of a key, each against the base, or the first where there is no such."""
     values = columns(results, key) if key else {}
     if base not in values:
         base = next(iter(values), "")
     return [
-        compare_pairs(pairs, names=(f"{key}={base}", f"{key}={value}"))
+        compare_pairs(pairs, names=(f"{key}={base}", f"{key}={value}"), margin=margin)
         for value, pairs in _along(values, key, base)
     ]
 
@@ -55,10 +64,14 @@ def _along(
             yield value, pairs
 
 
-def _compared_key(run: RunRecord, results: Sequence[StoredResult]) -> tuple[str, str]:
-    axis, equals, value = str(run.request.get("baseline") or "").partition("=")
-    if equals and axis in keys_of(results):
-        return axis, value
+def baseline_of(run: RunRecord) -> Baseline | None:
+    text = str(run.request.get("baseline") or "")
+    return Baseline.parse(text) if "=" in text else None
+
+
+def _compared_key(baseline: Baseline | None, results: Sequence[StoredResult]) -> tuple[str, str]:
+    if baseline is not None and baseline.axis in keys_of(results):
+        return baseline.axis, str(baseline.value)
     if len({stored.result.environment for stored in results}) > 1:
         return "environment", ""
     return "", ""

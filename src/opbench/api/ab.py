@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from opbench.define.reading import fraction
 from opbench.envs.environments import Environment, find
 from opbench.envs.worktrees import environment_for, resolve, target_in
 from opbench.errors import UserError
+from opbench.plan.devices import check_devices
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.options import RunOptions, asked
 from opbench.plan.request import Request
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 #: A comparison is sharper than an estimate: a ratio is known to half a percent where a time is
 #: known to two. Half of the ten seconds that a case may take goes to each side.
 DEFAULTS: dict[str, Any] = {"precision": 0.005, "max_time_per_case": 5.0}
+
+
+FULL_HASH = re.compile("[0-9a-f]{40}")
 
 
 @takes_options("ab", **DEFAULTS)
@@ -57,6 +62,7 @@ def ab(
         here = [target_in(side.path[0], each) if commits else each for each in kept.targets]
         requests.append(build({**given, "targets": here}, (side,), DEFAULTS))
     request = crossed([request for request, _ in requests], sides)
+    check_devices(request.cases, request.metrics, here=not kept.on)
     settled = replace(requests[0][1], targets=kept.targets)
     recording = Recording.begun(
         kept.store if kept.save else None,
@@ -68,13 +74,19 @@ def ab(
     base, new = (
         [s for s in stored(finished) if s.result.environment == side.name] for side in sides
     )
-    names = (sides[0].name, sides[1].name)
+    names = shown(commits) if commits else (sides[0].name, sides[1].name)
     first, second = ([case.id for case in asked.cases] for asked, _ in requests)
     return finished, replace(
         compare(base, new, names=names, margin=fraction(margin)),
         only_base=tuple(id for id in first if id not in second),
         only_new=tuple(id for id in second if id not in first),
     )
+
+
+def shown(commits: Sequence[str]) -> tuple[str, str]:
+    """As they were typed; only the forty digits of a script are cut."""
+    base, new = (rev[:12] if FULL_HASH.fullmatch(rev) else rev for rev in commits)
+    return base, new if new != base else f"{new} (again)"
 
 
 def stored(finished: Finished) -> list[StoredResult]:

@@ -41,10 +41,15 @@ class AbKeywords(TypedDict, total=False):
     max_time_per_case: float | str | None
     #: An answer that takes longer is a hang.
     timeout: float | str | None
+    #: Most fresh worker starts of a case: identical code differs between starts, so more of them
+    #: narrow an interval that longer sampling cannot.
+    max_starts: int | None
     #: Threads that the framework may use.
     threads: int | None
     #: Pin the workers to these CPUs.
     cpus: str | Sequence[int] | None
+    #: Take worker starts from the pool that outlives commands (docs/workers.md); not in CI.
+    pool: bool | None
     #: Workers that count instructions at the same time.
     jobs: int | None
     #: Measure on a Ray cluster (docs/fleet.md); ray is that of this machine.
@@ -70,9 +75,6 @@ class RunKeywords(AbKeywords, total=False):
     baseline: str | None
     #: Measure in each of these environments (see `opbench env`).
     environments: str | Sequence[str] | None
-    #: Most fresh worker starts of a case that is not compared: identical code differs between
-    #: starts, so more of them narrow an interval that longer sampling cannot.
-    max_starts: int | None
     #: Fixed design: this many runs, each with fresh inputs.
     num_runs: int | None
     #: Fixed design: calls timed in each run.

@@ -68,6 +68,7 @@ def build(
         environments=places or _places(options.environments) or (current(),),
         budget=options.budget,
         cpus=_available(options),
+        pool=options.pool,
         jobs=options.jobs,
         seed=options.seed,
         fleet=_fleet(options),
@@ -104,6 +105,8 @@ def _available(options: RunOptions) -> tuple[int, ...]:
 
 def _fleet(options: RunOptions) -> Fleet | None:
     """The cluster that was asked for, checked as far as it can be without it."""
+    if options.on and options.pool:
+        raise UserError("--pool keeps workers on this machine; leave it out with --on")
     if options.on:
         from opbench.fleet.options import Fleet
 

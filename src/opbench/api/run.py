@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,9 @@ from opbench.api.request import build
 from opbench.api.signature import takes_options
 from opbench.case import Case
 from opbench.errors import UserError
+from opbench.plan.devices import check_devices
 from opbench.plan.groups import Baseline
-from opbench.plan.options import RunOptions, asked, read
+from opbench.plan.options import OPTIONS, RunOptions, asked, read
 from opbench.running.listener import Listener
 from opbench.running.recording import Finished, Recording
 from opbench.store.connection.masking import without_password
@@ -55,35 +56,96 @@ def run(
 
 
 def execute(
-    options: Mapping[str, Any], *, cases: Sequence[Case] = (), listener: Listener | None = None
+    options: Mapping[str, Any],
+    *,
+    cases: Sequence[Case] = (),
+    listener: Listener | None = None,
+    extends: Collection[str] = (),
 ) -> Run:
     """The same for options in a mapping. Without targets the default suite is measured, or in its
-    place the `cases` that were made in Python."""
+    place the `cases` that were made in Python.
+
+    A run that is continued must have been begun with the same options; those named in `extends` may
+    have grown."""
     given = asked(options)
     kept = RunOptions(**given)
     if kept.cont:
-        recording, given = _continued(kept, given)
+        recording, given = _continued(kept, given, extends)
         request, settled = build(given)
+        check_devices(request.cases, request.metrics, here=not kept.on)
     else:
         request, settled = build(given, cases=cases)
+        check_devices(request.cases, request.metrics, here=not kept.on)
         store = kept.store if kept.save else None
         recording = Recording.begun(store, kept.save, settled.to_dict(), command())
     baseline = Baseline.parse(settled.baseline) if settled.baseline else None
     return Run(**vars(recording.measure(request, listener or Listener(), baseline)))
 
 
-def _continued(kept: RunOptions, given: Mapping[str, Any]) -> tuple[Recording, dict[str, Any]]:
-    """The stored run to complete, and what it asked for: all of it, or the targets given now."""
+def _continued(
+    kept: RunOptions, given: Mapping[str, Any], extends: Collection[str]
+) -> tuple[Recording, dict[str, Any]]:
+    """The stored run to complete, and what it asked for."""
     if not kept.save:
         raise UserError("--cont continues a stored run, so it cannot go with --no-save")
     recording = Recording.resumed(kept.store, kept.name)
     stored = recording.record.request
     if "commits" in stored:
         # Its two sides share every moment: the rest of them cannot be measured alone.
+        recording.close()
         raise UserError(
             f"run {recording.record.id} compares two sides; measure it again with opbench ab"
         )
-    return recording, {**given} if kept.targets else {**read(stored), **given}
+    before = {name: value for name, value in read(stored).items() if name not in extends}
+    if found := difference(before, given, extends):
+        recording.close()
+        raise DifferentRun(
+            f"run {recording.record.id} {found}; leave that out to continue this run, or leave out "
+            "--cont for a new one"
+        )
+    return recording, {**before, **given}
+
+
+class DifferentRun(UserError):
+    """What is asked for now is not what the run to be continued was asked for."""
+
+
+def difference(
+    before: Mapping[str, Any], given: Mapping[str, Any], extends: Collection[str] = ()
+) -> str:
+    """What a run was begun with and what is given now, where they differ, in words; empty where
+    the run can be continued. What is not given is as it was."""
+    # As they were settled: a clock is a metric by then.
+    now = {name: value for name, value in given.items() if name != "clock"}
+    if "clock" in given or "metrics" in given:
+        from opbench.plan.metrics import chosen
+
+        settled = RunOptions(**{**before, **given})
+        now["metrics"] = chosen(settled.metrics, settled.clock, settled.device or "cpu")
+    was = RunOptions(**before)
+    for name, value in now.items():
+        option, then = OPTIONS[name], getattr(was, name)
+        if not option.stored or option.adjustable or name == "name" or name in extends:
+            continue
+        if then != value:
+            return f"was begun {_with(name, then)}, and not {_with(name, value)}"
+    return ""
+
+
+def _with(name: str, value: Any) -> str:
+    """`with --precision 2%`, `without --baseline`, `for bench_a.py`."""
+    if name == "targets":
+        return f"for {' '.join(map(str, value)) or 'the default suite'}"
+    option = OPTIONS[name]
+    flag = option.flags_of(name)[0]
+    if value in (None, (), {}, ""):
+        return f"without {flag}"
+    if isinstance(value, Mapping):
+        texts = [f"{axis}={','.join(map(str, values))}" for axis, values in value.items()]
+        return "with " + " ".join(f"{flag} {text}" for text in texts)
+    if isinstance(value, (tuple, list)):
+        return f"with {flag} {','.join(map(str, value))}"
+    return f"with {flag} {option.kind.show(value)}"
 
 
 def command() -> str:

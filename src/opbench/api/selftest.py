@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from importlib.util import find_spec
 
+from opbench import frameworks
 from opbench.analyse.compare import Comparison, ComparisonRow, compare_pairs
 from opbench.case import Case
 from opbench.errors import UserError, unknown
+from opbench.plan.devices import check_devices, is_cuda
 from opbench.plan.groups import PlannedGroup
+from opbench.plan.metrics import chosen
 from opbench.plan.policy import Adaptive
 from opbench.plan.request import Request
 from opbench.result import Result
@@ -35,6 +38,7 @@ class Workload:
     setup: str
     dtype: str = ""
     preload: tuple[str, ...] = ()
+    device: str = "cpu"
 
 
 TORCH = """torch.set_num_threads(1)
@@ -66,6 +70,19 @@ shuffled = random.Random(seed).sample(range(50), 50)
 words = [str(n) for n in shuffled]""",
 )
 
+#: On a GPU: large enough that the device, not its launches, takes the time.
+CUDA_SETUP = """torch.manual_seed(seed)
+x = torch.randn(2048, 2048, device="{device}")
+w = torch.randn(2048, 2048, device="{device}")
+z = torch.randn(1024, 1024, device="{device}")"""
+
+CUDA_OPERATORS = {
+    "add": "y = x + w",
+    "matmul": "y = z @ z",
+    "sum": "y = x.sum()",
+    "softmax": "y = torch.softmax(x, -1)",
+}
+
 WORKLOADS = {
     "torch": Workload("torch", OPERATORS, "import torch", TORCH, "float32", ("torch",)),
     "python": PYTHON,
@@ -77,8 +94,13 @@ CALLS = 20
 MOST_CALLS = 100
 
 
-def workload(framework: str | None = None) -> Workload:
+def workload(framework: str | None = None, device: str = "cpu") -> Workload:
     """That of a framework; without a name torch, or plain Python where torch is not installed."""
+    if device != "cpu":
+        if framework not in (None, "torch") or not is_cuda(device):
+            raise UserError(f"{framework or 'torch'} has no device {device}; leave out --device")
+        on_cuda = replace(workload("torch"), operators=CUDA_OPERATORS, device=device)
+        return replace(on_cuda, setup=CUDA_SETUP.format(device=device))
     if framework is None:
         return WORKLOADS["torch" if find_spec("torch") else "python"]
     if framework not in WORKLOADS:
@@ -175,6 +197,8 @@ def pair(
                 framework=using.framework,
                 dtype=using.dtype,
                 preload=using.preload,
+                device=using.device,
+                sync=frameworks.get("torch").sync(using.device) if using.device != "cpu" else "",
             )
         )
     return sides[0], sides[1]
@@ -195,6 +219,7 @@ def selftest(
     seconds: float = 10.0,
     precision: float = 0.005,
     framework: str | None = None,
+    device: str = "cpu",
     operators: Sequence[str] = (),
     listener: Listener | None = None,
     seed: int | None = None,
@@ -202,9 +227,9 @@ def selftest(
     """`pairs` pairs for each operator and effect, each given at most `seconds`.
 
     `framework` is `torch` or `python`, the best there is by default; `operators` are all of its
-    own unless some are named.
+    own unless some are named. On a GPU the time that it works is judged.
     """
-    using = workload(framework)
+    using = workload(framework, device)
     plan = [
         (operator, effect, number)
         for number in range(pairs)
@@ -213,9 +238,10 @@ def selftest(
     ]
     groups = tuple(PlannedGroup(pair(*trial, using)) for trial in plan)
     policy = Adaptive(precision=precision, max_time=seconds / 2)
-    runner = Runner(
-        Request(groups, policy, seed=seed), lambda _case, _result, _again: None, listener
-    )
+    metric = chosen(("time",), device=device)[-1]
+    request = Request(groups, policy, (metric,), seed=seed)
+    check_devices(request.cases, request.metrics)
+    runner = Runner(request, lambda _case, _result, _again: None, listener)
     runner.run()
     results = {case.hash: (case, result) for case, result in runner.results}
     report = Report(using.framework)

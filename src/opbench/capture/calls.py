@@ -39,6 +39,9 @@ class OperatorCall:
     counts: Mapping[str, int] = field(default_factory=dict)
     #: Phase → seconds in the captured window, when captured with timing.
     seconds: Mapping[str, float] = field(default_factory=dict)
+    #: Phase → seconds that the GPU worked for it in the captured window; of all calls of a capture
+    #: on a GPU, zeros included, or of none.
+    device_seconds: Mapping[str, float] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     #: The Python functions behind it, or the autograd node.
     apis: tuple[str, ...] = ()
@@ -51,7 +54,8 @@ class OperatorCall:
 
     @property
     def time(self) -> float:
-        return sum(self.seconds.values())
+        """What it costs the step: on a GPU, of the GPU's time."""
+        return sum((self.device_seconds or self.seconds).values())
 
     @property
     def qualified(self) -> str:
@@ -134,6 +138,11 @@ class Capture:
     @property
     def device(self) -> str:
         return str(self.header.get("device") or "cpu")
+
+    @property
+    def device_busy(self) -> float:
+        """Seconds of a step in which the GPU worked; zero where that is not known."""
+        return float(self.header.get("device_seconds") or 0.0)
 
     @property
     def sizes(self) -> dict[str, int]:

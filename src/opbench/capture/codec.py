@@ -279,7 +279,7 @@ def values_of(value: Any, dtype: str, shape: tuple[int, ...]) -> Any:
     content = mapping(value, "values")
     if floating:
         raise Wrong(f"values of {dtype} are a list of 2 to 7 numbers")
-    known = {"is", "bits", "all", "from", "by", "lo", "hi", "sorted", "distinct", "true"}
+    known = {"is", "bits", "all", "from", "by", "lo", "hi", "sorted", "distinct", "true", "marked"}
     if set(content) - known:
         raise Wrong(f"values: unknown {', '.join(sorted(set(content) - known))[:80]}")
     if "is" in content:
@@ -301,6 +301,11 @@ def values_of(value: Any, dtype: str, shape: tuple[int, ...]) -> Any:
     for key in ("distinct", "true"):
         if key in content:
             number(content[key], f"values: {key}")
+    if "marked" in content:
+        if len(sequence(content["marked"], "values: marked")) != 2:
+            raise Wrong("values: marked is a number and the share of elements that have it")
+        whole(content["marked"][0], "values: marked", least=None)
+        number(content["marked"][1], "values: marked")
     if content.get("sorted") not in (None, "up", "down"):
         raise Wrong("values: sorted is 'up' or 'down'")
     return content

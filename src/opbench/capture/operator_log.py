@@ -9,6 +9,7 @@ from typing import Any
 from opbench.capture.calls import Capture, OperatorCall, Step
 from opbench.capture.checks import Wrong
 from opbench.capture.describing import LONGEST_NAME, name_of
+from opbench.capture.device_clock import DeviceTimes
 from opbench.capture.reading import operator_call
 from opbench.capture.snapshots import described_arguments
 from opbench.capture.values import ITEM_SIZE, Opaque, TensorSpec
@@ -47,7 +48,7 @@ class LoggedCall:
         if api and api not in self.apis and len(self.apis) < MOST_NAMES:
             self.apis[api] = None
 
-    def described(self, values: bool) -> OperatorCall:
+    def described(self, values: bool, device: DeviceTimes | None) -> OperatorCall:
         args, kwargs = self.arguments
         given = described_arguments(args, kwargs, values)
         writes = writes_of(self.func, len(args))
@@ -65,6 +66,10 @@ class LoggedCall:
             outputs=outputs,
             counts=dict(self.counts),
             seconds=dict(self.seconds),
+            device_seconds={
+                phase: device.of_call.get((self.index, phase), 0.0)
+                for phase in (self.counts if device is not None else ())
+            },
             modules=tuple(name[:LONGEST_NAME] for name in self.modules if name),
             apis=tuple(name[:LONGEST_NAME] for name in self.apis),
         )
@@ -98,6 +103,8 @@ class OperatorLog:
     overflown: bool = False
     #: Where in `order` the calls of the top module ended, as long as no optimizer stepped.
     call_ends: list[int] = field(default_factory=list)
+    #: Whom the GPU worked for; None where there was none in use.
+    device: DeviceTimes | None = None
 
     def add(self, entry: Entry) -> None:
         if len(self.order) < LONGEST_ORDER:
@@ -117,7 +124,7 @@ class OperatorLog:
             ends = self.call_ends or [len(self.order)]
             first, last = [0, *ends][-2:]
             self.last_order = self.order[first:last]
-        calls = tuple(logged.described(values) for logged in self.calls.values())
+        calls = tuple(logged.described(values, self.device) for logged in self.calls.values())
         numbers: dict[int, int] = {}
 
         def numbered(addresses: tuple[int, ...]) -> tuple[int, ...]:
@@ -130,6 +137,9 @@ class OperatorLog:
         )
         reason = "no operator of the registry: it calls Python"
         skipped = {name: (count, reason) for name, count in self.skipped.items()}
+        for kernel, (count, seconds) in (self.device.others if self.device else {}).items():
+            spent = f"{seconds * 1e6:.4g} µs on the GPU"
+            skipped[kernel[:LONGEST_NAME]] = (count, f"launched by no operator, {spent}")
         schemas = {
             call.qualified: str(logged.func._schema)
             for call, logged in zip(calls, self.calls.values())

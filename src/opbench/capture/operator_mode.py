@@ -14,9 +14,11 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from opbench.capture.device_clock import DeviceClock
 from opbench.capture.operator_log import LoggedCall, OperatorLog
 from opbench.capture.phases import Phases
 from opbench.capture.snapshots import take_snapshots
+from opbench.worker.cuda.cupti import Recorder
 
 #: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
 #: such as the step size of an optimizer, which differs in every step, do not.
@@ -31,8 +33,16 @@ sequence_number = torch.autograd._get_sequence_nr
 class OperatorMode(TorchDispatchMode):
     supports_higher_order_operators = True
 
-    def __init__(self, log: OperatorLog, phases: Phases, timing: bool | None = None) -> None:
+    def __init__(
+        self,
+        log: OperatorLog,
+        phases: Phases,
+        timing: bool | None = None,
+        clock: DeviceClock | None = None,
+    ) -> None:
         super().__init__()
+        #: Knows which call the GPU works for; None where there is no GPU in use.
+        self.clock = clock
         self.log = log
         self.phases = phases
         #: None: operators on the CPU only, as on other devices it means waiting for each of them.
@@ -66,8 +76,12 @@ class OperatorMode(TorchDispatchMode):
         call = self.log.calls.get(key)
         fresh = call is None
         if call is None:
+            if self.clock is not None:
+                self.clock.push_own()
             call = LoggedCall(len(self.log.calls), func, take_snapshots(args, kwargs or {}, reads))
             self.log.calls[key] = call
+            if self.clock is not None:
+                self.clock.pop()
         phases = self.phases
         phase = phases.now
         if phase == "backward" or graph_task() != -1:
@@ -77,8 +91,14 @@ class OperatorMode(TorchDispatchMode):
             module, api = phases.module, phases.api
             if phase == "forward":
                 phases.module_of_node[sequence_number() - 1] = module
+        if self.clock is not None:
+            self.clock.push(call.index, phase)
         began = perf_counter()
-        result = func(*args, **kwargs) if kwargs else func(*args)
+        try:
+            result = func(*args, **kwargs) if kwargs else func(*args)
+        finally:
+            if self.clock is not None:
+                self.clock.pop()
         if self.timing is not False and (self.timing or not tensors or tensors[0].is_cpu):
             if self.timing and torch.cuda.is_initialized():
                 torch.cuda.synchronize()
@@ -162,4 +182,5 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
 
 
 keep_uncompiled(OperatorMode.__torch_dispatch__, behind, part, address, sharing, shapes,
-                take_snapshots, OperatorLog.add, LoggedCall.note)  # fmt: skip
+                take_snapshots, OperatorLog.add, LoggedCall.note, DeviceClock.push,
+                DeviceClock.push_own, Recorder.push, Recorder.pop)  # fmt: skip

@@ -19,6 +19,7 @@ import torch
 from torch.overrides import _get_current_function_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
+from opbench.capture.device_clock import device_clock
 from opbench.capture.function_names import FunctionNames
 from opbench.capture.operator_log import OperatorLog
 from opbench.capture.operator_mode import OperatorMode
@@ -34,6 +35,15 @@ MOST_TIMED = 50
 
 class Done(SystemExit):
     """Ends a script whose window is over, when that was asked for."""
+
+
+def marked_queue() -> Any:
+    """A mark in the GPU's queue that will know when it was reached; None without a GPU in use."""
+    if not torch.cuda.is_initialized():
+        return None
+    event = torch.cuda.Event(enable_timing=True)
+    event.record()
+    return event
 
 
 class OperatorRecorder:
@@ -70,6 +80,10 @@ class OperatorRecorder:
         #: Seconds of the units recorded; and, with their phases, of some that were not.
         self._captured: list[float] = []
         self._unrecorded: list[tuple[float, dict[str, float]]] = []
+        #: On a GPU: marks in its queue, at the beginning of the running unit, and around those that
+        #: were not recorded. The program itself may run ahead of the GPU, and need not wait for it.
+        self._mark: Any = None
+        self._marked: list[tuple[Any, Any]] = []
         self._finished = False
 
     # -- the window ------------------------------------------------------------------------
@@ -102,7 +116,7 @@ class OperatorRecorder:
 
     def _open(self) -> None:
         self.log = OperatorLog()
-        self._mode = OperatorMode(self.log, self.phases, self.timing)
+        self._mode = OperatorMode(self.log, self.phases, self.timing, device_clock())
         self._names = FunctionNames(self.phases)
         self._names.__enter__()
         self._mode.__enter__()
@@ -113,6 +127,9 @@ class OperatorRecorder:
             self._mode.active = False
             if _get_current_dispatch_mode() is self._mode:
                 self._mode.__exit__(None, None, None)
+            if self._mode.clock is not None:
+                self.log.device = self._mode.clock.stop()
+                self._mode.clock = None
             self._mode = None
         if self._names is not None:
             if _get_current_function_mode() is self._names:
@@ -158,6 +175,7 @@ class OperatorRecorder:
             elif len(self._unrecorded) >= MOST_TIMED and self.written:
                 self.phases.unwatch()
         self.phases.restart()
+        self._mark = marked_queue()
         self._unit_began = perf_counter()
 
     def _note_unit(self, seconds: float, number: int) -> None:
@@ -168,6 +186,8 @@ class OperatorRecorder:
             self.log.end_step()
         elif number > 1:  # the first pays for what is set up once
             self._unrecorded.append((seconds, dict(self.phases.seconds)))
+            if self._mark is not None:
+                self._marked.append((self._mark, marked_queue()))
 
     # -- the file --------------------------------------------------------------------------
 
@@ -190,14 +210,27 @@ class OperatorRecorder:
         if self._captured:
             facts["captured_seconds"] = rounded(median(self._captured))
         if self._unrecorded:
-            facts["step_seconds"] = rounded(median(s for s, _ in self._unrecorded))
+            facts["step_seconds"] = rounded(median(self._steps_timed()))
             facts["steps_timed"] = len(self._unrecorded)
             names = dict.fromkeys(phase for _, phases in self._unrecorded for phase in phases)
             facts["phase_seconds"] = {
                 phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._unrecorded))
                 for phase in names
             }
+        if self.log.device is not None:
+            steps = facts["steps"]
+            facts["device_seconds"] = rounded(self.log.device.busy / steps)
+            facts["device_phases"] = {
+                phase: rounded(busy / steps) for phase, busy in self.log.device.phases.items()
+            }
         return facts
+
+    def _steps_timed(self) -> list[float]:
+        """Seconds of the units that were not recorded, by the GPU's clock where there is one."""
+        if not self._marked:
+            return [seconds for seconds, _ in self._unrecorded]
+        self._marked[-1][1].synchronize()
+        return [began.elapsed_time(ended) / 1e3 for began, ended in self._marked]
 
     def _device(self) -> str:
         """The device of most arguments."""

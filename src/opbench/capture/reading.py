@@ -164,10 +164,12 @@ def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
             if not NAME.fullmatch(axis):
                 raise Wrong(f"{key}: {axis[:40]!r} is not a name for an axis")
             whole(size, f"{key}: {axis}", least=1)
-    for phase, seconds in mapping(content.get("phase_seconds", {}), "phase_seconds").items():
-        number(seconds, f"phase_seconds: {phase}")
-    if content.get("step_seconds") is not None:
-        number(content["step_seconds"], "step_seconds")
+    for key in ("phase_seconds", "device_phases"):
+        for phase, seconds in mapping(content.get(key, {}), key).items():
+            number(seconds, f"{key}: {phase}")
+    for key in ("step_seconds", "device_seconds"):
+        if content.get(key) is not None:
+            number(content[key], key)
     return content
 
 
@@ -209,6 +211,12 @@ def operator_call(
         seconds={
             phase_of(phase): number(seconds, "seconds")
             for phase, seconds in mapping(content.get("seconds", {}), "seconds").items()
+        },
+        device_seconds={
+            phase_of(phase): number(seconds, "device_seconds")
+            for phase, seconds in mapping(
+                content.get("device_seconds", {}), "device_seconds"
+            ).items()
         },
         modules=texts_of(content.get("modules", []), "modules"),
         apis=texts_of(content.get("api", []), "api"),

@@ -127,6 +127,12 @@ def integers(sample: torch.Tensor, keep: bool) -> dict[str, Any]:
         return {"from": int(sample[0]), "by": int(steps[0])}
     if keep and sample.numel() <= MOST_LISTED:
         return {"is": sample.tolist()}
+    below = sample < 0
+    if low < 0 and bool((sample[below] == low).all()) and not bool(below.all()):
+        # One negative value among indices is a mark (of padding, or of what to ignore), and
+        # nothing between it and the least index is in range.
+        share = round(float(below.double().mean()), 6)
+        return {"lo": int(sample[~below].min()), "hi": high, "marked": [low, share]}
     found: dict[str, Any] = {"lo": low, "hi": high}
     if bool((steps >= 0).all()):
         found["sorted"] = "up"

@@ -57,4 +57,5 @@ def ab(
     print(f"Run {finished.id} {finished.status}; {where}")
     if finished.status == "interrupted":
         return 130
-    return code or (1 if finished.failures else 0)
+    # A case that failed is the more telling reason for having measured nothing.
+    return finished.exit_code if finished.failures else code or finished.exit_code

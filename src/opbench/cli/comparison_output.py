@@ -22,29 +22,47 @@ def give(
     junit: Path | None,
     format: str = "terminal",
 ) -> int:
-    """Print every comparison, write the files asked for; 1 if the gate fails, else 0."""
-    from opbench.errors import plural
+    """Print every comparison, write the files asked for; the exit code of the gate."""
     from opbench.files import writing
     from opbench.report.comparison import as_markdown, show
     from opbench.report.comparison_json import as_json
     from opbench.report.junit import as_junit
 
     as_text = "\n".join(as_markdown(comparison) for comparison in comparisons)
-    failed = sum(gate.fails(row) for comparison in comparisons for row in comparison.rows)
     if format == "json":
-        print(as_json(comparisons, gate.fails))
+        print(as_json(comparisons, gate))
     elif format == "md":
         print(as_text)
     else:
         for comparison in comparisons:
             show(comparison)
-    for path, text in ((markdown, as_text), (junit, as_junit(comparisons, gate.fails))):
+    for path, text in ((markdown, as_text), (junit, as_junit(comparisons, gate))):
         if path is not None:
             with writing(path) as partial:
                 partial.write_text(text, encoding="utf-8", errors="replace")
-    if failed and format != "json":
-        print(f"gate: {plural(failed, 'case')} failed")
-    return 1 if failed else 0
+    if format != "json":
+        for line in gate_lines(comparisons, gate):
+            print(line)
+    return gate.exit_code(comparisons)
+
+
+def gate_lines(comparisons: Sequence[Comparison], gate: Gate) -> list[str]:
+    """Why the gate does not pass; nothing where it does."""
+    from opbench.errors import plural
+
+    lines = []
+    failed = [row for each in comparisons for row in each.rows if gate.fails(row)]
+    if failed:
+        lines.append(f"gate: {plural(len(failed), 'case')} failed")
+    unmeasured = [row for each in comparisons for row in gate.unmeasured(each)]
+    if unmeasured:
+        first = unmeasured[0]
+        lines.append(
+            f"gate: {plural(len(unmeasured), 'case')} not measured, so nothing can be said of "
+            f"{'it' if len(unmeasured) == 1 else 'them'}; "
+            f"e.g. {first.metric} of {first.case_id}: {first.reason}"
+        )
+    return lines
 
 
 def check_files(*paths: Path | None) -> None:

@@ -6,6 +6,7 @@ could not be carried out, and nothing was measured; 130 interrupted.
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -27,6 +28,7 @@ from opbench.cli.runs import runs
 from opbench.cli.selftest import selftest
 from opbench.cli.show import show
 from opbench.cli.store import store
+from opbench.cli.workers import workers
 from opbench.define import suites
 from opbench.errors import UserError
 
@@ -52,6 +54,7 @@ app.command("selftest")(selftest)
 app.add_typer(env)
 app.add_typer(store)
 app.add_typer(compat)
+app.command("workers")(workers)
 app.command("doctor")(doctor)
 app.command("init")(init)
 for command in suites.together(lambda suite: suite.commands()):
@@ -81,6 +84,7 @@ def main() -> None:
 
 def exit_code() -> int:
     try:
+        _check_folder()
         code = app(standalone_mode=False)
         if sys.stdout:
             sys.stdout.flush()
@@ -92,6 +96,13 @@ def exit_code() -> int:
     except Exception as error:
         return explain(error)
     return code if isinstance(code, int) else 0
+
+
+def _check_folder() -> None:
+    try:
+        os.getcwd()
+    except OSError:
+        raise UserError("the current folder was deleted; change to another one") from None
 
 
 def explain(error: Exception) -> int:

@@ -43,6 +43,12 @@ class Display(Listener):
         self._run = run_id
         self._draw(force=True)
 
+    def notice(self, text: str) -> None:
+        self._live.console.print(text, soft_wrap=True, markup=False)
+
+    def complete(self, run_id: str) -> None:
+        self._live.console.print(complete_line(run_id), highlight=False)
+
     def building(self, environment: str, line: str) -> None:
         self._now, self._estimate = f"building environment {environment}: {line}", ""
         self._draw(force=True)
@@ -124,6 +130,10 @@ class Display(Listener):
         return Group(bar, Text(fleet_line(state), overflow="ellipsis", no_wrap=True))
 
 
+def complete_line(run_id: str) -> str:
+    return f"Run {run_id} is complete; nothing to measure."
+
+
 def time_left(state: FleetState, elapsed: float) -> float | None:
     return elapsed / state.done * (state.total - state.done) if state.done else None
 
@@ -163,6 +173,12 @@ class Lines(Listener):
         left = time_left(state, now - self._began)
         more = f", about {left:.0f} s left" if left else ""
         self._console.print(f"fleet: {fleet_line(state)}{more}", soft_wrap=True, markup=False)
+
+    def notice(self, text: str) -> None:
+        self._console.print(text, soft_wrap=True, markup=False)
+
+    def complete(self, run_id: str) -> None:
+        self._console.print(complete_line(run_id), highlight=False)
 
     def building(self, environment: str, line: str) -> None:
         self._console.print(f"{environment}: {line}", soft_wrap=True, markup=False)

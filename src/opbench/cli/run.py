@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from opbench.cli.options import takes
+from opbench.cli.options import FAIL_ON, takes
+
+if TYPE_CHECKING:
+    from opbench.analyse.gate import Gate
+    from opbench.running.recording import Finished
 
 
 @takes("run")
@@ -20,10 +24,14 @@ def run(
         show_default=False,
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
+    fail_on: list[str] = FAIL_ON,
 ) -> int:
     """Measure suites and files; store and show the metrics of every case."""
+    from opbench.analyse.gate import Gate
     from opbench.cli.env import ready
     from opbench.report.terminal.console import Console
+
+    gate = Gate.parse(fail_on)
 
     console = Console(stderr=True)
     if not options.get("on"):  # the nodes of a cluster build theirs themselves
@@ -49,7 +57,25 @@ def run(
         # Not wrapped, so that it can be copied.
         console.print(_how_to_continue(finished.store, options), soft_wrap=True, markup=False)
         return 130
-    return 1 if finished.failures else 0
+    return _judged(finished, gate) or finished.exit_code
+
+
+def _judged(finished: Finished, gate: Gate) -> int:
+    """The exit code of the gate, which says why."""
+    from opbench.analyse.within import comparisons_within
+    from opbench.api.ab import stored
+    from opbench.cli.comparison_output import gate_lines
+    from opbench.errors import UNMEASURED
+
+    if not gate.terms:
+        return 0
+    compared = comparisons_within(finished.baseline, stored(finished))
+    if not compared:
+        print("gate: nothing was compared; give --baseline AXIS=VALUE, or several --env")
+        return UNMEASURED
+    for line in gate_lines(compared, gate):
+        print(line)
+    return gate.exit_code(compared)
 
 
 def _how_to_continue(saved: str, options: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ def selftest(
     framework: str = typer.Option(
         None, metavar="torch|python", help="What to measure. [default: torch, if installed]"
     ),
+    device: str = typer.Option("cpu", metavar="cpu|cuda[:N]", help="Where to measure."),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> int:
     """Measure identical pairs and pairs with injected work; report false alarms and detections."""
@@ -42,6 +43,7 @@ def selftest(
             [0.0, *effects],
             seconds=float(time_per_pair),
             framework=framework,
+            device=device,
             listener=listener,
         )
     print(_as_json(report) if json else _as_text(report))

@@ -3,6 +3,11 @@
     runtime, memory = opbench.run_layer_benchmark("gsm_linear", batch_size=32)
     opbench.run_layer_benchmark("lstm", 16, seq_len=64, input_size=8, hidden_size=8)
 
+With the keywords of Opacus' function it does the same:
+
+    run_layer_benchmark(num_repeats=20, layer_name="linear", batch_size=64, gsm_mode="hooks",
+                        input_shape=[], in_features=512, out_features=512)
+
 Measured in a worker, as everything else is.
 """
 
@@ -11,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from opbench.errors import UserError, unknown
+from opbench.compat.layer_factory import layer_case
+from opbench.errors import UserError
 
 
 class LayerBenchmark(NamedTuple):
@@ -22,48 +28,53 @@ class LayerBenchmark(NamedTuple):
 
 
 def run_layer_benchmark(
-    layer: str,
+    layer: str = "",
     batch_size: int = 64,
     *,
     mode: str | None = None,
     num_repeats: int = 20,
     num_runs: int = 3,
     forward_only: bool = False,
-    random_seed: int = 0,
-    device: str = "cpu",
+    random_seed: int | None = None,
+    device: str | None = None,
     threads: int = 1,
     clock: str = "opbench",
+    layer_name: str = "",
+    gsm_mode: str | None = None,
     **config: Any,
 ) -> LayerBenchmark:
     """Measure a single layer. `layer` is a layer or a classic name (`gsm_linear`), `mode` one of
     baseline, hooks, functorch, ew, ghost; `config` are keys of the layer's section in a config
-    file, which override the published configuration.
+    file, which override the published configuration. `layer_name` and `gsm_mode` are the same
+    under the names that Opacus has for them. `device` is the GPU where there is one.
 
     Raises `RuntimeError` with the reason when the layer could not be measured.
     """
     from opbench.api.run import execute
-    from opbench.define.expand import expand
-    from opbench.suites.layers.classic_pickle import memory_stats
-    from opbench.suites.layers.config import checked, published
-    from opbench.suites.layers.definition import layer_definition
-    from opbench.suites.layers.names import MODES, SECTIONS, read_name
+    from opbench.machine.gpu import default_device
+    from opbench.suites.layers.pickles import memory_stats
     from opbench.suites.layers.suite import SUITE
 
-    name, classic_mode = read_name(layer)
-    mode = mode or classic_mode
-    if mode not in MODES:
-        raise UserError(unknown("mode", mode, MODES))
-    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise UserError(f"batch_size must be a whole number from 1 up, not {batch_size!r}")
-    given = published().section(name).model_dump(mode="json", exclude_unset=True)
-    section = checked({SECTIONS[name]: {**given, **config}}, "run_layer_benchmark").section(name)
-    stage = "forward" if forward_only else "forward_backward"
-    cases = expand(
-        [layer_definition(name, section, modes=(mode,), batch_sizes=(batch_size,))],
-        stages=(stage,),
+    if bool(layer) == bool(layer_name):
+        raise UserError("run_layer_benchmark: name the layer, once")
+    if mode and gsm_mode and mode != gsm_mode:
+        raise UserError(f"mode is {mode} and gsm_mode is {gsm_mode}; they are the same thing")
+    if "create_layer" in config:
+        raise UserError(
+            "create_layer makes a layer in this process, and it is measured in another: register "
+            "it in a file with ob.layer_pair, and run that"
+        )
+    name, device = layer or layer_name, device or default_device()
+    case = layer_case(
+        name,
+        batch_size,
+        mode or gsm_mode,
+        config,
+        "run_layer_benchmark",
+        stages=("forward" if forward_only else "forward_backward",),
         device=device,
         threads=threads,
-        seed=random_seed,
+        seed=random_seed or 0,
     )
     options = {
         **SUITE.options,
@@ -74,11 +85,11 @@ def run_layer_benchmark(
         "device": device,
         "save": False,
     }
-    run = execute(options, cases=cases)
+    run = execute(options, cases=[case])
     results = {result.metric: result for _, result in run}
     for result in results.values():
         if not result.ok:
-            raise RuntimeError(f"{layer} at batch size {batch_size}: {result.outcome_text}")
+            raise RuntimeError(f"{name} at batch size {batch_size}: {result.outcome_text}")
     time = next(result for result in results.values() if result.unit == "s")
     stats: Mapping[str, int] = memory_stats(results["memory"]) or {}
     return LayerBenchmark(float(time.estimate or 0.0), dict(stats))

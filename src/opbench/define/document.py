@@ -42,7 +42,8 @@ def read(path: Path) -> Any:
             return tomllib.loads(text)
         return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        raise UserError(f"{path} line {error.lineno}: not valid JSON: {error.msg}") from None
+        place = f"line {error.lineno}, column {error.colno}"
+        raise UserError(f"{path} {place}: not valid JSON: {error.msg}") from None
     except tomllib.TOMLDecodeError as error:
         reason, _, place = str(error).rpartition(" (at ")
         # "line 3, column 5", or "end of document", which a person has to look for.

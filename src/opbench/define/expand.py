@@ -195,8 +195,11 @@ def check_axes(wanted: Mapping[str, Sequence[Label]], definitions: Sequence[Defi
 def check_reserved(asked: Mapping[str, Sequence[Label]]) -> None:
     devices = dict.fromkeys(d for name in frameworks.names() for d in frameworks.get(name).devices)
     for value in asked.get("device", ()):
-        if str(value).split(":")[0] not in devices:
+        kind, colon, index = str(value).partition(":")
+        if kind not in devices:
             raise UserError(unknown("device", str(value), devices))
+        if colon and not index.isdecimal():
+            raise UserError(f"a device is written {kind} or {kind}:0, not '{value}'")
     for value in asked.get("threads", ()):
         if not str(value).isdecimal() or int(str(value)) < 1:
             raise UserError(f"threads must be a whole number from 1 up, not '{value}'")

@@ -24,6 +24,7 @@ from pathlib import Path
 from opbench.envs import armpl, installer
 from opbench.envs.requirements import Requirement, parse
 from opbench.errors import UserError, unknown
+from opbench.files import expanded
 
 Line = Callable[[str], None]
 
@@ -83,9 +84,9 @@ def home() -> Path:
     """The folder of all built environments."""
     home = os.environ.get("OPBENCH_HOME")
     if home:
-        return Path(home).expanduser().absolute() / "envs"
+        return expanded(home).absolute() / "envs"
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(cache).expanduser().absolute() / "opbench" / "envs"
+    return expanded(cache).absolute() / "opbench" / "envs"
 
 
 def built() -> list[Build]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Pep508
 
 from opbench.errors import UserError
+from opbench.files import expanded
 
 ARCHIVES = (".whl", ".tar.gz", ".zip")
 FILE_OPTIONS = ("-r", "--requirement")
@@ -80,7 +80,7 @@ def _is_path(text: str) -> bool:
 def _project(text: str) -> Requirement:
     """A folder or an archive, with or without extras: `./mine[fast]`."""
     place, bracket, extras = text.partition("[") if text.endswith("]") else (text, "", "")
-    path = Path(place).expanduser().absolute()
+    path = expanded(place).absolute()
     if not path.exists():
         raise UserError(f"project not found: {place}")
     if path.is_dir() and not any((path / f).is_file() for f in ("pyproject.toml", "setup.py")):
@@ -91,7 +91,7 @@ def _project(text: str) -> Requirement:
 
 
 def _requirements_file(place: str) -> Requirement:
-    path = Path(place).expanduser().absolute()
+    path = expanded(place).absolute()
     if not place or not path.is_file():
         raise UserError(f"requirements file not found: {place or '(-r needs a file)'}")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from opbench.envs.environments import Environment, current
 from opbench.errors import UserError
+from opbench.machine.tools import GIT
 
 #: Names of the current work tree. Its commit is measured, so it must be clean.
 WORK_TREE = (".", "HEAD", "@")
@@ -183,7 +184,7 @@ def _git(folder: Path, *words: str) -> str | None:
 def _call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if name not in INHERITED}
     return subprocess.run(
-        ["git", "-C", str(folder), "--no-optional-locks", *words],
+        [*GIT, "-C", str(folder), *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

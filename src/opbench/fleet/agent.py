@@ -7,7 +7,6 @@ closes. The runner does here what it does in a run on one machine.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +18,7 @@ from opbench.machine import load_facts, machine_facts
 from opbench.plan.request import Request
 from opbench.result import Key, Result
 from opbench.running.runner import Runner
-from opbench.stats.start_variance import StartVariance
+from opbench.stats.start_variance import StartVariances
 from opbench.workers.pool import Pool
 
 
@@ -34,10 +33,7 @@ class Agent:
         self._pool = Pool(cpus=tuple(shared["cpus"]))
         for framework, modules in shared["preload"].items():
             self._pool.preload(framework, modules)
-        self._start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
-        self._pair_variance: defaultdict[tuple[str, str], StartVariance] = defaultdict(
-            StartVariance
-        )
+        self._start_variances = StartVariances()
 
     def ready(self) -> dict[str, Any]:
         return {"pid": os.getpid()}
@@ -63,8 +59,7 @@ class Agent:
 
         facts = {**self._facts, "load": load_facts()}
         runner = Runner(request, keep, facts=facts, pool=self._pool)
-        runner.state.start_variance = self._start_variance
-        runner.state.pair_variance = self._pair_variance
+        runner.state.start_variances = self._start_variances
         runner.run()
         return {
             "results": [wire.result_to_dict(result) for result in kept.values()],

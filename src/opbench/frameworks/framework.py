@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from opbench.define.program import Program, Source, Tensor, lines
 
+#: Stages that do not go backward.
+PLAIN = ("forward", "call", "statement")
+
 
 @dataclass(frozen=True)
 class Framework:
@@ -31,6 +34,8 @@ class Framework:
     dtypes: tuple[str, ...] = ()
     #: The layouts of `define.program.LAYOUTS` that its tensors may have.
     layouts: tuple[str, ...] = ()
+    #: What people call it in code, where that is not its module's name: `np`.
+    aliases: tuple[str, ...] = ()
 
     def imports(self) -> str:
         return f"import {self.module}" if self.module else ""
@@ -70,10 +75,11 @@ class Framework:
         return ""
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
-        """The text of one stage. `forward` and `call` are the statement as it was written;
-        inputs ask for gradients only in the stages that go backward."""
+        """The text of one stage. `forward` and `call` are the statement as it was written; a
+        `statement` also waits for what it computes where the framework returns earlier. Inputs ask
+        for gradients only in the stages that go backward."""
         reason = self.refusal(stage, program, device)
-        grad = not reason and stage not in ("forward", "call")
+        grad = not reason and stage not in PLAIN
         common = lines(
             # A setup that imports the framework makes its name local to the whole setup, so our
             # own lines above it need the import too.
@@ -116,7 +122,7 @@ class Framework:
                 return f"{self.name} has no {tensor.dtype}"
             if tensor.layout and tensor.layout not in self.layouts:
                 return f"{self.name} has no layout {tensor.layout}"
-        if stage in ("forward", "call"):
+        if stage in PLAIN:
             return ""
         if not self.autograd:
             return f"{self.name} does not compute gradients"

@@ -6,12 +6,13 @@ torch does without being asked; on a GPU a block of calls ends with one wait, as
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, replace
 
 from opbench.define.program import Program, Source, Tensor, lines
 from opbench.frameworks import numpy
-from opbench.frameworks.framework import Framework, function
+from opbench.frameworks.framework import PLAIN, Framework, function
 
 #: Computed in 32 bits unless JAX is configured otherwise.
 WIDE = ("float64", "int64", "uint64")
@@ -85,8 +86,14 @@ class Jax(Framework):
         return reason
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
+        if stage == "statement":
+            platform = PLATFORM.format(platform=device.partition(":")[0])
+            written = replace(
+                program, forward=waiting(program.forward), globals=lines(platform, program.globals)
+            )
+            return super().source(stage, written, device=device, threads=threads)
         reason = self.refusal(stage, program, device)
-        grad = not reason and stage not in ("forward", "call")
+        grad = not reason and stage not in PLAIN
         setup, stmt, waits_for = self.stage(stage if grad else "forward", program)
         wait = f"jax.block_until_ready({waits_for})"
         text = lines(program.forward, program.setup)
@@ -150,4 +157,18 @@ def draws(program: Program) -> bool:
     return bool(re.search(r"\bkey\b", program.forward))
 
 
-FRAMEWORK = Jax("jax", module="jax", rank=30, devices=("cpu", "cuda"), autograd=True)
+def waiting(statement: str) -> str:
+    """The statement, with a wait for the value of its last line: an expression or an assignment."""
+    body = ast.parse(statement).body
+    last = body[-1] if body else None
+    if isinstance(last, ast.Expr):
+        return lines(*map(ast.unparse, body[:-1]), f"jax.block_until_ready({ast.unparse(last)})")
+    if isinstance(last, (ast.Assign, ast.AugAssign)):
+        target = last.targets[0] if isinstance(last, ast.Assign) else last.target
+        return lines(statement, f"jax.block_until_ready({ast.unparse(target)})")
+    return statement
+
+
+FRAMEWORK = Jax(
+    "jax", module="jax", rank=30, devices=("cpu", "cuda"), autograd=True, aliases=("jnp",)
+)

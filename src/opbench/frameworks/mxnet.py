@@ -101,4 +101,5 @@ FRAMEWORK = Mxnet(
     autograd=True,
     environment="mxnet",
     dtypes=DTYPES,
+    aliases=("mx",),
 )

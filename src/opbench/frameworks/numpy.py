@@ -90,4 +90,11 @@ class NumPy(Framework):
 
 
 # Every other framework imports NumPy as well, so it is the last guess but plain Python.
-FRAMEWORK = NumPy("numpy", module="numpy", rank=900, dtypes=DTYPES, layouts=tuple(LAID_OUT))
+FRAMEWORK = NumPy(
+    "numpy",
+    module="numpy",
+    rank=900,
+    dtypes=DTYPES,
+    layouts=tuple(LAID_OUT),
+    aliases=("np",),
+)

@@ -121,7 +121,8 @@ class Torch(Framework):
         return f"dtype=torch.{dtype}{where}"
 
     def sync(self, device: str) -> str:
-        return "torch.cuda.synchronize()" if device.startswith("cuda") else ""
+        kind, _, index = device.partition(":")
+        return f"torch.cuda.synchronize({index})" if kind == "cuda" else ""
 
     def training(self, stage: str, program: Program) -> tuple[str, str, str]:
         clear = lines(

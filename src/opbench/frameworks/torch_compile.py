@@ -19,11 +19,6 @@ class TorchCompile(Torch):
         late = ("torch._dynamo", "torch._inductor.compile_fx")
         return tuple(dict.fromkeys((*super().preload(stage), *late)))
 
-    def thread_env(self, threads: int) -> dict[str, str]:
-        # Compiled code is made by the child that runs it: helpers of its own would outnumber the
-        # cores, and most cases are one kernel.
-        return {**super().thread_env(threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-
     def rehearsal(self) -> str:
         return ""  # the code that runs is not there before the child has compiled it
 

@@ -29,6 +29,8 @@ class Imported:
     #: Facts of the interpreter it ran in.
     environment: dict[str, Any]
     pairs: list[tuple[Case, Result]] = field(default_factory=list)
+    #: Files of one folder with the same value here are one run; empty for a run of its own.
+    part_of: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:

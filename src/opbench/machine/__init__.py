@@ -94,7 +94,7 @@ def volatile_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     moving = ("index", "mhz_now", "memory_mhz_now", "temperature", "busy_percent", "memory_used")
     gpus = [{key: gpu.get(key) for key in moving} for gpu in facts.get("gpus") or ()]
     load = dict(facts.get("load") or {})
-    return {**load, "gpus": gpus} if gpus else load
+    return {**load, "gpus_now": gpus} if gpus else load
 
 
 def fingerprint(machine_static: Mapping[str, Any], interpreter: Mapping[str, Any]) -> str:

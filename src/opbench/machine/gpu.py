@@ -6,7 +6,10 @@ not use the device; NVML reads the driver and leaves no trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 
@@ -63,3 +66,41 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     except Exception:
         return None
     return answer.decode() if isinstance(answer, bytes) else answer
+
+
+def visible_gpus(environ: Mapping[str, str] = os.environ) -> tuple[int, str]:
+    """How many GPUs a CUDA program started here would find, and why none, if so.
+
+    Without NVML nothing is known, and the program finds out by itself: then -1.
+    """
+    facts = gpu_facts()
+    cards = len(facts["gpus"])
+    if not cards:
+        if not find_spec("pynvml"):
+            return -1, ""
+        return 0, f"the driver reports: {facts['gpu_note']}"
+    listed = environ.get("CUDA_VISIBLE_DEVICES")
+    if listed is None:
+        return cards, ""
+    seen = visible(listed, cards)
+    return seen, "" if seen else f"CUDA_VISIBLE_DEVICES={listed!r} hides them all"
+
+
+def default_device() -> str:
+    """`cuda` where there are a GPU and a torch that was built for it, neither of which is woken."""
+    found = find_spec("torch")
+    places = list(found.submodule_search_locations or ()) if found else []
+    built = any(list(Path(place).glob("lib/libtorch_cuda*")) for place in places)
+    return "cuda" if built and visible_gpus()[0] > 0 else "cpu"
+
+
+def visible(listed: str, cards: int) -> int:
+    """How many of the cards a value of CUDA_VISIBLE_DEVICES leaves: what follows an index that
+    does not exist is ignored, as CUDA does."""
+    seen = 0
+    for each in filter(None, listed.split(",")):
+        number = each.strip()
+        if number.lstrip("-").isdigit() and not 0 <= int(number) < cards:
+            break
+        seen += 1
+    return seen

@@ -17,6 +17,12 @@ VERSION_COMMANDS = {
     "clang": ["clang", "--version"],
 }
 
+#: Git as it may be called in a folder that somebody else has made: what the folder's own settings
+#: name (a monitor, hooks) is not started.
+GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+#: Nor are filters that are set there, which a status would run; Git LFS is set up for the user.
+FILTERS = r"^filter\..*\.(clean|process)$"
+
 #: A network file system or a huge repository may be slow; a fact is not worth a longer wait.
 TIMEOUT_S = 2.0
 
@@ -25,9 +31,13 @@ def tool_facts(project: Path | None = None) -> dict[str, Any]:
     """`tools`: the version of each, or None; `git`: the commit of the project, or None."""
     started = {name: _start(command, None) for name, command in VERSION_COMMANDS.items()}
     where = project or Path.cwd()
-    git = ["git", "--no-optional-locks"]
+    filters = _answer(
+        _start([*GIT, "config", "--local", "--name-only", "--get-regexp", FILTERS], where)
+    )
+    git = [*GIT, *(word for name in (filters or "").split() for word in ("-c", f"{name}="))]
+    status = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules")
     commit = _start([*git, "rev-parse", "HEAD"], where)
-    changes = _start([*git, "status", "--porcelain", "--untracked-files=no"], where)
+    changes = _start([*git, *status], where)
     tools = {name: _version(_answer(process)) for name, process in started.items()}
     head, changed = _answer(commit), _answer(changes)
     return {

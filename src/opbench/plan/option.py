@@ -13,10 +13,12 @@ from opbench.define import points, reading
 
 #: Where options may be given: these commands, the command of a suite that measures, and the `[run]`
 #: table of a run file. Python takes all options of `run` and `ab`.
-PLACES = ("run", "ab", "suite", "list", "report", "file")
+PLACES = ("run", "ab", "suite", "time", "list", "report", "file")
 
 #: Every command that measures, and run files.
 MEASURING = ("run", "ab", "suite", "file")
+#: And the quick one, which measures on this machine only.
+ALL_MEASURING = ("run", "ab", "suite", "time", "file")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class Option:
     otherwise: str = ""
     #: Whether it is kept with the run, for `--cont`.
     stored: bool = True
+    #: Whether a run that is continued may be given another value: one that changes neither its
+    #: cases nor what their results mean.
+    adjustable: bool = False
     default: Any = None
 
     def flags_of(self, name: str) -> tuple[str, ...]:

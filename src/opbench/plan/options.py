@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from opbench.errors import UserError, unknown
 from opbench.plan.option import (
+    ALL_MEASURING,
     ASSIGNMENT,
     AXES,
     COUNT,
@@ -50,7 +51,7 @@ class RunOptions:
     targets: tuple[str, ...] = option((), TEXTS, "Suites and files.", WHAT, where=())
     axes: Mapping[str, Sequence[Label]] = option(
         {}, AXES, "Use these values on this axis; may be repeated.", WHAT,
-        where=("run", "ab", "list", "file"), flags=("-a", "--axis"),
+        where=("run", "ab", "time", "list", "file"), flags=("-a", "--axis"),
     )  # fmt: skip
     shapes: tuple[Mapping[str, Label], ...] = option(
         (), POINTS, "A CSV file of points, a column for each axis (m,n,k); or a list that ships.",
@@ -66,19 +67,19 @@ class RunOptions:
     )  # fmt: skip
     metrics: tuple[str, ...] = option(
         ("time",), NAMES, "What to measure: time, memory, instructions, …; several with commas.",
-        WHAT, flags=("--metric",),
+        WHAT, where=ALL_MEASURING, flags=("--metric",),
     )  # fmt: skip
     clock: str = option(
         "", TEXT, "What takes the time: opbench's own clock, timeit's, CUDA events, torch's timer.",
-        WHAT, metavar="opbench|python|cuda|torch", otherwise="opbench",
+        WHAT, where=ALL_MEASURING, metavar="opbench|python|cuda|torch", otherwise="opbench",
     )  # fmt: skip
     baseline: str | None = option(
         None, ASSIGNMENT, "Compare the other values of this axis with this one, interleaved.", WHAT,
         where=("run", "file"),
     )  # fmt: skip
     device: str | None = option(
-        None, TEXT, "Where tensors live.", WHAT, metavar="cpu|cuda", otherwise="cpu",
-        where=("run", "ab", "suite", "list", "file"),
+        None, TEXT, "Where tensors live.", WHAT, metavar="cpu|cuda[:N]", otherwise="cpu",
+        where=("run", "ab", "suite", "time", "list", "file"),
     )  # fmt: skip
     environments: tuple[str, ...] = option(
         (), NAMES, "Measure in each of these environments (see `opbench env`).", WHAT,
@@ -88,26 +89,29 @@ class RunOptions:
         None, SHARE, "Of captured calls: those that make up this share of the captured time.", WHAT,
         where=("run", "ab", "file"), metavar="95%",
     )  # fmt: skip
-    seed: int = option(0, COUNT_FROM_0, "Seed of the inputs.", WHAT)
+    seed: int = option(0, COUNT_FROM_0, "Seed of the inputs.", WHAT, where=ALL_MEASURING)
 
     precision: float = option(
         0.02, SHARE, "Sample until the 95 % interval is within ± this.", SAMPLING,
-        where=("run", "ab", "file"),
+        where=("run", "ab", "time", "file"),
     )  # fmt: skip
     budget: float | None = option(
         None, DURATION,
         "Time for the whole run; what is left after the first pass goes to the noisiest cases.",
-        SAMPLING,
+        SAMPLING, adjustable=True,
     )  # fmt: skip
     max_time_per_case: float = option(
-        5.0, DURATION, "Soft limit for one case.", SAMPLING, metavar="5s"
+        5.0, DURATION, "Soft limit for one case.", SAMPLING, where=ALL_MEASURING, metavar="5s"
     )
-    timeout: float = option(60.0, DURATION, "An answer that takes longer is a hang.", SAMPLING)
+    timeout: float = option(
+        60.0, DURATION, "An answer that takes longer is a hang.", SAMPLING, where=ALL_MEASURING,
+        adjustable=True,
+    )  # fmt: skip
     max_starts: int | None = option(
         None, COUNT,
-        "Most fresh worker starts of a case that is not compared: identical code differs between "
-        "starts, so more of them narrow an interval that longer sampling cannot.",
-        SAMPLING, where=("run", "file"), otherwise="12",
+        "Most fresh worker starts of a case: identical code differs between starts, so more of "
+        "them narrow an interval that longer sampling cannot.",
+        SAMPLING, where=ALL_MEASURING, otherwise="12; comparisons take 6 at least",
     )  # fmt: skip
     num_runs: int | None = option(
         None, COUNT, "Fixed design: this many runs, each with fresh inputs.", SAMPLING,
@@ -120,21 +124,28 @@ class RunOptions:
 
     threads: int | None = option(
         None, COUNT, "Threads that the framework may use.", MACHINE, otherwise="1",
-        where=("run", "ab", "suite", "list", "file"),
+        where=("run", "ab", "suite", "time", "list", "file"),
     )  # fmt: skip
-    cpus: tuple[int, ...] = option((), CPUS, "Pin the workers to these CPUs.", MACHINE)
+    cpus: tuple[int, ...] = option(
+        (), CPUS, "Pin the workers to these CPUs.", MACHINE, where=ALL_MEASURING
+    )
+    pool: bool = option(
+        False, SWITCH,
+        "Take worker starts from the pool that outlives commands (docs/workers.md); not in CI.",
+        MACHINE, where=("run", "ab", "suite", "time"), adjustable=True,
+    )  # fmt: skip
     jobs: int = option(
         0, COUNT_FROM_0, "Workers that count instructions at the same time.", MACHINE,
-        where=("run", "ab", "file"), otherwise="by the machine",
+        where=("run", "ab", "file"), otherwise="by the machine", adjustable=True,
     )  # fmt: skip
 
     on: str = option(
         "", TEXT, "Measure on a Ray cluster (docs/fleet.md); ray is that of this machine.", CLUSTER,
-        metavar="ray|ray://HOST:PORT",
+        metavar="ray|ray://HOST:PORT", adjustable=True,
     )  # fmt: skip
     slots: str = option(
         "", TEXT, "Groups timed at once: per node, and per GPU.", CLUSTER,
-        metavar="cpu=1,gpu=1", otherwise="cpu=1,gpu=1",
+        metavar="cpu=1,gpu=1", otherwise="cpu=1,gpu=1", adjustable=True,
     )  # fmt: skip
     replicate_on: int = option(
         1, COUNT, "Measure every group on N nodes.", CLUSTER, where=("run", "file")
@@ -142,25 +153,28 @@ class RunOptions:
     require: tuple[str, ...] = option(
         (), TEXTS,
         "Only nodes with this: memory=64GiB, cpu=MODEL, gpu=MODEL, a label or resource of Ray.",
-        CLUSTER, metavar="NAME=VALUE",
+        CLUSTER, metavar="NAME=VALUE", adjustable=True,
     )  # fmt: skip
     retries: int | None = option(
         None, COUNT_FROM_0, "How often a group is measured again after its node died.", CLUSTER,
-        otherwise="2",
+        otherwise="2", adjustable=True,
     )  # fmt: skip
 
     store: str | None = option(
         None, URL, "The store: a path ending in .db, or postgresql://USER@HOST/DATABASE.", KEEPING,
-        where=("run", "ab", "suite", "report"), otherwise=".opbench/results.db", stored=False,
+        where=("run", "ab", "suite", "time", "report"), otherwise=".opbench/results.db",
+        stored=False,
     )  # fmt: skip
-    name: str = option("", TEXT, "A name for this run.", KEEPING, metavar="NAME")
+    name: str = option(
+        "", TEXT, "A name for this run.", KEEPING, where=ALL_MEASURING, metavar="NAME"
+    )
     cont: bool = option(
         False, SWITCH,
         "Complete the latest run, or the latest called --name: measure only what it lacks.",
         KEEPING, where=("run", "suite"), stored=False,
     )  # fmt: skip
     save: bool = option(
-        True, SWITCH, "Show results, store nothing.", KEEPING, where=("run", "ab", "suite"),
+        True, SWITCH, "Show results, store nothing.", KEEPING, where=("run", "ab", "suite", "time"),
         flags=("--no-save",), stored=False,
     )  # fmt: skip
 
@@ -181,7 +195,12 @@ class RunOptions:
         limits: dict[str, Any] = {"max_time": self.max_time_per_case, "timeout": self.timeout}
         most = self.max_starts or MAX_STARTS
         if self.num_runs is None and self.num_repeats is None:
-            return Adaptive(precision=self.precision, max_starts=most, **limits)
+            return Adaptive(
+                precision=self.precision,
+                max_starts=most,
+                pair_starts=self.max_starts or 0,
+                **limits,
+            )
         runs, repeats = self.num_runs or 100, self.num_repeats or 20
         starts = min(Fixed.starts, most)
         return Fixed(num_runs=runs, num_repeats=repeats, starts=starts, **limits)

@@ -37,12 +37,15 @@ class Adaptive(Policy):
     #: Fresh worker starts to begin with, and at most.
     starts: int = 3
     max_starts: int = MAX_STARTS
+    #: Worker starts of each side of a comparison, where more than usual were asked for.
+    pair_starts: int = 0
 
     @property
     def text(self) -> str:
         """Canonical text: results of different policies are different results."""
         text = f"adaptive precision={self.precision:g} max_time={self.max_time:g}"
-        return text + f" max_starts={self.max_starts}" * (self.max_starts != MAX_STARTS)
+        asked = self.max_starts != MAX_STARTS or self.pair_starts > 0
+        return text + f" max_starts={self.max_starts}" * asked
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ class Request:
     #: Seconds for the whole run; None for as long as the cases take.
     budget: float | None = None
     cpus: tuple[int, ...] = ()
+    #: Whether workers come from the pool of starts that outlives commands.
+    pool: bool = False
     #: Workers that count instructions side by side; 0 for as many as the machine is good for.
     jobs: int = 0
     #: Order of interleaving and forking; inputs are seeded by the cases themselves.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opbench.analyse.compare import Comparison, ComparisonRow
+from opbench.analyse.compare import Comparison, ComparisonRow, verdict_word
 from opbench.errors import first_of, plural
 from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdown, printed
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
@@ -13,12 +13,6 @@ from opbench.report.units import COUNTED, format_percent, format_ratio, format_v
 if TYPE_CHECKING:
     from opbench.report.terminal.console import Console
 
-#: What the verdicts are called where "slower" would be odd.
-WORDS = {
-    "bytes": {"slower": "larger", "faster": "smaller"},
-    "instructions": {"slower": "more", "faster": "fewer"},
-    "count": {"slower": "more", "faster": "fewer"},
-}
 #: A sign with the colour, in the order of `REPORTED`: not everybody sees the colour.
 SIGNS = {"slower": "▲", "faster": "▼", "same": "=", "unknown": "?"}
 
@@ -30,14 +24,6 @@ REASONS = 8
 
 #: Rows that need no action, listed in Markdown before they are folded.
 FOLDED = 20
-
-
-def verdict_word(verdict: str, unit: str) -> str:
-    return WORDS.get(unit, {}).get(verdict, verdict)
-
-
-def word(row: ComparisonRow) -> str:
-    return verdict_word(row.verdict, row.unit)
 
 
 def ratio_text(row: ComparisonRow) -> str:
@@ -63,10 +49,9 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     from opbench.report.terminal.console import Console as PrintingConsole
 
     console = console or PrintingConsole(highlight=False)
-    metrics = list(dict.fromkeys(row.metric for row in comparison.rows))
-    for metric in metrics:
+    for metric in comparison.metrics:
         rows = [row for row in comparison.rows if row.metric == metric]
-        title = f"case ({metric})" if len(metrics) > 1 else "case"
+        title = f"case ({metric})" if len(comparison.metrics) > 1 else "case"
         console.print(grid(_table(comparison, rows, title)))
     for line in remarks(comparison):
         console.print(Text(line))
@@ -101,7 +86,7 @@ def _table(comparison: Comparison, rows: Sequence[ComparisonRow], title: str) ->
 
 def verdict_cell(row: ComparisonRow) -> Cell:
     style = row.verdict if row.verdict != "same" else ""
-    return Cell(f"{SIGNS[row.verdict]} {word(row)}", style)
+    return Cell(f"{SIGNS[row.verdict]} {row.word}", style)
 
 
 def changes_table(
@@ -162,9 +147,19 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def counts(comparison: Comparison) -> str:
-    """`1 slower, 12 same`."""
-    texts = [f"{count} {verdict}" for verdict, count in comparison.counts.items()]
-    return ", ".join(texts) or "nothing to compare"
+    """`1 slower, 12 same`; of several metrics, `time: 1 slower, 12 same; memory: 13 smaller`."""
+    units = {row.metric: row.unit for row in comparison.rows}
+    by_metric = {
+        metric: ", ".join(
+            f"{count} {verdict_word(verdict, unit)}"
+            for verdict, count in comparison.counts_of(metric).items()
+        )
+        for metric, unit in units.items()
+    }
+    if len(by_metric) == 1:
+        return next(iter(by_metric.values()))
+    texts = [f"{metric}: {text}" for metric, text in by_metric.items()]
+    return "; ".join(texts) or "nothing to compare"
 
 
 def as_text(comparison: Comparison, width: int = 120) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from opbench.analyse.compare import verdict_word
 from opbench.analyse.differences import Difference
 from opbench.analyse.history import Change, History, Series
 from opbench.errors import plural
 from opbench.report.chart import GAP, ChartPoint, chart
-from opbench.report.comparison import verdict_word
 from opbench.report.table import printed
 from opbench.report.units import format_interval, format_percent, format_time, format_value
 from opbench.stats.changepoints import HOLD

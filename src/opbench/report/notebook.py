@@ -15,6 +15,7 @@ from opbench.report.history import difference_text, sentence
 from opbench.report.table import SHOWN, Cell, Column, Row, Table, to_html
 from opbench.report.terminal.run import table
 from opbench.report.units import format_interval
+from opbench.report.warnings.run_note import run_note
 from opbench.result import Result
 
 if TYPE_CHECKING:
@@ -28,7 +29,10 @@ def results_html(
     note: str = "",
     baseline: Baseline | None = None,
 ) -> str:
-    return to_html(replace(table(pairs, baseline), title=title, subtitle=note))
+    of_run = run_note([result for _, result in pairs])
+    own = [(case, of_run.own(result)) for case, result in pairs]
+    lines = [of_run.line] if of_run.line else []
+    return to_html(replace(table(own, baseline), title=title, subtitle=note, notes=lines))
 
 
 def comparison_html(comparison: Comparison) -> str:

@@ -39,7 +39,8 @@ class Column:
     name: str
     #: Numbers stand to the right.
     number: bool = False
-    #: Where the terminal is narrow: broken anywhere, between words, cut, or never narrower.
+    #: Where the terminal is narrow: broken between the parts of an id, between words, cut, or never
+    #: narrower.
     wrap: Literal["fold", "words", "cut", "never"] = "words"
     min_width: int | None = None
     #: Code spans in Markdown.
@@ -96,6 +97,8 @@ def grid(table: Table) -> Grid:
     from rich.table import Table as Grid
     from rich.text import Text
 
+    from opbench.report.terminal.folded import Folded
+
     more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
     printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
     for column in table.columns:
@@ -109,8 +112,11 @@ def grid(table: Table) -> Grid:
     for index, row in enumerate(table.rows):
         if table.total and index == len(table.rows) - 1:
             printed_table.add_section()
-        cells = map(cell, row)
-        printed_table.add_row(*(Text(c.text, STYLES[c.style][0] if c.style else "") for c in cells))
+        kinds = [Folded if column.wrap == "fold" else Text for column in table.columns]
+        cells = zip(kinds, map(cell, row))
+        printed_table.add_row(
+            *(kind(c.text, STYLES[c.style][0] if c.style else "") for kind, c in cells)
+        )
     return printed_table
 
 

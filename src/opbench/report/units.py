@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 #: Unit of a metric → the scales a person reads it in, smallest first.
 SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")),
+    "J": ((1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J")),
     "bytes": ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
 }
 

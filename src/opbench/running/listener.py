@@ -29,6 +29,12 @@ class FleetState:
 class Listener:
     def started(self, run_id: str, cases: int, already_done: int) -> None: ...
 
+    def notice(self, text: str) -> None:
+        """Something about the run as a whole that a person should know while it goes on."""
+
+    def complete(self, run_id: str) -> None:
+        """A run to be continued lacks nothing."""
+
     def compiling(self, statements: int) -> None: ...
 
     def building(self, environment: str, line: str) -> None: ...

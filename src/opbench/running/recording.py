@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from opbench.case import Case
 from opbench.envs import framework_envs
+from opbench.errors import UNMEASURED
 from opbench.machine import machine_facts
 from opbench.plan.groups import Baseline, placed
 from opbench.plan.request import Request
 from opbench.result import Key, Result
 from opbench.running.listener import Listener
 from opbench.running.runner import Runner
+from opbench.stats.prior import VarianceFit
+from opbench.stats.start_variance import Kind, StartVariances
+from opbench.store.facts import machine_and_hardware
 
 if TYPE_CHECKING:
     from opbench.fleet.driver import FleetExecutor
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
     from opbench.store.records import RunRecord
 
 
-#: Outcomes that make a run end with exit code 1. What a framework cannot do is no failure.
+#: Outcomes that make a run end with exit code 1. What a framework cannot do is no failure, but a
+#: metric of which no case at all has a value was not measured.
 FAILURES = ("failed", "crashed", "timeout", "out_of_memory", "mismatch")
 
 
@@ -47,6 +52,22 @@ class Finished:
     @property
     def failures(self) -> list[tuple[Case, Result]]:
         return [(case, result) for case, result in self.results if result.outcome in FAILURES]
+
+    @property
+    def unmeasured(self) -> dict[str, str]:
+        """Metrics that no case has a value of, though none failed; and why the first has none."""
+        found: dict[str, str] = {}
+        measured = {result.metric for _, result in self.results if result.outcome != "unsupported"}
+        for _, result in self.results:
+            if result.metric not in measured:
+                found.setdefault(result.metric, result.outcome_text)
+        return found
+
+    @property
+    def exit_code(self) -> int:
+        if self.status == "interrupted":
+            return 130
+        return 1 if self.failures else UNMEASURED if self.unmeasured else 0
 
 
 @dataclass
@@ -93,6 +114,10 @@ class Recording:
             store.close()
             raise
 
+    def close(self) -> None:
+        if self.store is not None:
+            self.store.close()
+
     def measure(
         self, request: Request, listener: Listener, baseline: Baseline | None = None
     ) -> Finished:
@@ -105,18 +130,20 @@ class Recording:
         earlier, done = self._earlier(request)
         facts = machine_facts() if self.resumed_run else self.record.machine
         runner = self._runner = self._runner_for(request, listener, done, earlier, facts)
+        if isinstance(runner, Runner):
+            runner.state.start_variances = self._start_variances(facts)
         try:
             runner.prepare()
         except BaseException:
-            if self.store is not None:
-                self.store.close()
+            self.close()
             raise
+        if self.resumed_run and isinstance(runner, Runner) and not runner.missing:
+            return self._complete(earlier, listener, baseline)
         self._begin(request)
         groups = placed(request.groups, request.environments, request.framework_envs)
         slots = sum(len(group.cases) for group in groups)
         listener.started(self.record.id, slots, len(earlier))
-        where = str(self.store.path or self.store.url) if self.store else ""
-        run = Finished(self.record.id, store=where, baseline=baseline)
+        run = Finished(self.record.id, store=self._where, baseline=baseline)
         status = "failed"
         try:
             runner.run()
@@ -127,10 +154,30 @@ class Recording:
             run.status = status
             run.results = [*_still_true(earlier, runner.results), *runner.results]
             if self.store is not None:
+                if isinstance(runner, Runner):
+                    self._keep_start_variances(runner.state.start_variances, facts)
                 self.store.finish_run(self.record.id, status)
                 self.store.close()
             listener.finished(status)
         return run
+
+    @property
+    def _where(self) -> str:
+        return str(self.store.path or self.store.url) if self.store else ""
+
+    def _complete(
+        self,
+        earlier: list[tuple[Case, Result]],
+        listener: Listener,
+        baseline: Baseline | None,
+    ) -> Finished:
+        """A run to be continued that lacks nothing."""
+        assert self.store is not None
+        listener.complete(self.record.id)
+        if self.record.status != "finished":
+            self.store.finish_run(self.record.id)
+        self.store.close()
+        return Finished(self.record.id, earlier, self._where, baseline)
 
     def _runner_for(
         self,
@@ -166,6 +213,22 @@ class Recording:
         machine = {**self.record.machine, **self._runner.facts_of_run()}
         self.record = replace(self.record, policy=asdict(request.policy), machine=machine)
         self.store.begin_run(self.record)
+
+    def _start_variances(self, facts: dict[str, Any]) -> StartVariances:
+        """What the latest runs on this machine showed, for the first cases of this one."""
+        earlier: dict[Kind, list[VarianceFit]] = {}
+        if self.store is not None:
+            for each in self.store.start_variances(machine_and_hardware(facts)):
+                sums = VarianceFit(each.cases, each.freedom, each.logs, each.squares, each.expected)
+                earlier.setdefault((each.metric, each.design), []).append(sums)
+        return StartVariances(earlier)
+
+    def _keep_start_variances(self, found: StartVariances, facts: dict[str, Any]) -> None:
+        from opbench.store.records import StoredVariance
+
+        assert self.store is not None
+        fits = [StoredVariance(*kind, **asdict(fit)) for kind, fit in found.fits.items()]
+        self.store.add_start_variances(self.record.id, machine_and_hardware(facts), fits)
 
     def keep(self, case: Case, result: Result, replacing: bool) -> None:
         if self.store is None:

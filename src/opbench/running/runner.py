@@ -67,6 +67,13 @@ class Runner:
     def facts_of_run(self) -> dict[str, Any]:
         return {}
 
+    @property
+    def missing(self) -> bool:
+        """Whether anything is left to be measured."""
+        request = self.request
+        groups = placed(request.groups, request.environments, request.framework_envs)
+        return any(not self.state.has_all(slot) for group in groups for slot in group.slots)
+
     def run(self) -> list[tuple[Case, Result]]:
         """Measure everything. KeyboardInterrupt passes through after the children are ended."""
         state, request = self.state, self.request
@@ -180,9 +187,9 @@ class Runner:
 
     def _widen_for_drift(self) -> None:
         """Widen the intervals by what the machine was seen to do while this run went on."""
-        drift, policy = self.control.drift, self.request.policy
-        if not drift or not isinstance(policy, Adaptive):
+        drift = self.control.drift
+        if not drift or not isinstance(self.request.policy, Adaptive):
             return
         for case, result in self.results:
             if result.metric == self.control.metric and result.ok and case.device == "cpu":
-                self.state.replace(case, widen_for_drift(result, drift, policy.precision))
+                self.state.replace(case, widen_for_drift(result, drift))

@@ -14,7 +14,6 @@ from opbench.sampling.drift import DriftControl
 from opbench.sampling.paired import STARTS
 from opbench.sampling.sampler import Sampled, Sampler
 from opbench.stats.pair import compare_samples
-from opbench.stats.start_variance import Learnt
 
 
 def sampler_for(
@@ -34,10 +33,7 @@ def sampler_for(
         "base": group.base_of(slots),
         "relation": relation,
         "first_start": first_start,
-        "learnt": Learnt(
-            state.start_variance[metric.name].prior,
-            state.pair_variance[metric.name, relation].prior,
-        ),
+        "learnt": state.start_variances.learnt(metric.name, relation),
     }
     return Sampler(
         slots,
@@ -74,7 +70,7 @@ def sample(
     for member in members:
         found = estimate_of(member.samples)
         if found is not None and member.ended is None:
-            state.start_variance[metric.name].add(found)
+            state.start_variances.add(found, metric.name)
     _learn_from_pairs(state, metric, members, sampler.design.base)
     for member in members:
         _keep(state, group, member, metric, also)
@@ -91,7 +87,7 @@ def _learn_from_pairs(
             continue
         found = compare_samples(*pair, member.relation)
         if found is not None and found.design == member.relation:
-            state.pair_variance[metric.name, member.relation].add(found)
+            state.start_variances.add(found, metric.name, member.relation)
 
 
 def _keep(

@@ -61,6 +61,9 @@ def _again(
         joined = (*before.samples, *member.samples)
         starts = len({sample.start for sample in joined})
         detail = {**before.detail, "starts": starts, "second_pass": True}
+        ids = outcome.start_ids(member.lanes).get("start_ids", {})
+        if ids:
+            detail["start_ids"] = {**before.detail.get("start_ids", {}), **ids}
         place = state.place(member.slot, before.group)
         result = outcome.from_samples(member.case, metric, joined, detail, policy, place)
         state.keep(member.slot, result, replacing=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -15,8 +14,9 @@ from opbench.plan.place import Places
 from opbench.plan.request import Request
 from opbench.result import Key, Metric, Result, result_key
 from opbench.running.listener import Listener
+from opbench.running.pooling import supervisor_for
 from opbench.sampling import outcome
-from opbench.stats.start_variance import StartVariance
+from opbench.stats.start_variance import StartVariances
 from opbench.workers.pool import Kind, Pool
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded
@@ -46,14 +46,17 @@ class RunState:
         self.metrics = [metrics()[name] for name in request.metrics]
         self.places = Places(facts, request.policy)
         self.memory_free = int((facts.get("load") or {}).get("memory_available") or 0)
-        self.pool = pool or Pool(request.cases, cpus=request.cpus, memory_free=self.memory_free)
+        self.pool = pool or Pool(
+            request.cases,
+            cpus=request.cpus,
+            memory_free=self.memory_free,
+            supervisor=supervisor_for(request, listener),
+            notice=listener.notice,
+        )
         self.rng = random.Random(request.seed)
         self.budget: Budget | None = None
-        #: What the cases so far have shown of this machine, for each metric: what starts do to the
-        #: time a caller waits says nothing about the time a device works.
-        self.start_variance: defaultdict[str, StartVariance] = defaultdict(StartVariance)
-        #: The same of the ratios of pairs, by metric and design.
-        self.pair_variance: defaultdict[tuple[str, str], StartVariance] = defaultdict(StartVariance)
+        #: What the cases so far have shown of this machine.
+        self.start_variances = StartVariances()
         #: Groups whose intervals are wider than asked.
         self.wide: list[PlannedGroup] = []
         #: Why what a case computes was compared with nobody's, although others compute the same.

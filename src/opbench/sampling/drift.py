@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from opbench.result import Result
 from opbench.sampling.lane import Lane
-from opbench.sampling.outcome import wider_than
 from opbench.sampling.sampler import Sampled
 from opbench.stats.drift import drift_between, widen
 from opbench.stats.prior import Prior
@@ -93,19 +92,11 @@ class DriftControl:
             kept.lane.close()
 
 
-def widen_for_drift(result: Result, drift: Prior, precision: float) -> Result:
-    """The result, its interval holding other moments too; warns where that is what widens it."""
+def widen_for_drift(result: Result, drift: Prior) -> Result:
+    """The result, its interval holding other moments too. What the machine did is true of the
+    whole run, so it is no warning of this case (`report.warnings.run_note`)."""
     if not result.ok or result.estimate is None or result.low is None or result.high is None:
         return result
-    before = result.half_width or 0.0
     low, high = widen(result.estimate, result.low, result.high, drift)
     detail = {**result.detail, "drift": drift.sd, "drift_freedom": drift.freedom}
-    wider = replace(result, low=low, high=high, detail=detail)
-    after = wider.half_width or 0.0
-    if before <= precision < after:
-        wider = wider.with_warning(
-            "drift",
-            f"{wider_than(after, precision)}, because the machine's speed drifted by "
-            f"{drift.sd:.1%} during this run; compare side by side (--baseline, opbench ab)",
-        )
-    return wider
+    return replace(result, low=low, high=high, detail=detail)

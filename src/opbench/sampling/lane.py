@@ -22,6 +22,8 @@ class Lane:
     session: SessionHandle
     policy: Policy
     start: int
+    #: Of a worker start of the pool: see `Worker.start_id`.
+    start_id: str = ""
     n: int = 1
     per_call: float = 0.0
     #: Memory this child holds beyond what it shares with its worker.
@@ -52,7 +54,7 @@ class Lane:
         """Fork, set up. The lane is paused until its turn comes."""
         began = time.monotonic()
         session = worker.open(memory_limit=memory_limit)
-        lane = cls(case, session, policy, worker.start)
+        lane = cls(case, session, policy, worker.start, worker.start_id)
         try:
             session.prepare(case, seed, policy.timeout)
         except SessionEnded as ended:
@@ -121,6 +123,7 @@ class Lane:
             wall_ns=answer["wall_ns"],
             cpu_ns=answer["cpu_ns"],
             switches=answer["switches"],
+            contended=bool((answer.get("seen") or {}).get("slowdown")),
         )
         if answer.get("seen"):
             self.seen.append({"order": order, "metric": metric, **answer["seen"]})

@@ -11,19 +11,27 @@ from opbench.case import Case
 from opbench.plan.policy import Adaptive, Fixed, Policy
 from opbench.result import Metric, Result, Sample
 from opbench.sampling.design import estimate_of
+from opbench.sampling.lane import Lane
 from opbench.sampling.sampler import Sampled
-from opbench.stats.contention import disturbed_share
+from opbench.stats.contention import disturbed_share, undisturbed
 from opbench.stats.estimate import Estimate, starts_for
+from opbench.stats.groups import two_speeds
 from opbench.stats.start_variance import Learnt
 from opbench.workers.session import SessionEnded
 
 #: Above this share of disturbed blocks the number says more about the machine than about the case.
 CONTENDED_SHARE = 0.25
 
+#: Below this share of throttled blocks the median does not see them.
+THROTTLED_SHARE = 0.1
+
 #: A case was not warm when the first third of its samples is slower than the last by this much.
 UNSETTLED = 0.05
 #: Fewer samples of a child have no thirds to speak of.
 UNSETTLED_SAMPLES = 9
+
+#: An interval this little wider than asked is as good as asked.
+NEARLY = 1.1
 
 #: Fewer worker starts leave the interval to what starts are known to do elsewhere.
 FEW_STARTS = 3
@@ -59,12 +67,19 @@ def also_sampled_result(
     return from_samples(sampled.case, metric, samples, detail, policy, place)
 
 
+def start_ids(lanes: Sequence[Lane]) -> dict[str, Any]:
+    """By the number of a start in this run: which start of the pool it was."""
+    found = {str(lane.start): lane.start_id for lane in lanes if lane.start_id}
+    return {"start_ids": found} if found else {}
+
+
 def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
     """What a reader may want to know about how the samples came about."""
     lanes = sampled.lanes
     seen = [each for lane in lanes for each in lane.seen if each["metric"] == metric.name]
     return {
         **({"seen": seen} if seen else {}),
+        **start_ids(lanes),
         "way": sampled.case.timing_mode,
         "stopped": sampled.stopped,
         "starts": len({lane.start for lane in lanes}),
@@ -107,8 +122,15 @@ def from_samples(
 
 def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple[str, str]]:
     """Code and text: one sentence that says what is true of this case, and what to do."""
+    held = [each for each in result.detail.get("seen") or () if each.get("throttled")]
     share = disturbed_share(result.samples)
-    if share > CONTENDED_SHARE:
+    if held and (of := len(held) / len(result.samples)) > THROTTLED_SHARE:
+        yield (
+            "throttled",
+            f"the GPU was held back ({held[-1]['throttled']}) in {of:.0%} of the blocks; lock its "
+            "clocks below that: sudo nvidia-smi -lgc MHZ",
+        )
+    elif share > CONTENDED_SHARE:
         yield (
             "contended",
             f"{share:.0%} of the blocks were disturbed by other programs; close them, or measure "
@@ -122,10 +144,11 @@ def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple
             "--max-time-per-case for a longer warm-up",
         )
     wide = result.half_width
-    if isinstance(policy, Adaptive) and wide is not None and wide > policy.precision:
+    if isinstance(policy, Adaptive) and wide is not None and wide > NEARLY * policy.precision:
         yield (
             "imprecise",
-            f"{wider_than(wide, policy.precision)}, because {_why_wide(result, found, policy)}",
+            f"its interval is wider than the asked ±{100 * policy.precision:.3g}%, because "
+            f"{_why_wide(result, found, policy)}",
         )
     if len(result.samples) == 1:
         yield "one-sample", f"a single sample does not show its noise; {_get_more(policy)}"
@@ -143,14 +166,24 @@ def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple
             f"its starts fall into two groups: {len(found.groups[1])} of {found.starts} took "
             f"{high / low - 1:.0%} longer than the others; see them with opbench show",
         )
+    elif (speeds := two_speeds(_blocks(result.samples), found.low, found.high)) is not None:
+        share, factor, mean = speeds
+        kind = f"{1 - factor:.0%} less" if factor < 1 else f"{factor - 1:.0%} more"
+        yield (
+            "two-speeds",
+            f"its blocks run at two speeds: {share:.0%} of them take {kind} time than the others, "
+            f"and the mean of all is {mean / found.value:.2f} times this estimate, their median; "
+            "see them with opbench show",
+        )
 
 
-def wider_than(wide: float, asked: float) -> str:
-    """`its interval is ±2.04%, wider than the asked ±2%`, with digits enough to tell them apart."""
-    digits = 1
-    while f"{wide:.{digits}%}" == f"{asked:.{digits}%}" and digits < 4:
-        digits += 1
-    return f"its interval is ±{wide:.{digits}%}, wider than the asked ±{asked:.{digits}%}"
+def _blocks(samples: Sequence[Sample]) -> list[list[float]]:
+    """The values of each worker start, of the blocks that count."""
+    (kept,) = undisturbed(samples)
+    starts: dict[int, list[float]] = {}
+    for sample in kept:
+        starts.setdefault(sample.start, []).append(sample.value)
+    return list(starts.values())
 
 
 def _get_more(policy: Policy, starts: bool = False) -> str:
@@ -163,16 +196,20 @@ def _get_more(policy: Policy, starts: bool = False) -> str:
 
 def _why_wide(result: Result, found: Estimate, policy: Adaptive) -> str:
     """What kept an interval from narrowing, and what to do about it."""
-    if result.detail.get("stopped") == "starts":
-        needed = starts_for(policy.precision, found.between, most=MOST_STARTS)
+    if result.detail.get("stopped") != "starts":
         return (
-            f"worker starts of identical code differ by {found.between:.1%} here and longer "
-            "sampling will not help; compare side by side (--baseline, opbench ab), or raise "
-            f"--max-starts to {'more than ' * (needed == MOST_STARTS)}{needed}"
+            "the time for this case was spent; raise --max-time-per-case, or quiet the machine "
+            "(opbench doctor)"
         )
+    needed = starts_for(policy.precision, found.between, most=MOST_STARTS)
+    more = f"raise --max-starts to {'more than ' * (needed == MOST_STARTS)}{needed}"
+    # One of a comparison whose sides did not fit into memory together cannot be told to be one.
+    alone = result.detail.get("design") != "separate"
     return (
-        "the time for this case was spent; raise --max-time-per-case, or quiet the machine "
-        "(opbench doctor)"
+        f"worker starts of identical code differ by {found.between:.1%} here and longer sampling "
+        "will not help; "
+        + "compare side by side (opbench run --baseline, opbench ab), or " * alone
+        + more
     )
 
 

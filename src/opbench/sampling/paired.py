@@ -69,9 +69,11 @@ class PairedDesign(Design):
         if children < 1:
             self.too_large, self.relation = True, "separate"
             return
-        # Fewer starts where a call takes a second: the interval will say so.
-        wanted = STARTS[self.relation]
-        turn = sum(child.per_call for child in self._children) * LEAST_CALLS
+        # Fewer starts where a call takes a second, or setting up a child does (a GPU's context, a
+        # compiler): the interval will say so.
+        wanted = max(STARTS[self.relation], self.policy.pair_starts)
+        calls = sum(child.per_call for child in self._children) * LEAST_CALLS
+        turn = max(calls, sum(child.seconds for child in self._children) * LEAST_SETS)
         if turn > 0:
             wanted = max(LEAST_STARTS, min(wanted, int(self.allowance / turn)))
         self.starts = tuple(range(self.first_start, self.first_start + wanted))

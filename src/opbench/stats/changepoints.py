@@ -24,6 +24,7 @@ from statistics import median, median_low
 from typing import TYPE_CHECKING
 
 from opbench.stats.autocorrelation import mean_correlation, unbiased
+from opbench.stats.distributions import t_tail
 
 if TYPE_CHECKING:
     import numpy as np
@@ -203,8 +204,6 @@ def _segments(levels: np.ndarray) -> list[int]:
 
 def _tested(levels: np.ndarray, edges: list[int], noise: float) -> tuple[list[int], list[float]]:
     """The edges whose change is beyond doubt, and the doubt that remains about each."""
-    from scipy.special import stdtr
-
     edges = list(edges)
     places = len(levels) - 2 * HOLD + 1
     while len(edges) > 2:
@@ -213,7 +212,7 @@ def _tested(levels: np.ndarray, edges: list[int], noise: float) -> tuple[list[in
         doubts = []
         for left, right in pairwise(parts):
             error = math.sqrt(variance * (1 / len(left) + 1 / len(right)))
-            chance = 2 * float(stdtr(freedom, -abs(right.mean() - left.mean()) / error))
+            chance = 2 * t_tail(freedom, abs(float(right.mean() - left.mean())) / error)
             doubts.append(min(1.0, places * chance))
         if max(doubts) < ALARM:
             return edges, doubts

@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 
 from opbench.stats.autocorrelation import mean_correlation, unbiased
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.stats.prior import Prior
 
 #: Degrees of freedom before the drift counts as known: two cases visited four times, say.

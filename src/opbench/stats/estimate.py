@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from opbench.stats.distributions import t_quantile
 from opbench.stats.groups import two_groups
 from opbench.stats.prior import LEAST_SD, NOTHING, UNKNOWN, Prior
 
@@ -39,7 +40,9 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        return (self.high - self.low) / 2 / abs(self.value) if self.value else math.inf
+        if not self.value:
+            return 0.0 if self.low == self.high else math.inf
+        return (self.high - self.low) / 2 / abs(self.value)
 
 
 #: (worker start, child session, value)
@@ -76,6 +79,8 @@ def estimate(samples: Iterable[Placed], *, prior: Prior = NOTHING) -> Estimate |
     reach = t_quantile(known) * math.sqrt(variance / len(starts)) * scale
     if sum(map(len, sessions.values())) == 1:
         reach = scale  # of the noise of a single sample nothing is known, so nothing is claimed
+    if not any(any(values) for values in sessions.values()):
+        reach = 0.0  # the device had nothing to do, each time
     return Estimate(
         value,
         value - reach,
@@ -122,10 +127,3 @@ def median_error(values: Sequence[float]) -> float:
     deviation = 1.4826 * median(abs(value - middle) for value in values)
     # The median of normal data scatters 1.2533 times as much as its mean.
     return 1.2533 * deviation / math.sqrt(len(values))
-
-
-def t_quantile(freedom: float, level: float = 0.95) -> float:
-    """Two-sided Student quantile: 2.447 for six degrees of freedom at 95 %."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(min(freedom, 1e9), 0.5 + level / 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.stats.ratio import Ratio
 
 #: Beyond this many starts on a side the answer is to change the measurement.
@@ -18,14 +18,23 @@ def starts_needed(ratio: Ratio, margin: float, rate: float, cases: int = 1) -> i
     log = abs(math.log(ratio.value))
     same, different = math.log1p(margin) - log, log
     own = max(0.0, ratio.error**2 - ratio.shift**2) * ratio.starts
-    for starts in range(ratio.starts + 1, MOST_STARTS + 1):
+
+    def settles(starts: int) -> bool:
         error = math.sqrt(ratio.shift**2 + own / starts)
         freedom = ratio.freedom + (starts - ratio.starts if not ratio.shift else 0)
-        if t_quantile(freedom) * error <= same:
-            return starts
-        if t_quantile(freedom, 1 - rate / cases) * error <= different:
-            return starts
-    return None
+        return (
+            t_quantile(freedom) * error <= same
+            or t_quantile(freedom, 1 - rate / cases) * error <= different
+        )
+
+    # More starts never settle less: halve the range. A suite asks for every case it has.
+    low, high = ratio.starts, MOST_STARTS
+    if low >= high or not settles(high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if settles(middle) else (middle, high)
+    return high
 
 
 def advice(ratio: Ratio, margin: float, rate: float, cases: int, seconds: float) -> str:
@@ -37,7 +46,8 @@ def advice(ratio: Ratio, margin: float, rate: float, cases: int, seconds: float)
         return f"even {MOST_STARTS} worker starts would not tell"
     more = starts - ratio.starts
     cost = f" ({_duration(seconds * more)})" if seconds else ""
-    return f"about {more} more worker start{'s' * (more > 1)}{cost} would tell"
+    plural = "s" * (more > 1)
+    return f"about {more} more worker start{plural}{cost} would tell (--max-starts {starts})"
 
 
 def _duration(seconds: float) -> str:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.stats.ratio import Ratio, exp
 
 #: How many observed nodes "they differ by their own errors only" is worth. One keeps two nodes that

@@ -29,6 +29,10 @@ DISTURBED = 0.5
 TOLERANCE = {"instructions": 0.001, "bytes": 0.0}
 
 
+#: The number of a worker start in one result → its number in a comparison.
+Numbers = Mapping[int, int]
+
+
 class Measured(Protocol):
     """A result, as far as it is compared."""
 
@@ -101,10 +105,26 @@ def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> 
         return _exact(base, new)
     design = design_of(base, new, same_run=same_run)
     drifts = drift_of(base), drift_of(new)
-    found = compare_samples(base.samples, new.samples, design, learnt_of(base, new), drifts)
+    numbers = shared_starts(base, new) if design == "separate" else None
+    if numbers is not None:
+        design = "shared"
+    samples = base.samples, new.samples
+    found = compare_samples(*samples, design, learnt_of(base, new), drifts, numbers)
     if found is None:
         return Pair(reason="a time of zero or less has no ratio")
     return Pair.of(found, _disturbed(base=base, new=new), _seconds(base) + _seconds(new))
+
+
+def shared_starts(base: Measured, new: Measured) -> tuple[Numbers, Numbers] | None:
+    """For the worker starts of the pool that both were measured in: their numbers in each, and one
+    that both get; None where they share none."""
+    ours, theirs = (result.detail.get("start_ids") or {} for result in (base, new))
+    shared = sorted({*ours.values()} & {*theirs.values()})
+    first, second = (
+        {int(number): shared.index(id) for number, id in ids.items() if id in shared}
+        for ids in (ours, theirs)
+    )
+    return (first, second) if shared else None
 
 
 def _disturbed(**sides: Measured) -> str:
@@ -127,12 +147,22 @@ def compare_samples(
     design: str,
     learnt: Learnt = NOTHING_LEARNT,
     drifts: tuple[Prior, Prior] = (BETWEEN_RUNS, BETWEEN_RUNS),
+    numbers: tuple[Numbers, Numbers] | None = None,
 ) -> Ratio | None:
-    """The ratio of two sides that are still being sampled; None where they have none."""
+    """The ratio of two sides that are still being sampled; None where they have none.
+
+    Where starts of two runs were the same, `numbers` say which of each side: the others of either
+    side tell nothing about the ratio.
+    """
     base, new = undisturbed(base, new)
-    return ratio(
-        _placed(base), _placed(new), design, start=learnt.start, pair=learnt.pair, drifts=drifts
-    )
+    placed = _placed(base), _placed(new)
+    if numbers is not None:
+        first, second = (
+            [(known[start], session, value) for start, session, value in side if start in known]
+            for known, side in zip(numbers, placed, strict=True)
+        )
+        placed = first, second
+    return ratio(*placed, design, start=learnt.start, pair=learnt.pair, drifts=drifts)
 
 
 def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = True) -> Pair:

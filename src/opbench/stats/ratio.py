@@ -1,11 +1,13 @@
 """How many times as long as the baseline? With an interval, and worker starts as the unit.
 
-Three designs give three questions, from the sharpest to the bluntest:
+Four designs give four questions, from the sharpest to the bluntest:
 
 paired       both sides were forked from the same worker starts and ran turn by turn: whatever a
              start's address layout and other programs did, they did to both sides
 interleaved  each side has worker starts of its own (another environment, another commit), alive at
              the same time and run turn by turn: drift of the machine cancels, the starts do not
+shared       measured at different times, but forked from the same worker starts of the pool: they
+             are paired by start, and the machine itself may have changed
 separate     two runs, at different times: nothing cancels, and the machine itself may have changed
 
 Each worker start gives one log-ratio (or, when separate, one log on its side), and the interval is
@@ -14,7 +16,7 @@ to them cancel: between pairs of different code the ratio itself scatters from s
 to 7 % on a quiet machine. The sets of children within a start only say what the mean of its sets is
 worth at best. What earlier pairs showed is averaged in as in `estimate`.
 
-Separate runs add a shift of the machine, which is the same for all cases of a run: each run knows
+Different times add a shift of the machine, which is the same for all cases of a run: each run knows
 its own drift, with its degrees of freedom.
 """
 
@@ -25,13 +27,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from opbench.stats.estimate import Placed, median_error, t_quantile
-from opbench.stats.prior import LEAST_SD, NOTHING, Prior, satterthwaite
+from opbench.stats.distributions import t_quantile, t_tail
+from opbench.stats.estimate import Placed, median_error
+from opbench.stats.prior import LEAST_SD, NOTHING, UNKNOWN, Prior, satterthwaite
 
 #: Between two runs of the same code on the same machine, at different times, where the run did not
 #: measure its own drift (one or two cases, a fixed number of runs): as seen between 60 stored runs,
 #: and worth so few of them that it is believed only roughly.
 BETWEEN_RUNS = Prior(0.015, 4.0)
+
+#: Of separate runs, no more starts than this on a side, with those that were learnt, say next to
+#: nothing about starts.
+TWO_STARTS = 2
 
 #: The log of the largest number there is, and a little less.
 LARGEST_LOG = 709.0
@@ -39,7 +46,7 @@ LARGEST_LOG = 709.0
 #: The share of real differences of the size of `detectable` that are found.
 POWER = 0.8
 
-DESIGNS = ("paired", "interleaved", "separate")
+DESIGNS = ("paired", "interleaved", "shared", "separate")
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,7 @@ class Ratio:
         """Probability of a ratio this far from 1, or farther, if both sides were the same."""
         if self.error == 0:
             return 1.0 if self.value == 1 else 0.0
-        from scipy.special import stdtr
-
-        return float(2 * stdtr(self.freedom, -abs(math.log(self.value)) / self.error))
+        return 2 * t_tail(self.freedom, abs(math.log(self.value)) / self.error)
 
     def detectable(self, cases: int = 1, rate: float = 0.05) -> float:
         """The smallest slowdown that data like these show four times out of five: 0.02 is 2 %.
@@ -127,10 +132,13 @@ def ratio(
         return _separate(list(base.values()), list(new.values()), start, drifts)
     logs = [new[each].log - base[each].log for each in shared]
     seen = _variance(logs)
-    variance, freedom = pair.moderated(seen, len(logs) - 1)
+    # What pairs measured at one time scatter says nothing about pairs measured at two.
+    known = NOTHING if design == "shared" else pair
+    variance, freedom = known.moderated(seen, len(logs) - 1)
     least = _least_variance([base[each] for each in shared], [new[each] for each in shared])
-    error = math.sqrt(max(variance, least) / len(logs))
-    return _ratio(sum(logs) / len(logs), error, freedom, len(logs), design, seen=math.sqrt(seen))
+    parts = [(max(variance, least) / len(logs), freedom)]
+    shifts = _shifts(drifts) if design == "shared" else []
+    return _ratio(sum(logs) / len(logs), parts, shifts, len(logs), design, seen=math.sqrt(seen))
 
 
 def _least_variance(base: Sequence[_Start], new: Sequence[_Start]) -> float:
@@ -156,30 +164,49 @@ def _separate(
     for sign, side in ((-1, base), (1, new)):
         logs = [each.log for each in side]
         noise = sum(each.noise**2 for each in side) / len(side)
-        variance, freedom = start.moderated(_variance(logs), len(logs) - 1)
+        # Two starts agree by luck so often that a suite would rest on those that do.
+        prior = start if start.freedom + len(logs) > TWO_STARTS else UNKNOWN
+        variance, freedom = prior.moderated(_variance(logs), len(logs) - 1)
         parts.append((max(variance, noise, LEAST_SD**2) / len(logs), freedom))
         value += sign * sum(logs) / len(logs)
-    shifts = [(max(drift.sd, LEAST_SD) ** 2, drift.freedom) for drift in drifts]
-    error = math.sqrt(sum(variance for variance, _ in parts + shifts))
-    return _ratio(
-        value,
-        error,
-        satterthwaite(parts + shifts),
-        min(len(base), len(new)),
-        "separate",
-        shift=math.sqrt(sum(variance for variance, _ in shifts)),
-        shift_freedom=satterthwaite(shifts),
-    )
+    return _ratio(value, parts, _shifts(drifts), min(len(base), len(new)), "separate")
+
+
+#: A variance and its degrees of freedom.
+_Part = tuple[float, float]
+
+
+def _shifts(drifts: Iterable[Prior]) -> list[_Part]:
+    """What the machine may have changed from one time to the other."""
+    return [(max(drift.sd, LEAST_SD) ** 2, drift.freedom) for drift in drifts]
 
 
 def _ratio(
-    log: float, error: float, freedom: float, starts: int, design: str, **more: float
+    log: float,
+    parts: Sequence[_Part],
+    shifts: Sequence[_Part],
+    starts: int,
+    design: str,
+    seen: float = 0.0,
 ) -> Ratio | None:
+    both = [*parts, *shifts]
+    error = math.sqrt(sum(variance for variance, _ in both))
+    freedom = satterthwaite(both) if len(both) > 1 else both[0][1]
     value, reach = exp(log), t_quantile(freedom) * error
     if not 0 < value < math.inf:
         return None
-    low, high = exp(log - reach), exp(log + reach)
-    return Ratio(value, low, high, starts, design, error, freedom, **more)
+    return Ratio(
+        value,
+        exp(log - reach),
+        exp(log + reach),
+        starts,
+        design,
+        error,
+        freedom,
+        seen=seen,
+        shift=math.sqrt(sum(variance for variance, _ in shifts)),
+        shift_freedom=satterthwaite(shifts),
+    )
 
 
 def exp(log: float) -> float:

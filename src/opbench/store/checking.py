@@ -16,7 +16,15 @@ from opbench.result import OUTCOMES, result_key
 from opbench.store import payload
 from opbench.store.connection.database import Database
 from opbench.store.records import RUN_STATUSES
-from opbench.store.tables import cases, environments, meta, results, runs, samples
+from opbench.store.tables import (
+    cases,
+    environments,
+    meta,
+    results,
+    runs,
+    samples,
+    start_variances,
+)
 
 #: Rows fetched at a time.
 PAGE = 500
@@ -61,6 +69,7 @@ def _references(connection: Connection) -> Iterator[str]:
         (results, results.c.run_id, runs.c.id),
         (results, results.c.case_hash, cases.c.hash),
         (samples, samples.c.result_id, results.c.id),
+        (start_variances, start_variances.c.run_id, runs.c.id),
     ):
         lost = select(func.count()).select_from(child).where(column.not_in(select(parent)))
         if count := connection.scalar(lost):

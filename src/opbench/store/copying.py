@@ -15,7 +15,14 @@ from sqlalchemy import Connection, Table, select
 from opbench.store import tables
 from opbench.store.connection.database import Database
 from opbench.store.insertion import insert_new, insert_rows
-from opbench.store.tables import cases, environments, results, runs, samples
+from opbench.store.tables import (
+    cases,
+    environments,
+    results,
+    runs,
+    samples,
+    start_variances,
+)
 
 #: Results per transaction: few enough to hold with their samples in memory.
 BATCH = 500
@@ -70,6 +77,7 @@ def _head(connection: Connection, run_id: str) -> _Head:
         (runs, runs.c.id == run_id),
         (cases, cases.c.hash.in_(select(mine.c.case_hash))),
         (environments, environments.c.fingerprint.in_(select(mine.c.fingerprint))),
+        (start_variances, start_variances.c.run_id == run_id),
     )
     found = []
     for table, which in wanted:

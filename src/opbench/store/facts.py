@@ -22,6 +22,17 @@ def hardware_of(machine: dict[str, Any]) -> str:
     return ", ".join(name for name in names if name)
 
 
+def machine_of(facts: dict[str, Any]) -> str:
+    """What makes numbers of two runs comparable: the machine, not its load."""
+    cpu = section(facts, "cpu")
+    known = str(section(facts, "system").get("machine_id") or "")
+    return known or f"{cpu.get('model')}/{cpu.get('logical_cores')}"
+
+
+def machine_and_hardware(facts: dict[str, Any]) -> str:
+    return f"{machine_of(facts)} {hardware_of(facts)}"
+
+
 def packages_of(interpreter: dict[str, Any]) -> dict[str, str]:
     """Versions by name: of the frameworks found, and of all that a built environment pins."""
     pinned = (str(pin).partition("==") for pin in interpreter.get("installed") or ())

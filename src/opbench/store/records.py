@@ -55,6 +55,21 @@ class StoredResult:
     n_samples: int = 0
 
 
+@dataclass(frozen=True)
+class StoredVariance:
+    """How much worker starts scattered in a run, for one metric and design: the sums of
+    `stats.prior.VarianceFit`."""
+
+    metric: str
+    #: Of pairs; empty for the starts of single cases.
+    design: str
+    cases: int
+    freedom: float
+    logs: float
+    squares: float
+    expected: float
+
+
 def new_run_id(now: float | None = None) -> str:
     """`20261115-031502-ab12`: sorts by time (UTC), short enough to type, unique in practice."""
     moment = datetime.fromtimestamp(time.time() if now is None else now, tz=timezone.utc)

@@ -26,8 +26,9 @@ from opbench.store.insertion import (
 )
 from opbench.store.lookup import find_case_hashes, find_run_id
 from opbench.store.queries import read_cases, read_packed_samples, read_results
-from opbench.store.records import RUN_STATUSES, RunRecord, StoredResult
+from opbench.store.records import RUN_STATUSES, RunRecord, StoredResult, StoredVariance
 from opbench.store.rows import run_from_row, run_row
+from opbench.store.start_variances import read_variances, write_variances
 
 T = TypeVar("T")
 
@@ -151,6 +152,20 @@ class Store:
         """Facts by fingerprint, of those that are known."""
         with self._database.reading() as connection:
             return read_environments(connection, fingerprints)
+
+    # ------------------------------------------------------- the machine
+
+    def add_start_variances(
+        self, run_id: str, machine: str, found: Iterable[StoredVariance]
+    ) -> None:
+        """How much worker starts scattered in (this part of) a run."""
+        with self._database.writing() as connection:
+            write_variances(connection, run_id, machine, found)
+
+    def start_variances(self, machine: str) -> list[StoredVariance]:
+        """The same of the latest runs on that machine, newest first."""
+        with self._database.reading() as connection:
+            return read_variances(connection, machine)
 
     # --------------------------------------------------------------- results
 

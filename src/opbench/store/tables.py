@@ -32,7 +32,7 @@ from sqlalchemy.types import TypeDecorator
 from opbench.store import quick_json
 
 APPLICATION = "opbench"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class PlainText(TypeDecorator[str]):
@@ -207,4 +207,22 @@ samples = Table(
         autoincrement=False,
     ),
     Column("payload", LargeBinary, nullable=False),
+)
+
+#: How much worker starts scattered in a run: sums over its cases (`stats.prior.VarianceFit`), from
+#: which the next run on the same machine begins.
+start_variances = Table(
+    "start_variances",
+    metadata,
+    Column("run_id", PlainText, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    # Not only in the facts of the run: a run may be continued elsewhere.
+    Column("machine", PlainText, primary_key=True, index=True),
+    Column("metric", PlainText, primary_key=True),
+    # Of pairs; nothing for the starts of single cases.
+    Column("design", PlainText, primary_key=True),
+    Column("cases", Integer, nullable=False),
+    Column("freedom", Real, nullable=False),
+    Column("logs", Real, nullable=False),
+    Column("squares", Real, nullable=False),
+    Column("expected", Real, nullable=False),
 )

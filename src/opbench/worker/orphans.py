@@ -10,10 +10,16 @@ import os
 import signal
 import time
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 #: A process that the kernel cannot kill (it waits for a dead disk) must not block us for ever.
 KILL_SECONDS = 2.0
+
+
+def die_with_parent(signal_number):
+    """Ask the kernel to signal this process when its parent dies (Linux)."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
 
 
 def become_subreaper():

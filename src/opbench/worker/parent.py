@@ -5,7 +5,6 @@ blocks on a child, so many sessions can live at once. When the runner goes away,
 of this process is killed.
 """
 
-import ctypes
 import gc
 import importlib
 import json
@@ -21,7 +20,6 @@ from .probe import facts
 
 #: How much of a child's output is kept, for the message about its end.
 OUTPUT_KEPT = 4096
-PR_SET_PDEATHSIG = 1
 
 
 class Children:
@@ -65,11 +63,6 @@ class Children:
         orphans.kill_all()
 
 
-def die_with_parent(signal_number):
-    """Ask the kernel to signal this process when its parent dies (Linux)."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
-
-
 def oom_kills():
     """How many processes the kernel's OOM killer has ended since boot; None if unknown."""
     try:
@@ -85,7 +78,7 @@ def oom_kills():
 def main(control_fd):
     runner = os.getppid()
     # During the import nothing has been forked yet, so there is nothing else to kill.
-    die_with_parent(signal.SIGTERM)
+    orphans.die_with_parent(signal.SIGTERM)
     if os.getppid() != runner:
         return
     control = socket.socket(fileno=int(control_fd))
@@ -107,20 +100,25 @@ def main(control_fd):
         return
     if options.get("cpus"):
         os.sched_setaffinity(0, options["cpus"])
+    start = None
+    if options.get("pooled"):
+        from .pool.start import Start
+
+        start = Start(control)
     # What exists now stays: children neither scan it nor copy its pages.
     gc.collect()
     gc.freeze()
-    control.send(
-        protocol.encode(
-            {
-                "event": "ready",
-                "version": protocol.VERSION,
-                "pid": os.getpid(),
-                "facts": facts.interpreter_facts(),
-            }
-        )
-    )
+    known = {"version": protocol.VERSION, "facts": facts.interpreter_facts()}
+    if start is not None:
+        known["start"] = options["pooled"]
+    announce(control, known)
+    if start is not None:
+        start.serve(lambda client: (announce(client, known), serve(client)))
     serve(control)
+
+
+def announce(control, known):
+    control.send(protocol.encode({"event": "ready", "pid": os.getpid(), **known}))
 
 
 def preload(names):
@@ -218,7 +216,7 @@ def open_session(control, children, message, session_fd, *private_fds):
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            die_with_parent(signal.SIGKILL)
+            orphans.die_with_parent(signal.SIGKILL)
             control.close()
             for fd in (read_end, *private_fds, *children.readable()):
                 os.close(fd)

@@ -93,6 +93,10 @@ class Session:
         """`before`, `stmt` or both (`calls`), untimed, in the frame of the case."""
         self.loop.send((what, n))
 
+    def wait(self):
+        """Until the device has done what the case launched."""
+        self.loop.send(("stmt", 0))
+
     def empty_ns(self, n, spent):
         """The cost of an empty loop of `n` rounds, to subtract from a block that took `spent`.
 
@@ -129,6 +133,10 @@ class Session:
     def _load(self, case):
         """Build the module of the case and run its globals, not its setup."""
         self.case = case
+        kind, _, index = case.get("device", "cpu").partition(":")
+        if kind == "cuda" and index and "torch" in sys.modules:
+            # Events, streams and readings of the clock belong to the current device.
+            sys.modules["torch"].cuda.set_device(int(index))
         self._load_user_module()
         self.module, top, self._code = source.build(case)
         self.module.__dict__["__builtins__"] = __builtins__

@@ -43,6 +43,9 @@ def _opbench_session(seed, _ob_clock, _ob_repeat):
                 BEFORE
                 STMT
             SYNC
+        elif _ob_do == "launch":
+            for _ob_i in _ob_repeat(None, _ob_n):
+                STMT
         elif _ob_do is _ob_idle:
             for _ob_i in _ob_repeat(None, _ob_n):
                 pass

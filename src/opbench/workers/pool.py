@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from opbench import frameworks
 from opbench.case import Case
 from opbench.counting import valgrind
 from opbench.envs.environments import Environment
-from opbench.workers.process import Worker
+from opbench.workers.process import Worker, environment_of
+from opbench.workers.shared import PoolError, Supervisor
 
 #: Idle workers hold a framework each; a run with many kinds closes the least recently used ones.
 #: This many are always kept,
@@ -35,8 +37,16 @@ class Kind:
 
 class Pool:
     def __init__(
-        self, cases: Iterable[Case] = (), *, cpus: Sequence[int] = (), memory_free: int = 0
+        self,
+        cases: Iterable[Case] = (),
+        *,
+        cpus: Sequence[int] = (),
+        memory_free: int = 0,
+        supervisor: Supervisor | None = None,
+        notice: Callable[[str], None] | None = None,
     ) -> None:
+        """With a `supervisor`, workers come from the starts that it keeps; `notice` hears, once for
+        each reason, why some do not."""
         self.cpus = tuple(cpus)
         self.max_alive = max(MIN_KEPT, int(memory_free * IDLE_SHARE / IDLE_BYTES))
         #: Everything the cases of a framework preload: one kind of worker then serves them all.
@@ -49,6 +59,9 @@ class Pool:
         self._lock = threading.Lock()  # instructions are counted by several threads
         #: Callgrind's dumps, until they are read.
         self._dumps: tempfile.TemporaryDirectory[str] | None = None
+        self._supervisor = supervisor
+        self._notice = notice
+        self._refusals: set[str] = set()
         #: How long worker starts took, for the breakdown of a run's time.
         self.start_seconds = 0.0
 
@@ -108,6 +121,11 @@ class Pool:
 
     def _start(self, kind: Kind, start: int) -> Worker:
         env = dict(kind.env)
+        libraries = self.libraries.setdefault(kind.environment, {})
+        leased = self._leased(kind, start)
+        if leased is not None:
+            python = kind.environment.python
+            return Worker(python, kind.preload, start=start, libraries=libraries, leased=leased)
         prefix: tuple[str, ...] = ()
         if kind.rehearse is not None:
             if self._dumps is None:
@@ -122,8 +140,26 @@ class Pool:
             cpus=self.cpus,
             prefix=prefix,
             rehearse=kind.rehearse,
-            libraries=self.libraries.setdefault(kind.environment, {}),
+            libraries=libraries,
         )
+
+    def _leased(self, kind: Kind, start: int) -> socket.socket | None:
+        """A worker of the supervisor; None where it has none to give, or counts are wanted."""
+        if self._supervisor is None or kind.rehearse is not None:
+            return None
+        try:
+            return self._supervisor.lease(
+                kind.environment.python,
+                kind.preload,
+                start=start,
+                env=environment_of(dict(kind.env)),
+                cpus=self.cpus,
+            )
+        except PoolError as error:
+            if self._notice is not None and str(error) not in self._refusals:
+                self._notice(f"{error}; more workers start fresh")
+            self._refusals.add(str(error))
+            return None
 
     def has(self, kind: Kind, starts: Sequence[int]) -> bool:
         return all((kind, start) in self._workers for start in starts)
@@ -141,8 +177,12 @@ class Pool:
 
     def close(self) -> None:
         for worker in self._workers.values():
+            worker.let_go()  # so that they end at the same time
+        for worker in self._workers.values():
             worker.close()
         self._workers.clear()
+        if self._supervisor is not None:
+            self._supervisor.close()
         if self._dumps is not None:
             self._dumps.cleanup()
             self._dumps = None

@@ -19,6 +19,7 @@ from opbench.errors import UserError
 from opbench.worker import protocol
 from opbench.worker.main import command
 from opbench.workers.session import SessionEnded, SessionHandle
+from opbench.workers.shared import Leased
 
 #: Importing a framework on a loaded machine, for the first time, under Valgrind: minutes, not more.
 START_TIMEOUT = 300.0
@@ -29,15 +30,28 @@ MISSING = re.compile(
     r"|(?:OSError|ImportError): (?P<library>\S+\.so[.\d]*): cannot open shared object file"
 )
 
-#: Unless the user sets it, by its new name or the old one: on Arm, oneDNN writes a
-#: /tmp/perf-PID.map for every child.
-NO_PERF_MAPS = {"ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0")}
+#: The environment of a worker, unless the user sets these otherwise.
+DEFAULTS = {
+    # By its new name or the old one: on Arm, oneDNN writes a /tmp/perf-PID.map for every child.
+    "ONEDNN_JIT_PROFILE": os.environ.get("DNNL_JIT_PROFILE", "0"),
+    # A worker forks, so it must not touch CUDA; but torch's compiler asks for a GPU when it is
+    # imported. With this, torch asks the driver's NVML.
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    # Code is compiled by the child that runs it: helpers of its own would outnumber the cores, and
+    # most cases are one kernel.
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
 
 #: How often a silent worker is looked at, to see whether it still runs.
 LOOK_SECONDS = 1.0
 
 #: A child whose channel has closed is exiting; one that lives longer only closed its files.
 EXIT_SECONDS = 2.0
+
+
+def environment_of(added: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of a worker."""
+    return {**DEFAULTS, **os.environ, **added}
 
 
 class WorkerError(UserError):
@@ -91,20 +105,29 @@ class Worker:
         prefix: Sequence[str] = (),
         rehearse: str | None = None,
         libraries: Mapping[str, str] | None = None,
+        leased: socket.socket | None = None,
     ) -> None:
+        """With the control socket of a `leased` worker of the pool, that one instead."""
         self.python = python
         self.preload = tuple(preload)
         self.libraries = libraries
         #: Number of this worker start within the run: the unit of replication.
         self.start = start
+        #: Of a start of the pool, by which results of several runs know that they share it.
+        self.start_id = ""
         self.facts: dict = {}
         self._sessions: dict[int, SessionHandle] = {}
         self._next_session = 0
         # Read only to say why a start failed.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._ready = False
+        self._lost = False
+        self._process: subprocess.Popen | Leased
+        if leased is not None:
+            self._control, self._process = leased, Leased()
+            return
         ours, theirs = protocol.control_pair()
         self._control = ours
-        environment = {**NO_PERF_MAPS, **os.environ, **(env or {})}
         # Of fixed length: the command line shifts the stack, which an instruction count may show.
         descriptor = f"{theirs.fileno():05}"
         self._process = subprocess.Popen(
@@ -113,7 +136,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env=environment,
+            env=environment_of(env or {}),
             # Out of the terminal's process group: Ctrl-C is ours to handle.
             start_new_session=True,
         )
@@ -123,8 +146,6 @@ class Worker:
             options["rehearse"] = rehearse  # only under Callgrind: see worker/callgrind
         with contextlib.suppress(OSError):  # it has ended already: `wait_ready` says why
             self._control.send(protocol.encode(options))
-        self._ready = False
-        self._lost = False
 
     # -- life ------------------------------------------------------------------------------
 
@@ -147,6 +168,9 @@ class Worker:
             self.close()
             raise WorkerError(f"worker has protocol {event['version']}, not {protocol.VERSION}")
         self.facts = event["facts"]
+        if isinstance(self._process, Leased):
+            self._process.found(event["pid"])
+            self.start_id = str(event.get("start", ""))
         self._ready = True
 
     @property
@@ -162,12 +186,16 @@ class Worker:
     def alive(self) -> bool:
         return not self._lost and self._process.poll() is None
 
-    def close(self) -> None:
-        """End the worker and all its children; can be called twice."""
+    def let_go(self) -> None:
+        """Kill its children and have it end, without waiting for that."""
         for session in list(self._sessions.values()):
             session.kill()
         self._sessions.clear()
         self._control.close()  # the worker exits when this closes
+
+    def close(self) -> None:
+        """End the worker and all its children; can be called twice."""
+        self.let_go()
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:
@@ -268,6 +296,8 @@ class Worker:
         return WorkerDied(f"the worker {reason}: {self._last_line()}")
 
     def _last_line(self) -> str:
+        if isinstance(self._process, Leased):
+            return "it was a worker of the pool"
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)  # its sockets close a moment before it is gone
         status = self._process.poll()

@@ -148,6 +148,18 @@ def test_searching_and_filtering(visit):
     assert "No case fits." in one(browser, "#grid-body").text
 
 
+def test_a_tile_opens_as_many_rows_as_it_says(visit):
+    """On a page with two comparisons, of times and of memory."""
+    browser = visit("layers")
+    tiles = css(browser, "[data-comparison] [data-filter]")
+    assert any("memory: larger" in tile.text for tile in tiles)
+    for number, tile in enumerate(tiles):
+        said = int(tile.text.split()[0 if tile.text[0].isdigit() else 1].replace(",", ""))
+        browser.execute_script("arguments[0].click()", tile)
+        shown = one(browser, "#shown").text
+        assert shown.split()[0] == str(said), (number, tile.text, shown)
+
+
 def test_a_case_tells_all_that_is_known_of_it(visit):
     browser = visit("layers")
     search(browser, "lstm hooks batch_size=64")

@@ -125,3 +125,42 @@ def test_a_compiled_call_computes_the_same(tmp_path):
     axes = {"runtime": ["eager", "compile"]}
     found = measured(tmp_path / "c.jsonl", [ADDMM, relu], axes)
     assert {key: r.outcome_text for key, r in found.items()} == dict.fromkeys(found, "ok")
+
+
+def test_targets_to_ignore_stay_apart_from_the_classes(tmp_path):
+    """Drawn from a range that begins at -100, most targets would be no class at all."""
+    torch = pytest.importorskip("torch")
+    import opbench
+    from opbench.capture.reading import read
+
+    torch.manual_seed(0)
+    labels = torch.randint(0, 50, (4096,))
+    labels[::8] = -100
+    with opbench.record(tmp_path / "loss.jsonl"):
+        torch.nn.functional.cross_entropy(torch.randn(4096, 50), labels)
+    (loss,) = [c for c in read(tmp_path / "loss.jsonl").calls if "nll_loss" in c.operator]
+    assert loss.tensors[1].values == {"lo": 0, "hi": 49, "marked": [-100, 0.125]}
+    run = measure(tmp_path / "loss.jsonl", keep=["nll_loss"], save=False, max_time_per_case=0.2)
+    assert [result.outcome for _, result in run] == ["ok"]
+
+
+def test_the_device_s_time_is_set_against_the_device_s_time():
+    from opbench.case import Case
+    from opbench.result import Result
+    from opbench.suites.captured.account import fidelity, replay_of
+    from opbench.suites.captured.report import busy
+
+    mm = OperatorCall(0, "aten::mm", "default", (image(2, 2), image(2, 2)),
+                      counts={"forward": 2}, device_seconds={"forward": 0.8})  # fmt: skip
+    header = {**HEADER, "device": "cuda:0", "step_seconds": 2.0, "device_seconds": 1.0,
+              "device_phases": {"forward": 0.8}, "phase_seconds": {"forward": 0.1}}  # fmt: skip
+    case = Case("step", mm.name, "call", "", device="cuda")
+    results = [
+        (case, Result(case.hash, metric, "s", estimate=value, low=value, high=value))
+        for metric, value in (("host_time", 5.0), ("device_time", 0.38))
+    ]
+    replay = replay_of(Capture((mm,), header, name="step"), results)
+    found = fidelity(replay)
+    assert (found.total.replayed, found.total.measured) == (0.76, 1.0)
+    assert found.shares[0].ratio == pytest.approx(0.95)
+    assert "busy for 1.00 s (50 %) and idle for 1.00 s; the host limits it" in busy(replay)

@@ -11,7 +11,8 @@ import pytest
 from tests.suites.layers.small import CONFIG
 
 from opbench.errors import UserError
-from opbench.suites.layers.command import layers_in_modes
+from opbench.store import Store
+from opbench.suites.layers.command import chosen_config, layers_in_modes
 from opbench.suites.layers.config import checked, published
 from opbench.suites.layers.names import CLASSIC
 from opbench.suites.layers.spaced_command import unfolded
@@ -90,6 +91,7 @@ def test_a_layer_that_the_config_lacks():
         (["--modes", "spooky"], "unknown mode 'spooky'"),
         (["-c", "none.json"], "file not found: none.json"),
         (["--no_save", "--cont"], "--cont"),
+        (["--root", "/dev/null/raw"], "cannot write pickles to /dev/null/raw: Not a directory"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(arguments, said, opbench_here):
@@ -97,6 +99,24 @@ def test_mistakes_are_one_line_and_exit_code_2(arguments, said, opbench_here):
     assert found.returncode == 2, found.stderr
     assert said in found.stderr
     assert len(found.stderr.strip().splitlines()) == 1
+
+
+def test_a_config_json_here_is_the_default_if_it_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found, target, origin = chosen_config(None)
+    assert (target, found.layers, origin) == (
+        *("layers", published().layers),
+        "the configuration of arXiv:2109.12298",
+    )
+    here = tmp_path / "config.json"
+    here.write_text(json.dumps({"linear": CONFIG["linear"]}))
+    found, target, origin = chosen_config(None)
+    assert (target, found.layers, origin) == ("config.json", ("linear",), "./config.json")
+    for other in ('{"theme": "dark"}', "not JSON", "[1]"):
+        here.write_text(other)
+        _, target, origin = chosen_config(None)
+        assert target == "layers"
+        assert "./config.json is not a layer config" in origin
 
 
 # -- running --------------------------------------------------------------------------------
@@ -143,7 +163,9 @@ def test_the_classic_runner_s_files_and_the_store(config, tmp_path):
             *("offset", "input_tensor", "h_0", "c_0", "layer", "labels", "max_memory")
         ]
         assert one["memory_stats"]["h_0"] == 1 * 4 * 6 * 4
-    assert read(folder / "gsm_linear_bs_8_runs_2_repeats_3_seed_7.pkl")["gsm_mode"] == "hooks"
+    wrapped = read(folder / "gsm_linear_bs_8_runs_2_repeats_3_seed_7.pkl")
+    assert (wrapped["layer"], wrapped["gsm_mode"]) == ("linear", "hooks")
+    assert f"Using {config}, on " in found.stderr.splitlines()[0]
 
     # Exported again, not measured again; the others are left as they are.
     lost = folder / "lstm_bs_4_runs_2_repeats_3_seed_7.pkl"
@@ -152,14 +174,32 @@ def test_the_classic_runner_s_files_and_the_store(config, tmp_path):
     before = kept.stat().st_mtime_ns
     again = opbench(*command, "--cont", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    assert "1 pickles written" in again.stderr
+    assert "1 pickle written" in again.stderr
     assert read(lost)["results"] == content["results"]
     assert kept.stat().st_mtime_ns == before
 
-    # The report finds the run by itself.
-    report = opbench("report", "layers", "-f", "md", "--against", "published", cwd=tmp_path)
+    # Interrupted between time and memory, a file has times only; `--cont` completes it.
+    whole = kept.read_bytes()
+    times_only = read(kept)
+    for entry in times_only["results"]:
+        entry["memory_stats"] = None
+    kept.write_bytes(pickle.dumps(times_only))
+    assert opbench(*command, "--cont", cwd=tmp_path).returncode == 0
+    assert kept.read_bytes() == whole
+
+    # Another seed is another run: nothing of the first is completed by it.
+    few = ("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config)
+    other = opbench(*few, "--random_seed", "8", "--cont", cwd=tmp_path)
+    assert "No earlier run with these settings" in other.stderr
+    with Store.open(tmp_path / ".opbench" / "results.db") as store:
+        assert [run.request["seed"] for run in store.runs()] == [8, 7]
+
+    # The report reads both runs as one, and tells them apart.
+    runs = ("last~1", "last")
+    report = opbench("report", "layers", *runs, "-f", "md", "--against", "published", cwd=tmp_path)
     assert "× the same layer unwrapped" in report.stdout, report.stderr
-    assert "| linear | hooks |" in report.stdout
+    assert "| linear (seed 7) | hooks |" in report.stdout
+    assert "| linear (seed 8) | baseline |" in report.stdout
 
 
 def test_no_save_writes_nothing(config, tmp_path):

@@ -7,9 +7,11 @@ import json
 import pytest
 from tests.suites.layers.small import CONFIG
 
+from opbench.define.expand import expand
 from opbench.define.targets import resolve
 from opbench.errors import UserError
-from opbench.suites.layers.config import Config, load, published
+from opbench.suites.layers.config import load, published
+from opbench.suites.layers.config.model import Sections
 from opbench.suites.layers.names import LAYERS
 
 
@@ -59,6 +61,159 @@ def test_a_config_is_a_target_like_any_other(tmp_path):
     assert found.suggested["baseline"] == "mode=baseline"
 
 
+#: One of each form that files have had, after the list of forms; sizes are our own.
+LINEAR = CONFIG["linear"]
+FORMS = {
+    "by section": {"linear": LINEAR, "mha": CONFIG["mha"]},
+    "by section with settings": {
+        "linear": LINEAR,
+        "batch_sizes": [2, 4],
+        "num_runs": 3,
+        "num_repeats": 5,
+    },
+    "list of comparisons": {
+        "layers": [{"comparison": ["linear", "gsm_linear"], "config": LINEAR}],
+        "num_warmups": 10,
+        "batch_sizes": [2, 4],
+        "num_repeats": 5,
+        "num_runs": 3,
+        "benchmark": "torch",
+    },
+    "list without settings": {"layers": [{"comparison": ["linear"], "config": LINEAR}]},
+    "nested comparisons": {
+        "layers": [
+            {
+                "comparison": [["rnn", "dprnn"], ["lstm", "dplstm", "gsm_dplstm"]],
+                "config": CONFIG["rnn_base"],
+            }
+        ]
+    },
+    "batch size inside": {
+        "layers": [
+            {"comparison": ["linear", "dplinear"], "config": {**LINEAR, "batch_size": 32}},
+            {"comparison": [["conv", "dpconv"]], "config": {**CONFIG["conv"], "D": 2, "N": 8}},
+            {"comparison": [["layernorm"]], "config": {"input_shape": [8], "D": 1, "N": 16}},
+            {
+                "comparison": ["lstm", "dplstm"],
+                "config": {**CONFIG["rnn_base"], "bidirectional": True, "num_layers": 2, "N": 4},
+            },
+        ]
+    },
+    "benchmarks": {
+        "layers": [{"comparison": ["linear"], "config": LINEAR}],
+        "benchmarks": ["python", "torch"],
+    },
+    "models": {"models": [{"comparison": [["linear", "dplinear"]], "config": {**LINEAR, "N": 8}}]},
+}
+
+
+def cases_of(path):
+    found = resolve([str(path)])
+    return {
+        (case.name, case.axes["mode"], case.axes["batch_size"])
+        for case in expand(found.definitions)
+    }, found.suggested
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_file_loads(tmp_path, form):
+    cases, _ = cases_of(write(tmp_path, FORMS[form]))
+    assert cases
+
+
+def test_settings_in_the_file_are_those_of_the_run(tmp_path):
+    cases, suggested = cases_of(write(tmp_path, FORMS["list of comparisons"]))
+    assert cases == {("linear", mode, n) for mode in ("baseline", "hooks") for n in (2, 4)}
+    assert (suggested["num_runs"], suggested["num_repeats"]) == (3, 5)
+    assert suggested["clock"] == "torch"
+
+
+def test_several_comparisons_in_one_entry(tmp_path):
+    cases, _ = cases_of(write(tmp_path, FORMS["nested comparisons"]))
+    assert {(layer, mode) for layer, mode, _ in cases} == {
+        *(("rnn", "baseline"), ("dprnn", "baseline"), ("lstm", "baseline")),
+        *(("dplstm", "baseline"), ("dplstm", "hooks")),
+    }
+
+
+def test_a_batch_size_inside_a_config_is_that_layer_s(tmp_path):
+    cases, _ = cases_of(write(tmp_path, FORMS["batch size inside"]))
+    assert {("linear", "hooks", 32), ("conv", "hooks", 8), ("layernorm", "baseline", 16)} <= cases
+    assert {size for layer, _, size in cases if layer in ("lstm", "dplstm")} == {4}
+    found = load(write(tmp_path, FORMS["batch size inside"])).section("lstm")
+    assert (found.bidirectional, found.num_layers) == (True, 2)
+
+
+def test_several_timers_are_several_metrics(tmp_path):
+    _, suggested = cases_of(write(tmp_path, FORMS["benchmarks"]))
+    assert suggested["metrics"] == ("time_python", "time_torch", "memory")
+
+
+def test_a_layer_in_two_sizes_is_two_series(tmp_path):
+    entries = [
+        {"comparison": ["linear", "gsm_linear"], "config": {**LINEAR, "in_features": n}}
+        for n in (3, 9)
+    ]
+    path = write(tmp_path, {"layers": entries, "batch_sizes": [2]})
+    cases = expand(resolve([str(path)]).definitions)
+    assert [case.axes.get("config") for case in cases] == [1, 1, 2, 2]
+    assert "in_features=9" in cases[3].setup
+    assert load(path).section("linear", 2).in_features == 9
+
+
+def test_the_command_line_overrides_the_file(tmp_path):
+    from opbench.api.request import build
+
+    path = write(tmp_path, FORMS["list of comparisons"])
+    _, options = build({"targets": (str(path),), "num_runs": 7})
+    assert (options.num_runs, options.num_repeats) == (7, 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"linear": {},}', "line 1, column 15: not valid JSON"),
+        ('{\n // sizes\n "linear": {}}', "line 2, column 2: not valid JSON"),
+        ({"layers": []}, "layers: expected a list of comparisons"),
+        ({"layers": [{"comparison": ["linear"]}]}, "layers[0]: expected the keys comparison and"),
+        (
+            {"layers": [{"comparison": ["liner"], "config": LINEAR}]},
+            "layers[0].comparison: unknown layer 'liner'; did you mean linear",
+        ),
+        (
+            {"layers": [{"comparison": ["linear"], "config": {**LINEAR, "N": 4, "batch_size": 8}}]},
+            "layers[0].config: batch_size and N differ",
+        ),
+        (
+            {"layers": [{"comparison": ["conv"], "config": {**CONFIG["conv"], "D": 3}}]},
+            "layers[0].config.D: 3 is not the rank of input_shape",
+        ),
+        (
+            {"layers": [{"comparison": ["linear"], "config": {"input_shape": []}}]},
+            "layers[0].config: linear.in_features: required key is missing",
+        ),
+        ({"layers": [], "models": []}, "layers and models name the same list; keep one"),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_one_line(tmp_path, content, said):
+    path = write(tmp_path, content)
+    with pytest.raises(UserError) as caught:
+        load(path)
+    assert str(caught.value).startswith(str(path))
+    assert said in str(caught.value)
+
+
+def test_a_norm_without_parameters_is_refused_unless_it_only_goes_forward(tmp_path):
+    path = write(tmp_path, {"instancenorm": {"input_shape": [6], "num_features": 4}})
+    definitions = resolve([str(path)]).definitions
+    with pytest.raises(UserError, match="instancenorm: affine is not given, so the layer has no"):
+        expand(definitions)
+    assert expand(definitions, stages=["forward"])
+    path = write(tmp_path, changed("layernorm", elementwise_affine=False))
+    with pytest.raises(UserError, match="layernorm: elementwise_affine is false"):
+        expand(resolve([str(path)]).definitions)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -90,7 +245,7 @@ def test_a_config_is_a_target_like_any_other(tmp_path):
         ({"batch_sizes": [0], **changed("linear")}, "batch_sizes: expected a whole number from 1"),
         ({}, "no layer; choose from: linear, conv"),
         ([], "expected an object with a key for each layer"),
-        ('{"linear": ', "line 1: not valid JSON"),
+        ('{"linear": ', "line 1, column 12: not valid JSON"),
         ('{"linear": {}, "linear": {}}', "key 'linear' is given twice"),
     ],
 )
@@ -128,7 +283,7 @@ def test_every_constructor_argument_of_torch_is_a_key():
     apart = {"self", "normalized_shape", "device", "_weight", "_freeze", "mode"}
     for section, kind in kinds.items():
         model = next(
-            part for part in Config.model_fields[section].annotation.__args__ if part is not None
+            part for part in Sections.model_fields[section].annotation.__args__ if part is not None
         )
         arguments = set(inspect.signature(kind.__init__).parameters) - apart
         assert arguments <= set(model.model_fields), section

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 from dataclasses import replace
+from importlib import resources
 
 import pytest
-from tests.suites.layers.small import case
+from tests.suites.layers.small import case as small_case
 
 from opbench.errors import UserError
 from opbench.result import Result, Sample
 from opbench.store.records import StoredResult
 from opbench.suites.layers import csv_file as layers_csv
 from opbench.suites.layers import report
+from opbench.suites.layers.csv_file import read
 from opbench.suites.layers.factors import MAX_MEMORY, rows
-from opbench.suites.layers.factors_file import read
 from opbench.suites.layers.factors_published import parse, published
+from opbench.suites.layers.names import BATCH_SIZES, SECTIONS
 
 STARTS = 4
+PUBLISHED = json.loads((resources.files("opbench.data") / "layers.json").read_text())
 
 
-def timed(layer, mode, seconds, batch=4, group="together"):
-    one = case(layer, mode, batch=batch)
+def case(layer, mode, batch=4, **config):
+    """At the published batch sizes, in the published size; else a small one."""
+    size = PUBLISHED[SECTIONS[layer]] if batch in BATCH_SIZES else {}
+    return small_case(layer, mode, batch=batch, **{**size, **config})
+
+
+def timed(layer, mode, seconds, batch=4, group="together", run="run", seed=0, **config):
+    one = replace(case(layer, mode, batch=batch, **config), seed=seed)
     # Starts differ by their layout, alike for all that ran in them.
     samples = tuple(
         Sample(seconds * (1 + 0.05 * start), start=start, order=number)
@@ -29,7 +40,7 @@ def timed(layer, mode, seconds, batch=4, group="together"):
     )
     result = Result(one.hash, "time", "s", estimate=seconds, low=seconds, high=seconds,
                     samples=samples, group=group, detail={"design": "paired"})  # fmt: skip
-    return StoredResult("run", one, result)
+    return StoredResult(run, one, result)
 
 
 def held(layer, mode, peak, batch=4, offset=0):
@@ -125,7 +136,7 @@ def test_markdown():
     assert "- cpu: a fast one" in text
     assert "## Time, × the same layer unwrapped" in text
     assert "| linear | hooks | 2 ± " in text
-    assert "## Peak memory, × the same layer unwrapped" in text
+    assert "## Max memory (everything held at the peak), × the same layer unwrapped" in text
     assert "| linear | hooks | 12 |" in text
     # 0.666322 ms over 0.385688 ms, of the shipped figures.
     assert "| linear | hooks | 2 \\| 1.73 |" in text
@@ -133,12 +144,79 @@ def test_markdown():
     assert "- lstm hooks: unsupported: cannot do this" in text
 
 
+def markdown(stored, against=None):
+    stream = io.StringIO()
+    report.to_markdown(rows(stored), stream, against)
+    return stream.getvalue()
+
+
+def test_only_layers_of_the_published_size_are_compared_with_the_published():
+    pair = [timed("linear", mode, t, batch=16, in_features=16) for mode, t in
+            (("baseline", 1e-3), ("hooks", 2e-3))]  # fmt: skip
+    text = markdown(pair, published())
+    assert "published |" not in text
+    assert "| linear | hooks | 2 \\| " not in text
+    assert (
+        "- not compared: linear: measured torch.nn.Linear(in_features=16, out_features=512) on "
+        "16×16, published torch.nn.Linear(in_features=512, out_features=512) on 16×512"
+    ) in text
+
+
+def test_a_batch_size_that_was_not_published_is_said_to_be_so():
+    text = markdown([timed("linear", "baseline", 1e-3), timed("linear", "hooks", 2e-3)],
+                    published())  # fmt: skip
+    assert "- not compared: linear: arXiv:2109.12298 has batch sizes 16, 32," in text
+    assert "not 4" in text
+
+
+def test_results_with_another_seed_or_of_another_run_are_marked():
+    text = markdown([timed("linear", "baseline", 1e-3, seed=1),
+                     timed("linear", "baseline", 2e-3, seed=2)])  # fmt: skip
+    assert "| linear (seed 1) | baseline | 1.00 ms" in text
+    assert "| linear (seed 2) | baseline | 2.00 ms" in text
+    text = markdown(
+        [
+            timed("linear", "baseline", 1e-3, run="a"),
+            timed("linear", "baseline", 2e-3, run="b"),
+            timed("lstm", "baseline", 1.0),
+        ]
+    )
+    assert "| linear (run a) | baseline | 1.00 ms" in text
+    assert "| linear (run b) | baseline | 2.00 ms" in text
+    assert "| lstm | baseline | 1.00 s" in text
+
+
+def test_a_factor_is_never_over_a_baseline_with_another_seed():
+    found = rows([timed("linear", "baseline", 1e-3, seed=1), timed("linear", "hooks", 2e-3)])
+    assert find(found, "linear", "hooks").factor is None
+
+
+def test_the_memory_of_a_run_and_of_the_report_have_two_names():
+    text = markdown([held("linear", "baseline", 3e6, batch=16)])
+    assert "## Max memory (everything held at the peak), as measured" in text
+    assert "| linear | baseline | 3.00 MB |" in text
+    assert "## Memory (the peak of a step above its lowest level), as measured" in text
+    assert "| linear | baseline | 1.50 MB |" in text
+
+
+def test_a_run_shows_the_factors_over_torch_nn_at_once():
+    from opbench.report.terminal.run import as_text
+    from opbench.running.recording import Finished
+
+    stored = [timed("lstm", "baseline", 1e-3), timed("dplstm", "hooks", 7e-3, group="dp")]
+    text = as_text(Finished("run", [(each.case, each.result) for each in stored]))
+    assert "time, × the torch.nn layer" in text
+    assert re.search(r"dplstm +hooks +7 ± ", text)
+
+
 def test_the_terminal_says_the_same():
     from rich.console import Console
 
     stream = io.StringIO()
     report.to_terminal(rows(SAMPLE), Console(file=stream, width=140), published())
-    assert "peak memory, × the same layer unwrapped" in stream.getvalue()
+    assert (
+        "max memory (everything held at the peak), × the same layer unwrapped" in stream.getvalue()
+    )
     assert "lstm hooks: unsupported: cannot do this" in stream.getvalue()
 
 

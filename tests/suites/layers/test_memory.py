@@ -7,6 +7,7 @@ import sys
 import pytest
 from tests.suites.layers.small import case
 
+from opbench.case import Case
 from opbench.worker.memory.ledger import Piece, largest_rise
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded
@@ -164,10 +165,43 @@ def test_a_rise_is_counted_from_the_lowest_level_before_it():
     # A peak before the release counts from the level at the start.
     assert largest_rise(pieces((100, 140, 100, 100), (100, 100, 20, 20))) == 40
     assert largest_rise(pieces((10, 10, 10, 10))) == 0
+    # A dip inside a piece that ends as high as it began is a level held, too.
+    assert largest_rise(pieces((100, 100, 20, 100), (100, 130, 100, 130))) == 110
+
+
+def statement(stmt: str, setup: str, **components: str) -> Case:
+    parts = tuple(components.items())
+    return Case(
+        "s", "n", "call", stmt, setup, globals="import torch", framework="torch", components=parts
+    )
+
+
+def test_a_dip_inside_a_line_is_seen_by_the_ledger(worker):
+    """A line lets go of 4000 bytes and takes as many; the next takes 2000 more."""
+    setup = (
+        "box = [torch.ones(1000)]\ndef renew():\n    box.clear()\n    box.append(torch.ones(1000))"
+    )
+    peaks, _ = memory(worker, statement("renew()\ny = torch.ones(500)\ndel y", setup))
+    assert set(peaks) == {1500 * FLOAT}
+
+
+def test_storage_that_components_share_is_held_once(worker):
+    setup = "x = torch.ones(1000)\nrest = torch.ones(300)"
+    both = statement(
+        "y = x + 1\ndel y", setup, whole="x", part="x[:10]", pair="[x, x.view(10, -1)]"
+    )
+    _, detail = memory(worker, both)
+    assert detail["components"] == {
+        "offset": 0,
+        "whole": 1000 * FLOAT,
+        "part": 1000 * FLOAT,  # a view keeps all of it alive
+        "pair": 1000 * FLOAT,
+        "other": 300 * FLOAT,
+    }
 
 
 def test_overlapping_kernels_are_counted_once():
-    from opbench.worker.cuda.device_work import union
+    from opbench.worker.cuda.intervals import union
 
     assert union([(0, 10), (20, 30)]) == 20
     assert union([(0, 10), (5, 12), (6, 7)]) == 12

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -26,7 +27,7 @@ Columns = Mapping[str, Sequence[Any]]
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 #: Of charts in files; the page uses the room it has.
 WIDTH = 640
-FORMATS = (".png", ".svg", ".html", ".json")
+FORMATS = (".png", ".svg", ".pdf", ".html", ".json")
 
 #: Okabe and Ito's palette, from the page's style sheet, which has it for both themes: readable with
 #: any kind of colour vision.
@@ -61,7 +62,7 @@ CONFIG: Spec = {
 }  # fmt: skip
 
 
-def quantity(name: str, title: str, **more: Any) -> Spec:
+def quantity(name: str, title: str | None, **more: Any) -> Spec:
     return {"field": name, "type": "quantitative", "title": title, **more}
 
 
@@ -118,14 +119,15 @@ class Chart:
         spec: Spec = json.loads(re.sub(r"var\(--(\w+)\)", lambda m: light[m[1]], text))
         return spec
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, width_mm: float | None = None) -> None:
+        """`width_mm` is the width of the whole picture, in SVG and PDF."""
         path = Path(path)
         if path.suffix not in FORMATS:
             raise ValueError(f"{path}: a chart is written as {', '.join(FORMATS)}")
         with writing(path) as partial:
-            partial.write_bytes(self._bytes(path.suffix))
+            partial.write_bytes(self._bytes(path.suffix, width_mm))
 
-    def _bytes(self, suffix: str) -> bytes:
+    def _bytes(self, suffix: str, width_mm: float | None = None) -> bytes:
         if suffix == ".json":
             return json.dumps(self.to_dict(), ensure_ascii=False, indent=1).encode("utf-8")
         if suffix == ".png":
@@ -133,8 +135,22 @@ class Chart:
         import vl_convert
 
         if suffix == ".svg":
-            return str(vl_convert.vegalite_to_svg(self.to_dict())).encode("utf-8")
+            return self.svg(width_mm).encode("utf-8")
+        if suffix == ".pdf":
+            # The converter makes a point of each of the 96 pixels of an inch; it has 72 points.
+            drawn = self.svg() if width_mm is None else self.svg(width_mm * 72 / 96)
+            return bytes(vl_convert.svg_to_pdf(drawn))
         return str(vl_convert.vegalite_to_html(self.to_dict(), bundle=True)).encode("utf-8")
+
+    def svg(self, width_mm: float | None = None) -> str:
+        import vl_convert
+
+        text = str(vl_convert.vegalite_to_svg(self.to_dict()))
+        found = re.search(r'width="([\d.]+)" height="([\d.]+)"', text)
+        if width_mm is None or found is None:
+            return text
+        height = width_mm * float(found[2]) / float(found[1])
+        return text.replace(found[0], f'width="{width_mm:g}mm" height="{height:.4g}mm"', 1)
 
     def _repr_png_(self) -> bytes:
         """In a notebook: a picture that every viewer of the file shows."""
@@ -205,9 +221,12 @@ def scaled(unit: str, typical: float) -> tuple[float, str]:
 
 def side_by_side(charts: Sequence[Chart], title: str, columns: int = 2) -> Chart:
     """Several charts as one picture."""
-    panels = [{key: part for key, part in c.spec.items() if key != "datasets"} for c in charts]
+    specs = [{key: part for key, part in c.spec.items() if key != "datasets"} for c in charts]
+    panels = deepcopy(specs)
     for panel, chart in zip(panels, charts):
         inline(panel, chart.spec["datasets"])
+        for view in panel.get("layer", []):
+            view.pop("name", None)  # the page's, and two views of one name would share their data
     return Chart({"title": title, "concat": panels, "columns": columns})
 
 

@@ -7,10 +7,12 @@ table and said once above it; what failed, and what to know about a number, stan
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from opbench.report.table import Column, Table, code, markdown, one_line
 from opbench.report.units import format_interval
+from opbench.report.warnings.run_note import run_note
 from opbench.store.records import RunRecord, StoredResult
 
 
@@ -24,8 +26,11 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
     for position, (run_id, members) in enumerate(grouped.items()):
         stream.write("\n" if position else "")
         stream.write(_title(by_id.get(run_id, RunRecord(run_id))) + "\n\n")
+        note = run_note([stored.result for stored in members])
+        members = [replace(stored, result=note.own(stored.result)) for stored in members]
         stream.writelines(f"{line}\n" for line in markdown(_table(members)))
         _write_notes(members, stream)
+        stream.write(f"\n{note.line}\n" if note.line else "")
 
 
 def _title(run: RunRecord) -> str:

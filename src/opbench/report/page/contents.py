@@ -8,11 +8,12 @@ from typing import Any
 
 from opbench.analyse.compare import Comparison, compare
 from opbench.analyse.history import Series, histories
-from opbench.analyse.sides import find_side, machine_of
-from opbench.analyse.within import comparisons_within
+from opbench.analyse.sides import find_side
+from opbench.analyse.within import baseline_of, comparisons_within
 from opbench.define import suites
 from opbench.report.page.garbage import gc_paused
 from opbench.store import Store
+from opbench.store.facts import machine_of
 from opbench.store.records import RunRecord, StoredResult
 
 #: A page of more results than this compares with an earlier run only when it is asked to: a
@@ -88,7 +89,7 @@ def _comparisons(
         return [compare(base.results, results, names=names)]
     if len(results) > COMPARED_UNASKED:
         return []
-    found = comparisons_within(run, results)
+    found = comparisons_within(baseline_of(run), results)
     if found:
         return found
     before = _earlier(store, run)
@@ -110,7 +111,7 @@ def _earlier(store: Store, run: RunRecord) -> RunRecord | None:
         looked += 1
         if looked > EARLIER:
             break
-        if machine_of(other) != machine_of(run):
+        if machine_of(other.machine) != machine_of(run.machine):
             continue
         if wanted & store.case_ids(other):
             return other

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,6 +24,7 @@ from opbench.report.page.summary import MINUTES, summary
 from opbench.report.page.table import Place, Row, rows_of, table
 from opbench.report.page.vega import bundle
 from opbench.report.units import format_time
+from opbench.report.warnings.run_note import run_note
 
 SCHEMA = "opbench-page/1"
 
@@ -35,10 +37,11 @@ SCRIPTS = (
 
 def write(contents: Contents, stream: TextIO) -> None:
     """The whole page. Nothing in it is fetched from anywhere."""
-    rows = rows_of(contents.results)
+    note = run_note([stored.result for stored in contents.results])
+    rows = rows_of([replace(each, result=note.own(each.result)) for each in contents.results])
     listed = list(rows.values())
     with gc_paused(), Details(listed, contents.samples).pieces() as details:
-        _write(contents, rows, listed, details, stream)
+        _write(contents, rows, listed, details, note.line, stream)
 
 
 def _write(
@@ -46,6 +49,7 @@ def _write(
     rows: Mapping[Place, Row],
     listed: Sequence[Row],
     details: Iterable[str],
+    note: str,
     stream: TextIO,
 ) -> None:
     places = {place: index for index, place in enumerate(rows)}
@@ -83,7 +87,7 @@ def _write(
         )
         for part in template.generate(
             summary=summary(
-                contents.run, listed, contents.environments, contents.comparisons, places
+                contents.run, listed, contents.environments, contents.comparisons, places, note
             ),
             run=contents.run,
             version=__version__,

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from opbench.analyse.compare import Comparison
+from opbench.analyse.compare import Comparison, verdict_word
 from opbench.errors import first_of, plural
-from opbench.report.comparison import SIGNS, change_text, verdict_word, word
+from opbench.report.comparison import SIGNS, change_text
 from opbench.report.page.table import Place, Row, place_of
 from opbench.report.units import format_percent, format_time
-from opbench.report.warning_kinds import warning_kinds
+from opbench.report.warnings.kinds import warning_kinds
 from opbench.store.facts import hardware_of, packages_of, section
 from opbench.store.records import RunRecord
 
@@ -73,14 +73,16 @@ def summary(
     environments: Mapping[str, dict[str, Any]],
     comparisons: Sequence[Comparison],
     places: Mapping[Place, int],
+    note: str = "",
 ) -> Summary:
+    """`note` is what is true of the whole run (`report.warnings.run_note`)."""
     return Summary(
         title=run.name or f"Run {run.id}",
         facts=_facts(run, environments),
         tiles=_tiles(rows),
         verdicts=[_verdicts(each, places) for each in comparisons if each.rows],
         problems=_problems(rows),
-        warnings=_warnings(rows),
+        warnings=[*([Line(note, kind="warn", sign="!")] if note else []), *_warnings(rows)],
     )
 
 
@@ -122,8 +124,6 @@ def _tiles(rows: Sequence[Row]) -> list[Tile]:
 
 
 def _verdicts(comparison: Comparison, places: Mapping[Place, int]) -> Verdicts:
-    units = {row.unit for row in comparison.rows}
-    unit = units.pop() if len(units) == 1 else "s"
     changed = sorted(
         (row for row in comparison.rows if row.verdict in ("slower", "faster")),
         # What has no ratio (from zero to something) is the largest of changes.
@@ -132,11 +132,11 @@ def _verdicts(comparison: Comparison, places: Mapping[Place, int]) -> Verdicts:
     lines = [
         Line(
             text=(change_text(row) or row.reason)
-            + (f" {row.metric}" if len({r.metric for r in comparison.rows}) > 1 else ""),
+            + (f" {row.metric}" if len(comparison.metrics) > 1 else ""),
             name=row.case_id,
             row=places.get(place_of(row.new)) if row.new else None,
             kind=row.verdict,
-            sign=f"{SIGNS[row.verdict]} {word(row)}",
+            sign=f"{SIGNS[row.verdict]} {row.word}",
         )
         for row in changed[:LISTED]
     ]
@@ -154,13 +154,31 @@ def _verdicts(comparison: Comparison, places: Mapping[Place, int]) -> Verdicts:
         )
         if ids
     ]
-    counts = comparison.counts
     tiles = [
-        Tile(verdict_word(name, unit), f"{counts.get(name, 0):,}", name, sign, f"verdict:{name}")
-        for name, sign in SIGNS.items()
+        tile
+        for metric, unit in {row.metric: row.unit for row in comparison.rows}.items()
+        for tile in _verdict_tiles(comparison, metric, unit)
     ]
     more = len(changed) - len(lines)
     return Verdicts(comparison.base, comparison.new, tiles, lines, more, means, alone)
+
+
+def _verdict_tiles(comparison: Comparison, metric: str, unit: str) -> list[Tile]:
+    """Each counts the rows that it opens, of one metric."""
+    counts = comparison.counts_of(metric)
+    several = len(comparison.metrics) > 1
+    named, chosen = (f"{metric}: ", f"@{metric}") if several else ("", "")
+    return [
+        Tile(
+            f"{named}{verdict_word(name, unit)}",
+            f"{counts.get(name, 0):,}",
+            name,
+            sign,
+            f"verdict:{name}{chosen}",
+        )
+        for name, sign in SIGNS.items()
+        if not several or name in counts
+    ]
 
 
 def _problems(rows: Sequence[Row]) -> list[Line]:

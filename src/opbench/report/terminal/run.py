@@ -12,7 +12,8 @@ from opbench.define import suites
 from opbench.errors import first_of, plural
 from opbench.report.table import Cell, Column, Row, Table, console_for, grid, printed
 from opbench.report.units import format_interval, format_ratio
-from opbench.report.warning_kinds import warning_kinds
+from opbench.report.warnings.kinds import warning_kinds
+from opbench.report.warnings.run_note import run_note
 from opbench.result import Result
 
 if TYPE_CHECKING:
@@ -43,12 +44,16 @@ def parts(run: Finished) -> list[RenderableType]:
 
     if not run.results:
         return [Text("No results.")]
+    note = run_note([result for _, result in run.results])
+    results = [(case, note.own(result)) for case, result in run.results]
     return [
-        grid(table(run.results, run.baseline)),
-        *problems(run.results),
-        *warnings(run.results),
+        grid(table(results, run.baseline)),
+        *problems(results),
+        *warnings(results),
+        *([Text(note.line)] if note.line else []),
         *suites.together(lambda suite: suite.tables(run)),
         Text(""),
+        *(Text(f"{metric}: nothing measured; {why}") for metric, why in run.unmeasured.items()),
         Text(summary(run)),
     ]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from opbench.files import expanded
 from opbench.store.connection.masking import without_password
 from opbench.store.errors import StoreError
 
@@ -41,7 +42,7 @@ def parse_address(text: str | Path | None) -> Address:
     if text is None:
         return file_address(DEFAULT_PATH)
     if isinstance(text, Path) or "://" not in text:
-        path = Path(text).expanduser()
+        path = expanded(text)
         if path.suffix != ".db":
             shown = without_password(str(text))
             raise StoreError(f"store {shown!r} is not understood: {EXPECTED}")
@@ -55,7 +56,7 @@ def parse_address(text: str | Path | None) -> Address:
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":
             raise StoreError("a store in memory would forget its results: name a file")
-        return file_address(Path(url.database).expanduser())
+        return file_address(expanded(url.database))
     if backend in ("postgresql", "postgres"):
         return Address(None, url.set(drivername="postgresql+psycopg"))
     raise StoreError(f"stores of kind {backend!r} are not supported: {EXPECTED}")

@@ -24,7 +24,7 @@ FRESH_SECONDS = 30.0
 
 #: What a run needs; a reader needs the first only.
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
-WRITTEN = ("runs", "cases", "environments", "results", "samples")
+WRITTEN = ("runs", "cases", "environments", "results", "samples", "start_variances")
 
 
 def server_engine(address: Address) -> Engine:

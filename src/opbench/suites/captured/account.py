@@ -16,7 +16,8 @@ from opbench.result import Result
 from opbench.stats.pair import compare_results
 from opbench.suites.captured.definition import CAPTURED, IN_ORDER
 
-TIMES = ("time", "device_time", "host_time")
+#: What is set against the step, best first: on a GPU, its own time.
+TIMES = ("device_time", "time", "host_time")
 
 #: The axes of a case that are not as captured.
 Variant = tuple[tuple[str, Label], ...]
@@ -43,7 +44,7 @@ def operators(capture: Capture) -> list[OperatorRow]:
     groups: dict[str, list[OperatorCall]] = defaultdict(list)
     for call in capture.calls:
         groups[call.qualified].append(call)
-    timed = any(call.seconds for call in capture.calls)
+    timed = any(call.time for call in capture.calls)
     rows = []
     for name, calls in groups.items():
         top = max(calls, key=lambda call: (call.time, call.count))
@@ -84,6 +85,29 @@ class Replay:
     predicted: dict[str, dict[str, float]] = field(default_factory=dict)
     #: Threads of the replay, where no axis says them.
     threads: set[int] = field(default_factory=set)
+    #: The metric that is set against the step: the first of `TIMES` that was measured.
+    metric: str = "time"
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the GPU's time in the replay is set against the GPU's time in the step."""
+        return self.metric == "device_time" and self.capture.device_busy > 0
+
+    @property
+    def step(self) -> float | None:
+        """Seconds of the step, of the same kind as those of the replay."""
+        return self.capture.device_busy if self.on_device else step_seconds(self.capture)
+
+    @property
+    def phases(self) -> dict[str, float]:
+        """The same of each phase."""
+        by_phase = self.capture.header.get("device_phases" if self.on_device else "phase_seconds")
+        return {str(phase): float(seconds) for phase, seconds in (by_phase or {}).items()}
+
+    @property
+    def while_captured(self) -> bool:
+        """Whether the step was only timed while it was captured. The GPU takes as long as ever."""
+        return not self.on_device and not self.capture.header.get("step_seconds")
 
     def add_predicted(self, sizes: Mapping[str, Label], mode: str, seconds: float) -> None:
         modes = self.predicted.setdefault(", ".join(f"{a}={size}" for a, size in sizes.items()), {})
@@ -93,9 +117,11 @@ class Replay:
 def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Replay:
     """Join by name; cases of other suites are left out."""
     named = {call.name: call for call in capture.calls}
-    replay = Replay(capture)
+    results = [each for each in results if each[0].suite == capture.name]
+    measured = {result.metric for _, result in results}
+    replay = Replay(capture, metric=next((m for m in TIMES if m in measured), "time"))
     for case, result in results:
-        if case.suite != capture.name or result.metric not in TIMES:
+        if result.metric != replay.metric:
             continue
         if "threads" not in case.axes:
             replay.threads.add(case.threads)
@@ -191,16 +217,16 @@ def fidelity(replay: Replay, mode: str = "hot") -> Fidelity | None:
                 sums[phase] += (each.result.estimate or 0.0) * count / capture.steps
         else:
             missing.append((each.call, each.result.outcome_text))
-    phases = measured_phases(capture)
+    phases = replay.phases
     return Fidelity(
         mode,
         tuple(Share(p, sums.get(p, 0.0), phases.get(p)) for p in capture.phases),
-        Share("step", sum(sums.values()), step_seconds(capture)),
+        Share("step", sum(sums.values()), replay.step),
         sum(each.call.count for each in measured),
         tuple(missing),
         tried=len(measured),
         tried_share=share_of([each.call for each in measured], capture.calls),
-        while_captured=not capture.header.get("step_seconds"),
+        while_captured=replay.while_captured,
     )
 
 
@@ -216,23 +242,18 @@ def in_order_fidelity(replay: Replay) -> Fidelity | None:
     ok = {p: r.estimate or 0.0 for p, r in replay.in_order.items() if r.ok}
     if not ok:
         return None
-    capture, phases = replay.capture, measured_phases(replay.capture)
+    capture, phases = replay.capture, replay.phases
     shares = tuple(Share(p, ok[p], phases.get(p)) for p in capture.phases if p in ok)
     total = ok.get("step", sum(share.replayed for share in shares))
     return Fidelity(
         "order",
         shares,
-        Share("step", total, step_seconds(capture)),
+        Share("step", total, replay.step),
         sum(call.count for call in capture.calls),
         tuple((call, call.obstacle) for call in capture.calls if call.obstacle),
         tried=len(capture.calls),
-        while_captured=not capture.header.get("step_seconds"),
+        while_captured=replay.while_captured,
     )
-
-
-def measured_phases(capture: Capture) -> dict[str, float]:
-    by_phase = capture.header.get("phase_seconds") or {}
-    return {str(phase): float(seconds) for phase, seconds in by_phase.items()}
 
 
 def step_seconds(capture: Capture) -> float | None:
@@ -296,7 +317,7 @@ def choose(replay: Replay, mode: str = "hot") -> Choice | None:
         call = capture.calls[index]
         if () in results and results[()].ok:
             groups[call.qualified].append(best_variant(call, results, capture.steps))
-    step = step_seconds(capture)
+    step = replay.step
     rows = [best_of(name, choices, capture, step) for name, choices in groups.items()]
     rows.sort(key=lambda row: -row.seconds)
     saved = sum(row.seconds - row.best_seconds for row in rows)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from opbench import frameworks
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.case import Case, Label, Parity
 from opbench.define.definition import Axis, Context, Definition, Point
@@ -73,8 +74,8 @@ class CapturedDefinition(Definition):
                 parts["setup"],
             )
         parts.setdefault("timing_mode", "each" if parts.get("before") else "repeatable")
-        if context.device.startswith("cuda"):
-            parts.setdefault("sync", "torch.cuda.synchronize()")
+        if sync := frameworks.get("torch").sync(context.device):
+            parts.setdefault("sync", sync)
         parts.setdefault("framework", "torch")
         parts.setdefault("preload", ("torch",))
         return Case(

@@ -66,6 +66,9 @@ def fill(flat, values):
             drawn = torch.randint(low, max(high, low + 1), flat.shape)
         if values.get("sorted"):
             drawn = drawn.sort(descending=values["sorted"] == "down").values
+        if "marked" in values:
+            mark, share = values["marked"]
+            drawn[torch.rand(flat.shape) < share] = mark
         flat.copy_(drawn)
     else:
         flat.fill_(values.get("all", 0) if values else 0)

@@ -15,6 +15,7 @@ from opbench.suites.captured.account import (
     choose,
     fidelity,
     operators,
+    step_seconds,
 )
 from opbench.suites.captured.api_report import shortened
 
@@ -28,6 +29,8 @@ MODES = {"hot": "hot", "cold": "cold cache", "order": "in order"}
 
 #: Operators listed before the rest is summed up.
 LISTED = 25
+#: A GPU that is busy for this share of a step has no gaps worth closing.
+DEVICE_BOUND = 0.9
 #: Calls that could not be replayed, named one by one.
 NAMED = 8
 
@@ -58,6 +61,8 @@ def about(capture: Capture) -> str:
     ]
     if header.get("step_seconds"):
         words.append(f"step {format_value(float(header['step_seconds']), 's')}")
+    if capture.device_busy:
+        words.append(f"GPU busy {format_value(capture.device_busy, 's')}")
     if header.get("captured_seconds"):
         words.append(f"while captured {format_value(float(header['captured_seconds']), 's')}")
     if capture.sizes:
@@ -113,9 +118,11 @@ def replay_parts(replay: Replay) -> list[RenderableType]:
 
 def fidelity_table(explained: list[Fidelity], replay: Replay) -> Table:
     measured = "step, captured" if explained[0].while_captured else "step"
+    if replay.on_device:
+        measured = "GPU busy"
     header = ["phase", measured]
     for each in explained:
-        header += [f"Σ {MODES[each.mode]}", "of step"]
+        header += [f"Σ {MODES[each.mode]}", "of busy" if replay.on_device else "of step"]
     rows = []
     for phase in (*replay.capture.phases, "step"):
         shares = [
@@ -145,8 +152,10 @@ def remarks(explained: list[Fidelity], replay: Replay) -> list[RenderableType]:
             f"Only {best.tried} of {every} unique calls were tried, {share} of the captured time: "
             "the rest of the step is not accounted for."
         )
-    elif best.total.measured:
+    elif best.total.measured and not replay.on_device:
         lines.append(unexplained(best))
+    if replay.on_device:
+        lines.append(busy(replay))
     if replay.threads - {replay.capture.threads}:
         lines.append(
             f"Captured with {replay.capture.threads} threads, replayed with "
@@ -167,6 +176,26 @@ def remarks(explained: list[Fidelity], replay: Replay) -> list[RenderableType]:
         if len(calls.missing) > NAMED:
             lines.append(f"  … and {len(calls.missing) - NAMED} more")
     return [Text(line) for line in lines]
+
+
+def busy(replay: Replay) -> str:
+    """What limits the step: the GPU, or the program that feeds it."""
+    worked, step = replay.capture.device_busy, step_seconds(replay.capture)
+    if not step or replay.capture.header.get("step_seconds") is None:
+        return (
+            f"The GPU worked for {format_value(worked, 's')} of the captured step; let the script "
+            "run some steps outside the window to see how much of a step that is."
+        )
+    share = min(1.0, worked / step)
+    if share >= DEVICE_BOUND:
+        limit = "the GPU limits it: faster kernels, or fewer of them, make it faster"
+    else:
+        limit = "the host limits it: Python, autograd and launches leave the GPU waiting"
+    return (
+        f"Of a step of {format_value(step, 's')} the GPU is busy for {format_value(worked, 's')} "
+        f"({format_percent(share)}) and idle for {format_value(max(0.0, step - worked), 's')}; "
+        f"{limit}."
+    )
 
 
 def unexplained(explained: Fidelity) -> str:

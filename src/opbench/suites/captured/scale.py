@@ -141,7 +141,7 @@ def values_at(spec: TensorSpec, shape: tuple[int, ...], low: int, high: int) -> 
         return {"true": values["bits"].count("1") / max(1, len(values["bits"]))}
     if "from" in values:
         return values
-    kept = {key: values[key] for key in ("sorted", "distinct") if key in values}
+    kept = {key: values[key] for key in ("sorted", "distinct", "marked") if key in values}
     return {"lo": low, "hi": max(low, high), **kept}
 
 

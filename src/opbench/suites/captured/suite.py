@@ -36,9 +36,14 @@ class Captured(Suite):
         from opbench.suites.captured.definition import IN_ORDER, definitions
 
         capture = read(file.path)
+        suggested = {**OPTIONS, "threads": capture.threads}
+        if capture.device.startswith("cuda"):
+            from opbench.machine.gpu import default_device
+
+            suggested["device"] = default_device()
         return Targets(
             list(definitions(capture)),
-            suggested={**OPTIONS, "threads": capture.threads},
+            suggested=suggested,
             time_factors={(capture.name, IN_ORDER): STEP_TIME_FACTOR},
         )
 

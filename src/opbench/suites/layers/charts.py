@@ -1,9 +1,15 @@
-"""Charts of the layer report: the two summaries of the published study, and one chart per layer."""
+"""Charts of the layer report: two summaries, one chart for each layer, and a figure for a paper.
+
+In all of them a mode has one colour and a kind of layer (torch.nn, DP, a user's own) one shape, in
+every picture the same, whatever else is in it. Published values are open marks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from opbench.report.charts.chart import (
     DOT,
@@ -11,6 +17,7 @@ from opbench.report.charts.chart import (
     LOG,
     Chart,
     Drawing,
+    Spec,
     category,
     columns_of,
     layer,
@@ -19,81 +26,166 @@ from opbench.report.charts.chart import (
     side_by_side,
 )
 from opbench.suites.layers.factors import LAYERS, MAX_MEMORY, MODES, LayerRow, metrics_of
-from opbench.suites.layers.report import TITLES
+from opbench.suites.layers.factors_published import Published
+from opbench.suites.layers.report import TITLES, published_factor
 
-VARIANTS = [*MODES, "dp", *(f"dp {mode}" for mode in MODES[1:])]
-#: Wide enough for the modes of one layer side by side, small enough for six of them on a page.
-PANEL = {"width": 420, "height": 160}
+#: Six of them fit on a page.
+PANEL = {"width": 260, "height": 190}
+COLUMNS = 3
 
-_PLACE = {
-    "x": category("layer", sort=list(LAYERS), axis={"labelAngle": -40}),
-    "xOffset": category("variant", sort="{variants}"),
-    "color": category("variant", "vs torch.nn", sort="{variants}"),
-}
-SUMMARY = {
-    "title": "{title}",
-    **PANEL,
-    "layer": [
-        layer(EQUAL, "one", y=quantity("one", "factor", scale=LOG)),
-        layer({"type": "rule"}, **_PLACE, y=quantity("low", "factor", scale=LOG),
-              y2={"field": "high"}),
-        layer({**DOT, "size": 36}, **_PLACE, y=quantity("factor", "factor", scale=LOG)),
-    ],
-}  # fmt: skip
-
-_X = quantity("batch size", "batch size", scale={"type": "log", "base": 2})
-_COLOUR = category("variant", sort=VARIANTS)
-LAYER = {
-    "title": "{title}",
-    **PANEL,
-    "layer": [
-        layer({"type": "rule"}, x=_X, color=_COLOUR, y=quantity("low", "{y}", scale=LOG),
-              y2={"field": "high"}),
-        layer({"type": "line", "point": True}, x=_X, color=_COLOUR,
-              y=quantity("value", "{y}", scale=LOG)),
-    ],
-}  # fmt: skip
+#: Of Okabe and Ito's palette, as the page's style sheet has it: the modes in their order, then
+#: modes of users.
+COLOURS = [f"var(--c{index})" for index in range(8)]
+KINDS = {"torch.nn": "circle", "DP": "diamond", "own": "square"}
+OPEN = {"type": "point", "filled": False, "opacity": 1, "strokeWidth": 1.2}
 
 
-def summary(rows: Sequence[LayerRow], metric: str) -> Chart | None:
-    """Factor by layer, one group per batch size, on a logarithmic scale; 1 is torch.nn itself."""
+@dataclass(frozen=True)
+class Looks:
+    """Colours and shapes of everything a report draws."""
+
+    modes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[LayerRow]) -> Looks:
+        own = sorted({row.mode for row in rows} - set(MODES))
+        return cls((*MODES, *own))
+
+    def channels(self, used: Sequence[LayerRow]) -> dict[str, Spec]:
+        """The legend shows what is used; the colours are those of all."""
+        modes = {row.mode for row in used}
+        shown = [mode for mode in self.modes if mode in modes]
+        kinds = [kind for kind in KINDS if any(kind_of(row) == kind for row in used)]
+        colours = [COLOURS[self.modes.index(mode) % len(COLOURS)] for mode in shown]
+        return {
+            "color": category("mode", scale={"domain": shown, "range": colours}),
+            "shape": category(
+                "kind",
+                "layer of",
+                scale={"domain": kinds, "range": [KINDS[kind] for kind in kinds]},
+                **({"legend": None} if len(kinds) < 2 else {}),
+            ),
+        }
+
+
+def kind_of(row: LayerRow) -> str:
+    if not row.stands_in:
+        return "torch.nn"
+    return "DP" if row.layer in LAYERS else "own"
+
+
+def point(row: LayerRow, against: Published | None) -> dict[str, Any]:
+    """A factor with its interval, and the published one, where there is one."""
+    factor = row.factor_nn
+    assert factor is not None
+    return {
+        "layer": row.family,
+        "batch": row.batch_size,
+        "mode": row.mode,
+        "kind": kind_of(row),
+        "factor": factor.value,
+        "low": factor.low,
+        "high": factor.high,
+        "published": published_factor(row, against),
+    }
+
+
+def factor_scale(points: Sequence[dict[str, Any]]) -> Spec:
+    """One logarithmic scale for all panels of a picture."""
+    ends = [1.0, *(p[name] for p in points for name in ("low", "high", "factor"))]
+    ends += [p["published"] for p in points if p["published"] is not None]
+    return {**LOG, "domain": [min(ends) / 1.15, max(ends) * 1.15], "nice": False}
+
+
+def factor_layers(
+    looks: dict[str, Spec],
+    along: dict[str, Spec],
+    axis: str,
+    scale: Spec,
+    *,
+    size: int,
+    line: bool = False,
+    title: str | None = "× torch.nn",
+) -> list[Spec]:
+    """A dashed line at 1, intervals, our values, published ones. `axis` has the factors."""
+    value = quantity("factor", title, scale=scale)
+    marks = [
+        layer(EQUAL, "one", **{axis: quantity("one", title, scale=scale)}),
+        layer(
+            {"type": "rule", "strokeWidth": 1},
+            **along,
+            color=looks["color"],
+            **{axis: quantity("low", title, scale=scale), f"{axis}2": {"field": "high"}},
+        ),
+    ]
+    if line:
+        joined = {**looks, "detail": [category("kind"), category("mode")]}
+        joined.pop("shape")
+        marks.append(layer({"type": "line", "strokeWidth": 1}, **along, **joined, **{axis: value}))
+    marks += [
+        layer(
+            {**OPEN, "size": size * 1.6},
+            "published",
+            **along,
+            **looks,
+            **{axis: quantity("published", title, scale=scale)},
+        ),
+        layer({**DOT, "size": size}, **along, **looks, **{axis: value}),
+    ]
+    return marks
+
+
+def data_of(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    known = [each for each in points if each["published"] is not None]
+    return {
+        "points": columns_of(points),
+        "published": columns_of(known),
+        "one": {"one": [1.0]},
+    }
+
+
+def summary(
+    rows: Sequence[LayerRow], metric: str, against: Published | None = None
+) -> Chart | None:
+    """Factor by layer, one panel per batch size, on a logarithmic scale; 1 is torch.nn itself."""
     known = [row for row in rows if row.metric == metric and row.factor_nn is not None]
     if not known:
         return None
-    used = {row.variant for row in known}
+    looks = Looks.of(rows).channels(known)
+    families = list(dict.fromkeys(row.family for row in known))
+    scale = factor_scale([point(row, against) for row in known])
     panels = []
     for size in sorted({row.batch_size for row in known}):
-        data = [
-            {
-                "layer": row.family,
-                "variant": row.variant,
-                "factor": row.factor_nn.value,
-                "low": row.factor_nn.low,
-                "high": row.factor_nn.high,
-            }
-            for row in known
-            if row.batch_size == size and row.factor_nn is not None
-        ]
-        words = {
-            "{title}": f"batch size {size}",
-            "{variants}": [variant for variant in VARIANTS if variant in used],
-        }
-        points = {"points": columns_of(data), "one": {"one": [1.0]}}
-        panels.append(Drawing("layers", SUMMARY, words, points).chart(**PANEL))
-    return side_by_side(panels, f"{TITLES.get(metric, metric)}: factor over torch.nn")
+        points = [point(row, against) for row in known if row.batch_size == size]
+        along = {"y": category("layer", scale={"domain": families})}
+        marks = factor_layers(looks, along, "x", scale, size=36)
+        spec = {"title": f"batch size {size}", "layer": marks}
+        panels.append(Drawing("layers", spec, {}, data_of(points)).chart(**PANEL))
+    title = f"{TITLES.get(metric, metric)}: factor over torch.nn" + open_marks(panels)
+    return side_by_side(panels, title, min(COLUMNS, len(panels)))
+
+
+def open_marks(panels: Sequence[Chart]) -> str:
+    drawn = any(panel.spec["datasets"]["published"] for panel in panels)
+    return " (open marks: published)" if drawn else ""
+
+
+_X = quantity("batch", "batch size", scale={"type": "log", "base": 2})
 
 
 def layer_chart(rows: Sequence[LayerRow], family: str) -> Chart | None:
     """One layer and its DP version: each metric over the batch size, one line per mode."""
     own = [row for row in rows if row.family == family and row.estimate is not None]
+    looks = Looks.of(rows).channels(own)
     panels = []
     for metric in metrics_of(own):
         bytes_ = metric == MAX_MEMORY
-        scale = 1e-6 if bytes_ else 1e3
+        scale, unit = (1e-6, "MB") if bytes_ else (1e3, "ms per step")
         data = [
             {
-                "batch size": row.batch_size,
-                "variant": row.variant,
+                "batch": row.batch_size,
+                "mode": row.mode,
+                "kind": kind_of(row),
                 "value": (row.estimate or 0) * scale,
                 "low": (row.low or row.estimate or 0) * scale,
                 "high": (row.high or row.estimate or 0) * scale,
@@ -101,26 +193,34 @@ def layer_chart(rows: Sequence[LayerRow], family: str) -> Chart | None:
             for row in own
             if row.metric == metric
         ]
-        words = {
-            "{title}": TITLES.get(metric, metric),
-            "{y}": "MB" if bytes_ else "ms per step",
-        }
-        points = {"points": columns_of(data)}
-        panels.append(Drawing("layers", LAYER, words, points).chart(**PANEL))
-    return side_by_side(panels, family) if panels else None
+        joined = {"color": looks["color"], "detail": [category("kind"), category("mode")]}
+        spec = {
+            "title": TITLES.get(metric, metric),
+            "layer": [
+                layer({"type": "rule"}, x=_X, color=looks["color"],
+                      y=quantity("low", unit, scale=LOG), y2={"field": "high"}),
+                layer({"type": "line"}, x=_X, **joined, y=quantity("value", unit, scale=LOG)),
+                layer({**DOT, "size": 40}, x=_X, **looks, y=quantity("value", unit, scale=LOG)),
+            ],
+        }  # fmt: skip
+        panels.append(Drawing("layers", spec, {}, {"points": columns_of(data)}).chart(**PANEL))
+    return side_by_side(panels, family, min(2, len(panels))) if panels else None
 
 
-def charts(rows: Sequence[LayerRow]) -> dict[str, Chart]:
+def charts(rows: Sequence[LayerRow], against: Published | None = None) -> dict[str, Chart]:
     """Every chart of the report by the name of its file; of the whole step if it was measured."""
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
-    by_name = {f"factor_{metric}": summary(steps, metric) for metric in metrics_of(steps)}
+    by_name = {f"factor_{metric}": summary(steps, metric, against) for metric in metrics_of(steps)}
     for family in dict.fromkeys(row.family for row in steps):
         by_name[f"layer_{family}"] = layer_chart(steps, family)
     return {name: chart for name, chart in by_name.items() if chart is not None}
 
 
 def save(
-    rows: Sequence[LayerRow], folder: Path, formats: Sequence[str] = ("png", "svg")
+    rows: Sequence[LayerRow],
+    folder: Path,
+    formats: Sequence[str] = ("png", "svg"),
+    against: Published | None = None,
 ) -> list[Path]:
     """Write every chart in every format; the folder is made when it is missing."""
-    return save_all(charts(rows), folder, formats)
+    return save_all(charts(rows, against), folder, formats)

@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from opbench.cli.options import takes
-from opbench.errors import UserError, unknown
+from opbench.errors import UserError, plural, unknown
 
 if TYPE_CHECKING:
     from opbench.api.run import Run
-    from opbench.case import Case
-    from opbench.result import Result
-    from opbench.suites.layers.classic_pickle import Record
-    from opbench.suites.layers.config import Config
+    from opbench.report.terminal.console import Console
+    from opbench.running.listener import Listener
+    from opbench.suites.layers.config.model import Config
 
 #: Default name of the runs that this command starts; `--cont` looks for it.
 RUN_NAME = "layers"
+#: The fixed design of the study.
+NUM_RUNS, NUM_REPEATS = 100, 20
+#: Layers, batch sizes and stages that a run lacks join it; all else must be as it was.
+EXTENDS = ("axes", "stages")
 
 
 @takes(
     "suite",
-    num_runs={"help": "Number of benchmarking runs.", "default": 100},
-    num_repeats={"help": "How many forward/backward passes per run.", "default": 20},
+    num_runs={"help": "Number of benchmarking runs.", "otherwise": "the config's, or 100"},
+    num_repeats={
+        "help": "How many forward/backward passes per run.",
+        "otherwise": "the config's, or 20",
+    },
     seed={
         "flags": ("--random-seed",),
         "help": "Random seed for the first run of each layer; each further run adds 1.",
     },
     metrics={"otherwise": "time, memory"},
+    device={"otherwise": "cuda where there is a GPU, otherwise cpu"},
     timeout={"otherwise": "900s", "metavar": "900s"},
     name={"help": "A name for this run; --cont completes its latest.", "default": RUN_NAME},
     cont={"help": "Only run missing experiments."},
@@ -46,12 +52,23 @@ def layers(
     ),
     forward_only: bool = typer.Option(False, "--forward-only", help="Only run forward passes."),
     config_file: Path = typer.Option(
-        None, "-c", "--config-file", help="Layer sizes. [default: those of arXiv:2109.12298]"
+        None,
+        "-c",
+        "--config-file",
+        help="Layer sizes. [default: ./config.json if it is a layer config, else those of "
+        "arXiv:2109.12298]",
     ),
     root: Path = typer.Option(
         Path("results/raw"), "--root", help="Folder for the pickles, one per result."
     ),
     suffix: str = typer.Option("", "--suffix", help="Appended to the name of each pickle."),
+    model: str = typer.Option(
+        "",
+        "--model",
+        metavar="FILE.py:FUNCTION",
+        help="Measure one DP-SGD step of a model of yours instead: non-private and in each mode, "
+        "with flat and per-layer clipping, whole and in two physical batches; by layer.",
+    ),
     verbose: bool = typer.Option(False, "-v", "--verbose", help="Print each run's result."),
     modes: list[str] = typer.Option(
         [],
@@ -62,64 +79,139 @@ def layers(
     ),
 ) -> int:
     """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
+    from opbench.machine.gpu import default_device
+    from opbench.report.terminal.console import Console
+    from opbench.suites.layers.pickles import Pickles, check_folder
+
+    console = Console(stderr=True)
     cont, save = options.pop("cont", False), options.get("save", True)
     if cont and not save:
         raise UserError("--cont completes a stored run, so it cannot go with --no-save")
-    config, target = _config(config_file)
-    pairs = layers_in_modes(layers, modes, config, str(config_file or ""))
+    options.setdefault("device", default_device())
+    if model:
+        if layers or config_file or forward_only or cont:
+            raise UserError("--model measures steps of a model: leave out flags about layers")
+        return measure_model(model, modes, batch_sizes, options)
+    config, target, origin = chosen_config(config_file)
+    settings = config.settings
+    seed = options.get("seed")
+    options.setdefault("num_runs", settings.num_runs or NUM_RUNS)
+    options.setdefault("num_repeats", settings.num_repeats or NUM_REPEATS)
+    pairs = layers_in_modes(layers, modes, config, str(config_file or origin))
     axes: dict[str, list[Any]] = {"layer": [f"{layer}@{mode}" for layer, mode in pairs]}
     if batch_sizes:
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
+    if save:
+        check_folder(root)
 
-    from opbench.api.run import run as measure
+    from opbench.api.run import execute
     from opbench.cli.progress import progress
-    from opbench.report.terminal.console import Console
     from opbench.report.terminal.run import show
 
-    console = Console(stderr=True)
+    # Without a seed it is 0 again, not that of the run to be continued.
+    wanted = {
+        "seed": 0,
+        **options,
+        "targets": (target,),
+        "axes": axes,
+        "stages": ("forward",) if forward_only else (),
+    }
+    begun = run_to_complete(wanted) if cont else None
+    first = f"Using {origin}, on {options['device']}."
+    if cont and begun is None:
+        first += " No earlier run with these settings; everything is missing."
+    if begun is not None:
+        wanted |= {"name": begun, "cont": True}
     with progress(console) as listener:
-        finished = measure(
-            target,
-            axes=axes,
-            stages=("forward",) if forward_only else (),
-            cont=cont and _has_run(options.get("store"), options["name"]),
-            listener=listener,
-            **options,
-        )
-    runs, repeats, seed = options["num_runs"], options["num_repeats"], options.get("seed")
+        say_first(first, listener, console)
+        finished = execute(wanted, listener=listener, extends=EXTENDS)
+    runs, repeats = options["num_runs"], options["num_repeats"]
     pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes))
-    written = pickles.write(finished, only_missing=cont) if save else 0
+    written = pickles.write(finished.results, only_missing=cont) if save else 0
     if verbose:
         _print_runs(finished)
     show(finished)
     if written:
-        console.print(f"{written} pickles written to {root}", highlight=False)
+        console.print(f"{plural(written, 'pickle')} written to {root}", highlight=False)
     if finished.status == "interrupted":
         console.print("Interrupted; run the same command with --cont to measure what is missing.")
-        return 130
-    return 1 if finished.failures else 0
+    return finished.exit_code
 
 
-def _config(path: Path | None) -> tuple[Config, str]:
-    """The config, and the target of a run that reads it."""
+def say_first(line: str, listener: Listener, console: Console) -> None:
+    """Print a line when the run begins: after every mistake in what was asked for was found."""
+    begin = listener.started
+
+    def started(run_id: str, cases: int, already_done: int) -> None:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        begin(run_id, cases, already_done)
+
+    listener.started = started  # type: ignore[method-assign]
+
+
+def measure_model(
+    target: str, modes: list[str], batch_sizes: list[int], options: dict[str, Any]
+) -> int:
+    """One training step of a user's model, in every private way."""
+    from opbench.api.run import execute
+    from opbench.cli.progress import progress
+    from opbench.define.expand import expand
+    from opbench.report.terminal.console import Console
+    from opbench.report.terminal.run import show
+    from opbench.suites.layers.model.definition import model_definition
+
+    definition = model_definition(target, modes, batch_sizes)
+    device = options["device"]
+    cases = expand(
+        [definition],
+        device=device,
+        threads=options.get("threads"),
+        seed=options.get("seed", 0),
+        keep=options.get("keep", ()),
+    )
+    console = Console(stderr=True)
+    settings = {"metrics": ("time", "memory", "parts"), "timeout": 900.0, **options}
+    if "baseline" not in settings and any(c.axes["mode"] == "baseline" for c in cases):
+        settings["baseline"] = "mode=baseline"
+    with progress(console) as listener:
+        say_first(f"Measuring {definition.name} on {device}.", listener, console)
+        finished = execute(settings, cases=cases, listener=listener)
+    show(finished)
+    return finished.exit_code
+
+
+def chosen_config(path: Path | None) -> tuple[Config, str, str]:
+    """The config, the target of a run that reads it, and what to call it."""
+    from opbench.define.document import read
     from opbench.suites.layers import config
 
-    return (config.published(), "layers") if path is None else (config.load(path), str(path))
+    if path is not None:
+        return config.load(path), str(path), str(path)
+    here, found = Path("config.json"), None
+    if here.is_file():
+        try:
+            found = read(here)
+        except UserError:
+            found = None
+        if config.is_config(found):
+            return config.load(here), str(here), "./config.json"
+    origin = "the configuration of arXiv:2109.12298"
+    if here.is_file():
+        origin += " (./config.json is not a layer config)"
+    return config.published(), "layers", origin
 
 
 def layers_in_modes(
     names: list[str], modes: list[str], config: Config, origin: str
 ) -> list[tuple[str, str]]:
     """The (layer, mode) pairs to measure, each once, in order."""
-    from opbench.suites.layers.names import CLASSIC, MODES, SECTIONS, read_name
+    from opbench.suites.layers.names import MODES, SECTIONS, read_name
 
     for mode in modes:
         if mode not in MODES:
             raise UserError(unknown("mode", mode, MODES))
-    # Without names: every layer that the config has a section for.
-    chosen = names or [name for name in CLASSIC if read_name(name)[0] in config.layers]
     pairs: dict[tuple[str, str], None] = {}
-    for name in chosen:
+    for name in names or config.names:
         layer, mode = read_name(name)
         if config.section(layer) is None:
             raise UserError(f"{origin}: {SECTIONS[layer]}: missing, and {name} needs it")
@@ -128,80 +220,31 @@ def layers_in_modes(
     return list(pairs)
 
 
-def _has_run(store: str | None, name: str) -> bool:
-    """Whether a run of this name exists; without one, everything is missing."""
+def run_to_complete(wanted: dict[str, Any]) -> str | None:
+    """The latest run of this name that was begun with the same options; None without one."""
+    from opbench.api.run import difference
+    from opbench.plan.options import asked, read
     from opbench.store import Store
     from opbench.store.errors import StoreError
 
+    given = asked(wanted)
     try:
-        with Store.open(store, create=False) as opened:
-            opened.find_run(name)
+        with Store.open(wanted.get("store"), create=False) as opened:
+            runs = [run for run in opened.runs() if run.name == wanted["name"]]
     except StoreError:
-        return False
-    return True
-
-
-@dataclass(frozen=True)
-class Pickles:
-    """The pickles of one command line."""
-
-    config: Config
-    root: Path
-    suffix: str
-    num_runs: int
-    num_repeats: int
-    random_seed: int | None
-    in_modes: bool
-
-    def write(self, run: Run, *, only_missing: bool) -> int:
-        """One file for each case with a time. With `only_missing`, existing files are kept."""
-        from opbench.plan.policy import Fixed
-        from opbench.suites.layers import classic_pickle
-
-        policy = Fixed(num_runs=self.num_runs, num_repeats=self.num_repeats).text
-        times: dict[str, tuple[Case, Result]] = {}
-        memories: dict[str, Result] = {}
-        for case, result in run.results:
-            if result.ok and result.policy == policy:
-                if result.metric == "memory":
-                    memories[case.hash] = result
-                elif result.unit == "s":
-                    times.setdefault(case.hash, (case, result))
-        written = 0
-        for case_hash, (case, result) in times.items():
-            record = self.record(case)
-            path = record.path(self.root, self.suffix)
-            if only_missing and path.exists():
-                continue
-            try:
-                classic_pickle.write(path, record.content(result, memories.get(case_hash)))
-            except OSError as error:
-                raise UserError(f"cannot write {path}: {error.strerror}") from None
-            written += 1
-        return written
-
-    def record(self, case: Case) -> Record:
-        from opbench.suites.layers.classic_pickle import Record
-        from opbench.suites.layers.names import classic_name
-
-        mode = str(case.axes["mode"])
-        named = None if self.in_modes else classic_name(case.name, mode)
-        section = self.config.section(case.name)
-        return Record(
-            layer=named or case.name,
-            mode=mode,
-            batch_size=int(case.axes["batch_size"] or 0),
-            num_runs=self.num_runs,
-            num_repeats=self.num_repeats,
-            random_seed=self.random_seed,
-            forward_only=case.stage == "forward",
-            config=section.model_dump(mode="json", exclude_unset=True),
-            in_modes=named is None,
-        )
+        return None
+    for run in runs:
+        try:
+            before = {k: v for k, v in read(run.request).items() if k not in EXTENDS}
+        except UserError:  # imported, or of a later version
+            continue
+        if not difference(before, given, EXTENDS):
+            return run.id
+    return None
 
 
 def _print_runs(run: Run) -> None:
-    from opbench.suites.layers.classic_pickle import memory_stats
+    from opbench.suites.layers.pickles import memory_stats
 
     for case, result in run.results:
         if result.metric == "memory":

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
 from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.errors import UserError
 from opbench.suites.layers import source
-from opbench.suites.layers.names import BASELINE, BATCH_SIZES, CLASSIC, HOOKS, MODES, WRAPPED
-from opbench.suites.layers.shapes import shaped
+from opbench.suites.layers.names import (
+    BASELINE,
+    BATCH_SIZES,
+    CLASSIC,
+    HOOKS,
+    MODES,
+    SECTIONS,
+    WRAPPED,
+)
+from opbench.suites.layers.shapes import Shaped, shaped
 
 STEP = "forward_backward"
 STAGES = (STEP, "forward", "backward")
@@ -21,6 +30,8 @@ STAGES = (STEP, "forward", "backward")
 class LayerDefinition(Definition):
     section: Any = None
     warmups: int = 0
+    #: Wrappers of users' own modes, by name.
+    own_modes: Mapping[str, source.Wrapper] = field(default_factory=dict)
 
     def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
         """`layer` only chooses, it labels nothing: the name says it already. A name that stands
@@ -32,20 +43,49 @@ class LayerDefinition(Definition):
         elif tuple(grid["mode"]) != self.axes["mode"].values:
             modes = {mode: None for mode in modes if mode in grid["mode"]}
         rest = {axis: values for axis, values in grid.items() if axis != "layer"}
-        yield from super().points({**rest, "mode": [m for m in MODES if m in modes]})
+        known = self.axes["mode"].valid
+        yield from super().points({**rest, "mode": [m for m in known if m in modes]})
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         mode, batch = str(point["mode"]), int(point["batch_size"] or 0)
-        layer = shaped(self.name, self.section, batch)
+        layer = self.shaped(point, batch)
+        wrapper = self.own_modes.get(mode)
+        if wrapper and layer.user and wrapper.user != layer.user:
+            raise UserError(f"{self.origin}: {self.name} and the mode {mode} must be in one file")
         for stage in context.stages or (STEP,):
             if stage not in self.stages:
                 continue
+            if stage != "forward":
+                self.check_parameters()
             program = source.program(
-                layer, mode, stage, batch=batch, device=context.device, warmups=self.warmups
+                layer,
+                mode,
+                stage,
+                batch=batch,
+                device=context.device,
+                warmups=self.warmups,
+                wrapper=wrapper,
             )
-            if layer.dp or mode != BASELINE:
+            if layer.dp or (mode != BASELINE and wrapper is None):
                 program = replace(program, unsupported=missing_opacus())
             yield self.case(stage, "call", program, point, context)
+
+    def shaped(self, point: Point, batch: int) -> Shaped:
+        return shaped(self.name, self.section, batch)
+
+    def check_parameters(self) -> None:
+        if reason := self.section.without_parameters():
+            raise UserError(f"{self.origin or 'layers'}: {SECTIONS[self.name]}: {reason}")
+
+    def with_modes(self, own: Mapping[str, source.Wrapper]) -> LayerDefinition:
+        """The same with users' own modes as further ones."""
+        mode, layer = self.axes["mode"], self.axes["layer"]
+        axes = {
+            **self.axes,
+            "layer": replace(layer, also=(*layer.also, *(in_mode(self.name, m) for m in own))),
+            "mode": replace(mode, values=(*mode.values, *own), choices=(*mode.valid, *own)),
+        }
+        return replace(self, axes=axes, own_modes=own)
 
 
 def in_mode(layer: str, mode: str) -> str:
@@ -69,8 +109,10 @@ def layer_definition(
     modes: Sequence[str] = MODES,
     batch_sizes: Sequence[int] = BATCH_SIZES,
     warmups: int = 0,
+    number: int = 0,
     origin: str = "",
 ) -> LayerDefinition:
+    """`number` distinguishes several sets of sizes of one layer, as the label `config`."""
     classic = [name for name in (layer, WRAPPED + layer) if name in CLASSIC]
     return LayerDefinition(
         suite="layers",
@@ -79,6 +121,7 @@ def layer_definition(
             "layer": Axis(
                 (layer,), choices=tuple(classic), also=tuple(in_mode(layer, m) for m in MODES)
             ),
+            **({"config": Axis((number,))} if number else {}),
             "mode": Axis(tuple(modes), choices=MODES),
             "batch_size": Axis(tuple(batch_sizes), open=True),
         },

@@ -6,7 +6,8 @@ first is measured turn by turn and has a narrow interval; in the second the side
 after the other, and the interval is as wide as that deserves.
 
 The memory that is compared is `max_memory`, the peak of everything held (inputs, layer, labels,
-gradients), as in the published study, less what was held before anything began.
+gradients), as in the published study, less what was held before anything began. The metric
+`memory` of a run is less: the peak of a step above the lowest level held in it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dataclasses import dataclass, field, replace
 
 from opbench.stats.pair import compare_results
 from opbench.store.records import StoredResult
-from opbench.suites.layers.names import BASELINE, COUNTERPART, LAYERS, MODES
+from opbench.suites.layers.names import BASELINE, LAYERS, MODES, NN, counterpart
+from opbench.suites.layers.notes import Notes, size_of
 
 MAX_MEMORY = "max_memory"
 
@@ -50,24 +52,44 @@ class LayerRow:
     factor_nn: Factor | None = None
     #: For memory: bytes of each component.
     components: dict[str, int] = field(default_factory=dict)
+    #: What was built and what went in: `torch.nn.Linear(in_features=512, …) on 16×512`.
+    size: str = ""
+    #: What distinguishes it from another row of its place: a seed, a size, a run.
+    note: str = ""
+
+    @property
+    def label(self) -> str:
+        """The layer as tables name it."""
+        return f"{self.layer} ({self.note})" if self.note else self.layer
 
     @property
     def family(self) -> str:
-        """The torch.nn layer that this one is, or stands in for."""
-        return COUNTERPART.get(self.layer, self.layer)
+        """The torch.nn layer that this one is, or stands in for; of a user's pair, its name."""
+        return counterpart(self.layer).removesuffix(NN)
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it stands in for a layer of torch.nn."""
+        return counterpart(self.layer) != self.layer
 
     @property
     def variant(self) -> str:
-        """`hooks`, `dp`, `dp hooks`: what distinguishes it from that layer as it is."""
-        parts = ["dp"] if self.layer in COUNTERPART else []
+        """`hooks`, `dp`, `own hooks`: what distinguishes it from that layer as it is."""
+        parts = [] if not self.stands_in else ["dp"] if self.layer in LAYERS else ["own"]
         if self.mode != BASELINE:
             parts.append(self.mode)
         return " ".join(parts) or BASELINE
 
     @property
-    def place(self) -> tuple[int, int, int, str]:
+    def place(self) -> tuple[int, str, int, int, str, str]:
         """Its position in a table."""
-        return (LAYERS.index(self.layer), MODES.index(self.mode), self.batch_size, self.metric)
+        layer, mode = rank(LAYERS, self.layer), rank(MODES, self.mode)
+        return (layer, self.label, mode, self.batch_size, self.metric, self.stage)
+
+
+def rank(names: Sequence[str], name: str) -> int:
+    """The position among names that are known; the others come after them."""
+    return names.index(name) if name in names else len(names)
 
 
 def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
@@ -75,11 +97,12 @@ def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
     layers = (result for result in stored if result.case.suite == "layers")
     seen = [view for result in layers for view in _views(result)]
     by_key = {_key(each, each.case.name, str(each.case.axes["mode"])): each for each in seen}
+    notes = Notes.of(seen)
     table = []
     for each in seen:
         case, result, layer = each.case, each.result, each.case.name
         own = by_key.get(_key(each, layer, BASELINE))
-        nn = by_key.get(_key(each, COUNTERPART.get(layer, layer), BASELINE))
+        nn = by_key.get(_key(each, counterpart(layer), BASELINE))
         is_peak = result.metric == MAX_MEMORY
         table.append(
             LayerRow(
@@ -98,6 +121,8 @@ def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
                 factor=_factor(own, each),
                 factor_nn=_factor(nn, each),
                 components=result.detail.get("components", {}) if is_peak else {},
+                size=size_of(each),
+                note=notes.note(each),
             )
         )
     return sorted(table, key=lambda row: row.place)
@@ -117,8 +142,8 @@ def _views(stored: StoredResult) -> Iterator[StoredResult]:
 def _key(each: StoredResult, layer: str, mode: str) -> tuple[object, ...]:
     case, result = each.case, each.result
     rest = tuple(pair for pair in case.labels if pair[0] != "mode")
-    place = (case.stage, case.device, case.threads, result.environment, result.policy)
-    return (layer, mode, result.metric, rest, *place)
+    place = (case.stage, case.device, case.threads, case.seed, result.environment, result.policy)
+    return (each.run_id, layer, mode, result.metric, rest, *place)
 
 
 def _factor(base: StoredResult | None, each: StoredResult) -> Factor | None:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
 from opbench.errors import UserError
+from opbench.suites.layers.config import published as published_config
+from opbench.suites.layers.csv_file import read_lines
 from opbench.suites.layers.factors import MAX_MEMORY
-from opbench.suites.layers.factors_file import read_lines
 from opbench.suites.layers.names import BASELINE, COUNTERPART, read_name
+from opbench.suites.layers.shapes import shaped
 
 TIME = "time"
 COLUMNS = {TIME: "runtime_ms_median", MAX_MEMORY: "peak_minus_base_MB_median"}
@@ -30,6 +32,8 @@ class Published:
 
     origin: str
     values: dict[tuple[str, str, str, int], float]
+    #: Whether they were measured with the published configuration; else sizes are not known.
+    of_config: bool = False
 
     def factor(self, metric: str, layer: str, mode: str, batch: int) -> float | None:
         """Over the torch.nn layer, unwrapped. `metric` is `time` or `max_memory`."""
@@ -39,12 +43,22 @@ class Published:
             return None
         return own / nn
 
+    def size(self, layer: str, batch: int) -> str:
+        """What was built and what went in, as `LayerRow.size` has it; empty where not known."""
+        section = published_config().section(layer) if self.of_config else None
+        return "" if section is None else shaped(layer, section, batch).size
+
+    @property
+    def batch_sizes(self) -> tuple[int, ...]:
+        return tuple(sorted({batch for _, _, _, batch in self.values}))
+
 
 def published(where: str = SHIPPED) -> Published:
     """The shipped figures, or those of a file."""
     if where == SHIPPED:
         file = resources.files("opbench.data").joinpath("opacus_microbe_2021.csv")
-        return parse(file.read_text(encoding="utf-8").splitlines(), "arXiv:2109.12298")
+        found = parse(file.read_text(encoding="utf-8").splitlines(), "arXiv:2109.12298")
+        return replace(found, of_config=True)
     return parse(read_lines(Path(where)), where)
 
 

@@ -39,6 +39,10 @@ MODES = (BASELINE, HOOKS, "functorch", "ew", "ghost")
 BATCH_SIZES = (16, 32, 64, 128, 256, 512)
 
 WRAPPED = "gsm_"
+#: The suite under which training steps of users' models are stored.
+MODELS = "models"
+#: Ends the name of the counterpart of a user's own layer.
+NN = "_nn"
 
 
 def _classic() -> tuple[str, ...]:
@@ -68,3 +72,10 @@ def classic_name(layer: str, mode: str) -> str | None:
     """The classic name of a layer in a mode, where it has one."""
     name = layer if mode == BASELINE else WRAPPED + layer if mode == HOOKS else ""
     return name if name in CLASSIC else None
+
+
+def counterpart(layer: str) -> str:
+    """The torch.nn layer that a layer is measured against; itself for one of torch.nn."""
+    if layer in LAYERS or layer.endswith(NN):
+        return COUNTERPART.get(layer, layer)
+    return layer + NN

@@ -10,7 +10,7 @@ import typer
 
 from opbench.cli.options import run_option
 from opbench.cli.report_output import check_format, suite_results, write_to
-from opbench.errors import UserError
+from opbench.errors import UserError, plural
 from opbench.report.table import console_for
 
 if TYPE_CHECKING:
@@ -30,6 +30,15 @@ def layers(
     output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     charts: Path = typer.Option(
         None, "--charts", metavar="FOLDER", help="Also write the charts, as PNG and SVG."
+    ),
+    figure: Path = typer.Option(
+        None,
+        "--figure",
+        metavar="FILE.pdf|FILE.svg",
+        help="Also write a figure for a paper: overhead by layer and batch size, one column wide.",
+    ),
+    metric: str = typer.Option(
+        "", "--metric", help="Of the figure. [default: the time that a caller waits]"
     ),
     against: str = typer.Option(
         None,
@@ -61,15 +70,20 @@ def layers(
         from opbench.suites.layers.charts import save
 
         try:
-            written = save(rows, charts)
+            written = save(rows, charts, against=theirs)
         except OSError as error:
             raise UserError(f"cannot write charts to {charts}: {error.strerror}") from None
-        typer.echo(f"{len(written)} charts in {charts}", err=True)
+        typer.echo(f"{plural(len(written), 'chart')} in {charts}", err=True)
+    if figure is not None:
+        from opbench.suites.layers.figure import save as save_figure
+
+        save_figure(rows, figure, metric, theirs)
+        typer.echo(f"figure in {figure}", err=True)
 
 
 def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[str]]:
+    from opbench.suites.layers.csv_file import read
     from opbench.suites.layers.factors import rows as rows_of
-    from opbench.suites.layers.factors_file import read
 
     if any(run.endswith(".csv") for run in runs):
         if len(runs) > 1:
@@ -77,4 +91,4 @@ def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[
         return read(Path(runs[0]))
     missing = "layers; measure some: opbench run layers"
     by_run, environment = suite_results(store, runs, "layers", missing)
-    return [row for results in by_run for row in rows_of(results)], environment
+    return rows_of(result for results in by_run for result in results), environment

@@ -6,11 +6,13 @@ input, and the position of the batch is stated here once, for the loss and for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opbench.case import UserModule
 from opbench.define.program import Tensor, integers
-from opbench.suites.layers import sections
+from opbench.suites.layers.config import sections
 
 DP_CLASS = {
     "dpmha": "DPMultiheadAttention",
@@ -29,8 +31,9 @@ class Shaped:
     #: `torch.nn.Linear`, or the bare name of a class in `opacus.layers`.
     kind: str
     inputs: tuple[Tensor, ...]
-    #: The shape of what the layer gives; random labels have the same.
-    output: tuple[int, ...]
+    #: The shape of what the layer gives; random labels have the same. None where only the layer
+    #: itself knows.
+    output: tuple[int, ...] | None
     arguments: dict[str, Any] = field(default_factory=dict)
     #: The arguments of a call, `{0}` standing for the part of the batch: see `call`.
     call: str = "{x}"
@@ -43,6 +46,9 @@ class Shaped:
     #: Inputs whose batch is elsewhere: the hidden state of an RNN is (layers, batch, features).
     batch_dims: dict[str, int] = field(default_factory=dict)
     dtype: str = "float32"
+    #: A user's own layer: how it is imported, and the file it is in.
+    imports: tuple[str, ...] = ()
+    user: UserModule | None = None
 
     @property
     def constructor(self) -> str:
@@ -50,8 +56,12 @@ class Shaped:
         return f"{self.kind}({given})"
 
     @property
+    def size(self) -> str:
+        return size_text(self.constructor, self.inputs[0].shape)
+
+    @property
     def dp(self) -> bool:
-        return "." not in self.kind
+        return self.kind in DP_CLASS.values()
 
     def called(self, part: str = "") -> str:
         """`(x, (h_0, c_0))`, or the same for a part of the batch: `:2`."""
@@ -60,6 +70,11 @@ class Shaped:
             before = self.batch_dims.get(tensor.name, self.batch_dim)
             named[tensor.name] = f"{tensor.name}[{':, ' * before}{part}]" if part else tensor.name
         return f"({self.call.format(**named)}){self.pick}"
+
+
+def size_text(constructor: str, shape: Sequence[int]) -> str:
+    """`torch.nn.Linear(in_features=512, out_features=512) on 16×512`."""
+    return f"{constructor} on {'×'.join(map(str, shape))}"
 
 
 def shaped(layer: str, section: Any, batch: int) -> Shaped:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opbench.case import UserModule
 from opbench.define.program import Program, Tensor, lines
-from opbench.suites.layers.names import BASELINE
 from opbench.suites.layers.shapes import Shaped
 
 #: torch 2.13: the first backward pass imports sympy (0.5 s) unless something else has.
@@ -49,6 +49,10 @@ class Wrapper:
     constructor: str
     options: str = ""
     preload: tuple[str, ...] = ()
+    #: Whether parameters have their gradients by sample afterwards.
+    per_sample: bool = True
+    #: A user's own mode: the file it is in. Its options are all it is given besides the module.
+    user: UserModule | None = None
 
 
 GRAD_SAMPLE = ("from opacus.grad_sample import GradSampleModule",)
@@ -68,15 +72,26 @@ WRAPPERS = {
         ),
         "GradSampleModuleFastGradientClipping",
         ", max_grad_norm=1.0, use_ghost_clipping=True",
+        per_sample=False,
     ),
 }
 
 
 def program(
-    layer: Shaped, mode: str, stage: str, *, batch: int, device: str = "cpu", warmups: int = 0
+    layer: Shaped,
+    mode: str,
+    stage: str,
+    *,
+    batch: int,
+    device: str = "cpu",
+    warmups: int = 0,
+    wrapper: Wrapper | None = None,
 ) -> Program:
-    """One stage of a step. The statement is complete: it clears, and it goes backward itself."""
-    labels = Tensor("labels", layer.output, layer.dtype)
+    """One stage of a step. The statement is complete: it clears, and it goes backward itself.
+
+    `wrapper` is that of a user's own mode."""
+    wrapper = wrapper or WRAPPERS.get(mode)
+    labels = (Tensor("labels", layer.output, layer.dtype),) if layer.output else ()
     forward = f"y = net{layer.called()}"
     loss = loss_text(mode, "y", "labels")
     before = ""
@@ -101,34 +116,39 @@ def program(
     return Program(
         forward=statement,
         before=before,
-        inputs=(*layer.inputs, labels),
-        globals=globals_text(layer, mode),
+        inputs=(*layer.inputs, *labels),
+        globals=globals_text(layer, mode, wrapper),
         setup=lines(
             f"net = {layer.constructor}{moved}",
-            wrapping(layer, mode, device, batch) if mode != BASELINE else "",
+            "" if layer.output else f"labels = torch.randn_like(net{layer.called()}.detach())",
+            wrapping(layer, mode, wrapper, device, batch) if wrapper else "",
             evaluation,
             warm,
         ),
         module="net",
         components=components(layer),
-        preload=preload(layer, mode),
+        preload=preload(layer, wrapper),
+        user=layer.user or (wrapper.user if wrapper else None),
     )
 
 
-def globals_text(layer: Shaped, mode: str) -> str:
+def globals_text(layer: Shaped, mode: str, wrapper: Wrapper | None) -> str:
     imports = ["import torch.nn.functional as F"]
-    if mode != BASELINE:
-        imports += WRAPPERS[mode].imports
+    if wrapper:
+        imports += wrapper.imports
+    imports += [line for line in layer.imports if line not in imports]
     if layer.dp:
         imports.append(f"from opacus.layers import {layer.kind}")
     parts = ["\n".join(imports), criterion_text(layer, per_sample=mode == "ghost")]
-    if mode != BASELINE:
+    if wrapper:
         parts.insert(1, UNSUPPORTED)
     return "\n\n\n".join(parts)
 
 
 def criterion_text(layer: Shaped, *, per_sample: bool) -> str:
     """The loss: the classes are the features, so no two samples meet in one softmax."""
+    if layer.output is None:
+        return unknown_rank_text(layer, per_sample=per_sample)
     flat = layer.features_last and len(layer.output) > 2
     y, labels = (f"{n}.flatten(0, -2)" if flat else n for n in ("y", "labels"))
     if not per_sample:
@@ -141,6 +161,15 @@ def criterion_text(layer: Shaped, *, per_sample: bool) -> str:
     return f"def criterion(y, labels):\n    # one loss for each sample\n    return {text}"
 
 
+def unknown_rank_text(layer: Shaped, *, per_sample: bool) -> str:
+    """The same for a layer of which only the layer itself knows how many dimensions it gives."""
+    y, labels = (f"{n}.flatten(0, -2)" if layer.features_last else n for n in ("y", "labels"))
+    if not per_sample:
+        return f"def criterion(y, labels):\n    return F.cross_entropy({y}, {labels})"
+    text = f'F.cross_entropy({y}, {labels}, reduction="none").view(len(y), -1).mean(1)'
+    return f"def criterion(y, labels):\n    # one loss for each sample\n    return {text}"
+
+
 def loss_text(mode: str, y: str, labels: str) -> str:
     value = f"criterion({y}, {labels})"
     if mode == "ghost":
@@ -148,14 +177,14 @@ def loss_text(mode: str, y: str, labels: str) -> str:
     return f"loss = {value}"
 
 
-def wrapping(layer: Shaped, mode: str, device: str, batch: int) -> str:
+def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int) -> str:
     """The layer wrapped, and tried on two samples."""
-    wrapper = WRAPPERS[mode]
     part = ":2"
     first = layer.batch_dim == 0
     tried = f"labels[{':, ' * layer.batch_dim}{part}]"
-    options = f'batch_first={first}, loss_reduction="mean"{wrapper.options}'
-    steps = [f"net = {wrapper.constructor}(net, {options})"]
+    common = "" if wrapper.user else ', batch_first={first}, loss_reduction="mean"'
+    options = f"{common}{wrapper.options}".format(first=first)
+    steps = [f"net = {wrapper.constructor}(net{options})"]
     if mode == "ghost":
         steps += [
             "optimizer = DPOptimizerFastGradientClipping(",
@@ -169,22 +198,26 @@ def wrapping(layer: Shaped, mode: str, device: str, batch: int) -> str:
         loss_text(mode, "y", tried),
         BACKWARD,
     ]
-    if mode != "ghost":
+    if wrapper.per_sample:
         some = min(batch, 2)
+        # A user's own layer may have frozen parameters.
+        trained = "[p for p in net.parameters() if p.requires_grad]"
         steps += [
-            "for p in net.parameters():",
+            f"for p in {trained if layer.user else 'net.parameters()'}:",
             f"    if p.grad_sample.shape[0] != {some}:",
             f'        raise Unsupported(f"{some} samples gave per-sample gradients of shape '
             '{tuple(p.grad_sample.shape)}")',
         ]
     steps += [CLEAR, "del y, loss"]
+    called = f"{wrapper.constructor}(batch_first={first})"
+    called = wrapper.constructor if wrapper.user else called
     return lines(
         "try:",
         indented("\n".join(steps)),
         # Running out of memory does not make the combination unsupported.
         "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
         f"except ({', '.join(REFUSALS)}) as error:",
-        f"    called = '{wrapper.constructor}(batch_first={first}) raises NotImplementedError'",
+        f"    called = '{called} raises NotImplementedError'",
         "    raise Unsupported(str(error) or called) from error",
     )
 
@@ -201,10 +234,10 @@ def components(layer: Shaped) -> tuple[tuple[str, str], ...]:
     )
 
 
-def preload(layer: Shaped, mode: str) -> tuple[str, ...]:
-    if mode == BASELINE:
+def preload(layer: Shaped, wrapper: Wrapper | None) -> tuple[str, ...]:
+    if wrapper is None:
         return (*LATE, *OPACUS) if layer.dp else LATE
-    return (*LATE, *OPACUS, *WRAPPERS[mode].preload)
+    return (*LATE, *OPACUS, *wrapper.preload)
 
 
 def indented(text: str) -> str:

@@ -8,15 +8,18 @@ that format.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
-from opbench.define.suite import Command, Suite, TargetFile, Targets
+from opbench.define.suite import CollectedFile, Command, Suite, TargetFile, Targets
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from opbench.report.charts.chart import Chart
     from opbench.report.page.contents import Contents
-    from opbench.suites.layers.config import Config
+    from opbench.running.recording import Finished
+    from opbench.suites.layers.config.model import Config
 
 
 class Layers(Suite):
@@ -34,24 +37,66 @@ class Layers(Suite):
         return configured(published())
 
     def read_file(self, file: TargetFile) -> Targets | None:
-        from opbench.suites.layers.names import SECTIONS
-
-        if not set(file.table) & set(SECTIONS.values()):
+        if not file.table:
             return None
-        from opbench.suites.layers.config import load
+        from opbench.suites.layers.config import is_config, load
 
+        if not is_config(file.table):
+            return None
         config = load(file.path)
-        clock = {"clock": config.benchmark} if config.benchmark else {}
         definitions = list(configured(config, str(file.path)))
-        return Targets(definitions, suggested={**self.options, **clock})
+        return Targets(definitions, suggested={**self.options, **config.settings.options()})
+
+    def read_module(self, collected: CollectedFile) -> Targets | None:
+        found = collected.content.get("layers") or {}
+        if not found.get("pairs") and not found.get("modes"):
+            return None
+        from opbench.suites.layers.own import own_definitions
+
+        return Targets(list(own_definitions(collected)), suggested=dict(self.options))
+
+    def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
+        if not any(definition.suite == "layers" for definition in definitions):
+            return definitions
+        from opbench.suites.layers.own import with_own_modes
+
+        return with_own_modes(definitions)
+
+    def tables(self, run: Finished) -> Iterable[RenderableType]:
+        """The factors over torch.nn, of the layers that stand in for another; the steps of models,
+        taken apart."""
+        from opbench.suites.layers.names import MODELS
+
+        if any(case.suite == MODELS for case, _ in run.results):
+            from opbench.suites.layers.model.report import printed
+
+            return printed(run.results)
+        if not any(case.suite == "layers" for case, _ in run.results):
+            return ()
+        from rich.text import Text
+
+        from opbench.report.table import grid
+        from opbench.store.records import StoredResult
+        from opbench.suites.layers.factors import rows
+        from opbench.suites.layers.report import over_counterpart
+
+        found = rows(StoredResult(run.id, case, result) for case, result in run.results)
+        steps = [row for row in found if row.stage == "forward_backward"] or found
+        return [
+            part
+            for table in over_counterpart(steps)
+            for part in (Text(f"\n{table.title}", style="bold"), grid(table))
+        ]
 
     def charts(self, contents: Contents) -> Mapping[str, Chart]:
         if not any(stored.case.suite == "layers" for stored in contents.results):
             return {}
         from opbench.suites.layers.charts import charts
         from opbench.suites.layers.factors import rows
+        from opbench.suites.layers.factors_published import published
 
-        return {f"layers_{name}": chart for name, chart in charts(rows(contents.results)).items()}
+        drawn = charts(rows(contents.results), published())
+        return {f"layers_{name}": chart for name, chart in drawn.items()}
 
     def commands(self) -> Iterable[Command]:
         from opbench.suites.layers.command import layers
@@ -65,14 +110,15 @@ class Layers(Suite):
 def configured(config: Config, origin: str = "") -> Iterator[Definition]:
     """The definitions of a checked config: every layer that has a section in it."""
     from opbench.suites.layers.definition import layer_definition
-    from opbench.suites.layers.names import BATCH_SIZES
 
-    for layer in config.layers:
+    for entry in config.entries:
         yield layer_definition(
-            layer,
-            config.section(layer),
-            batch_sizes=config.batch_sizes or BATCH_SIZES,
-            warmups=config.num_warmups,
+            entry.layer,
+            entry.section,
+            modes=entry.modes,
+            batch_sizes=entry.batch_sizes,
+            warmups=config.settings.num_warmups,
+            number=entry.number,
             origin=origin,
         )
 

@@ -16,7 +16,7 @@ MANY_THREADS = 4
 
 
 def peaks(
-    device: str = typer.Option("cpu", metavar="cpu|cuda", help="Where to measure."),
+    device: str = typer.Option("cpu", metavar="cpu|cuda[:N]", help="Where to measure."),
     threads: str = typer.Option(
         None, metavar="1,2", help="Numbers of threads, on the CPU. [default: 1 and all cores]"
     ),
@@ -42,6 +42,7 @@ def peaks(
     from opbench.cli.progress import progress
     from opbench.errors import plural
     from opbench.report.terminal.console import Console
+    from opbench.report.warnings.run_note import run_note
     from opbench.suites.peaks.definitions import SIZES_CUDA, SIZES_MANY, SUITE
     from opbench.suites.peaks.limits import fastest
 
@@ -69,16 +70,16 @@ def peaks(
     with progress(console) as listener:
         run = measure(SUITE, listener=listener, **options)
     _show(store)
-    refused = [case.id for case, result in run.results if result.ok and fastest(result) is None]
+    refused = [case.id for case, result in run if result.ok and fastest(result) is None]
     if refused:
         console.print(
             f"{plural(len(refused), 'limit')} not kept: other programs disturbed every sample. "
             "Run opbench peaks again on an idle machine.",
             markup=False,
         )
-    if run.status == "interrupted":
-        return 130
-    return 1 if run.failures else 0
+    if facts := run_note([result for _, result in run]).facts:
+        print(f"This run: {facts}. Measure again when the machine is idle (opbench doctor).")
+    return run.exit_code
 
 
 def _frameworks(on_cpu: bool) -> list[str]:

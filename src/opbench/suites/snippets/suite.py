@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from opbench.define.definition import Definition
-from opbench.define.suite import CollectedFile, Suite, Targets
+from opbench.define.suite import CollectedFile, Command, Suite, Targets
 
 
 class Snippets(Suite):
@@ -25,6 +25,11 @@ class Snippets(Suite):
 
         topics = {**statements.SNIPPETS, **modules.SNIPPETS, **training.SNIPPETS}
         return definitions_of("snippets", flatten(topics).items())
+
+    def commands(self) -> Iterable[Command]:
+        from opbench.suites.snippets.time_command import time
+
+        yield Command("time", time)
 
     def read_module(self, collected: CollectedFile) -> Targets | None:
         entries = collected.content["snippets"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
 from opbench.define.suite import Suite
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class Tour(Suite):
     about = "a two-minute tour: torch on the CPU, small and mixed"
     default = True
+    #: Two dozen cases and the worker starts they share then take about two minutes.
+    options: ClassVar[Mapping[str, Any]] = {"max_time_per_case": 3.0}
 
     def definitions(self) -> Iterable[Definition]:
         from opbench.suites.tour.definitions import definitions

@@ -6,67 +6,87 @@ calls are then queued behind a kernel that spins until the host has got ahead, w
 them; every number comes with its source.
 """
 
+import bisect
+import sys
 import time
+
+from ..session import Unsupported
+from . import cupti
+from .intervals import union
 
 CUPTI = "cupti kernel intervals"
 EVENTS = "cuda events behind a spinning kernel"
 #: Cycles per nanosecond of the fastest GPUs: the spinning kernel may be too long, never too short.
 CYCLES_PER_NS = 2.0
 
-
-def busy_ns(torch, work, skip_stream=None):
-    """Nanoseconds in which any kernel or copy of `work()` ran; None when CUPTI saw none."""
-    spans = [
-        (event.start_ns(), event.start_ns() + event.duration_ns())
-        for event in device_events(torch, work)
-        if skip_stream is None or event.device_resource_id() != skip_stream
-    ]
-    return union(spans) if spans else None
+_state: dict = {}
 
 
-def device_events(torch, work):
-    """CUPTI's events on the device during `work()`; empty without CUPTI."""
+def busy_ns(session, n, before=None):
+    """(nanoseconds in which anything ran on the device for `n` calls, source of that number).
+
+    What `before()` launches, untimed before each call, is not counted.
+    """
     try:
-        profile = torch.autograd.profiler.profile(use_device="cuda", use_kineto=True, use_cpu=False)
-    except (AssertionError, RuntimeError):  # torch was built, or is run, without it
-        return []
-    with profile:
-        work()
-        torch.cuda.synchronize()
-    cuda = torch.autograd.DeviceType.CUDA
-    return [
-        event
-        for event in profile.kineto_results.events()
-        if event.device_type() == cuda and not _annotation(event)
-    ]
+        return _recorded(_recorder(), session, n, before), CUPTI
+    except cupti.Unavailable as error:
+        torch = sys.modules.get("torch")
+        if torch is None:
+            raise Unsupported("without torch it needs CUPTI, which says: %s" % error) from None
+        return _queued(torch, session, n, before), EVENTS
 
 
-def _annotation(event):
-    """Ranges annotated by user code also span the gaps between kernels."""
-    is_annotation = getattr(event, "is_user_annotation", None)
-    return bool(is_annotation and is_annotation())
+def _recorder():
+    if "recorder" not in _state:
+        _state["recorder"] = cupti.Recorder()
+    return _state["recorder"]
 
 
-def union(spans):
-    """Total length of the intervals, overlaps counted once."""
-    total, reached = 0, float("-inf")
-    for begin, end in sorted(spans):
-        if end > reached:
-            total += end - max(begin, reached)
-            reached = end
+def _recorded(recorder, session, n, before):
+    if before is None:
+        found = recorder.record(lambda: session.run("stmt", n))
+        return union((each.start, each.end) for each in found)
+    begins, ends = [], []
+
+    def calls():
+        for _ in range(n):
+            before()
+            session.wait()
+            begins.append(recorder.now())
+            session.run("stmt", 1)
+            ends.append(recorder.now())
+
+    found = recorder.record(calls)
+
+    def counts(moment):
+        window = bisect.bisect_right(begins, moment) - 1
+        return window >= 0 and moment <= ends[window]
+
+    return union((each.start, each.end) for each in found if counts(each.start))
+
+
+def _queued(torch, session, n, before):
+    """Device time from events, with the device held back while the host launches."""
+    if before is None:
+        return _queued_ns(torch, session, n)
+    total = 0
+    for _ in range(n):
+        before()
+        total += _queued_ns(torch, session, 1, before)
     return total
 
 
-def queued_ns(torch, work):
-    """Device time of `work()` from events, with the device held back while the host launches."""
-    torch.cuda.synchronize()
+def _queued_ns(torch, session, n, before=None):
+    session.wait()
     began = time.perf_counter_ns()
-    work()
+    session.run("stmt", n)
     launching = time.perf_counter_ns() - began
+    if before is not None:
+        before()
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda._sleep(int(launching * CYCLES_PER_NS))
     first.record()
-    work()
+    session.run("stmt", n)
     last.record()
     torch.cuda.synchronize()
     return first.elapsed_time(last) * 1e6
@@ -89,29 +109,25 @@ def wake(session):
         session.run("calls", 1)
 
 
-def release(torch):
-    """Free cached memory: a paused child must not hold what its neighbours need."""
-    if torch is not None:
-        torch.cuda.empty_cache()
+def worked():
     _last["worked"] = time.perf_counter()
 
 
+def release():
+    """Free cached memory: a paused child must not hold what its neighbours need."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
+    worked()
+
+
 class Flush:
-    """Empties the L2 cache by writing four times its size, on a stream of its own."""
+    """Empties the L2 cache by writing four times its size."""
 
     def __init__(self, torch):
-        self.torch = torch
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         size = 4 * (getattr(properties, "L2_cache_size", 0) or 64 << 20)
-        self.stream = torch.cuda.Stream()
         self.buffer = torch.empty(size, dtype=torch.uint8, device="cuda")
 
     def __call__(self):
-        with self.torch.cuda.stream(self.stream):
-            self.buffer.zero_()
-        self.torch.cuda.synchronize()
-
-    def own_stream(self):
-        """CUPTI's number of the stream, found by profiling one flush."""
-        streams = {event.device_resource_id() for event in device_events(self.torch, self)}
-        return streams.pop() if len(streams) == 1 else None
+        self.buffer.zero_()

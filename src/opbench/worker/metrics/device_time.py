@@ -1,7 +1,8 @@
 """How long the device works for one call, its caches warm from the calls before.
 
 Kernel and copy intervals come from CUPTI (see `device_work`): launch overhead and the gaps between
-kernels are not part of it. Compare `host_time`, which is what a caller waits.
+kernels are not part of it. A call that launches nothing takes no time. Compare `host_time`, which
+is what a caller waits.
 """
 
 import sys
@@ -16,6 +17,7 @@ DESCRIBE = {
     "unit": "s",
     "description": "time the device works for one call, caches warm, gaps between kernels left out",
     "sampled": True,
+    "device": "cuda",
     "measured_with": "host_time",
 }
 
@@ -25,41 +27,34 @@ BLOCK_SECONDS = 0.1
 
 
 def block(session, n):
-    torch = torch_with_cuda(session, "device_time")
+    check_cuda(session, "device_time")
+    before = None
+    if session.case["way"] != "repeatable":
+        before = lambda: session.run("before")  # noqa: E731
+    return measured(session, n, before)
+
+
+def measured(session, n, before):
+    """A block of at most `n` calls, as many as fit its time but at least one."""
     device_work.wake(session)
     began = time.perf_counter()
     session.run("calls", 1)
-    n = enough(n, time.perf_counter() - began)
+    took = time.perf_counter() - began
+    n = max(1, min(n, int(BLOCK_SECONDS / took)))
     with Watch() as watch:
-        if session.case["way"] == "repeatable":
-            total, source = measured(torch, lambda: session.run("stmt", n))
-        else:
-            total, source = 0, device_work.CUPTI
-            for _ in range(n):
-                session.run("before")
-                torch.cuda.synchronize()
-                spent, source = measured(torch, lambda: session.run("stmt", 1))
-                total += spent
+        total, source = device_work.busy_ns(session, n, before)
     gpu = {"source": source, **nvml.readings()}
-    device_work.release(torch)
+    device_work.release()
     return watch.sample(total / n / 1e9, n, gpu)
 
 
-def enough(n, call_seconds):
-    """At most `n` calls, as many as fit the time of a block, but at least one."""
-    return max(1, min(n, int(BLOCK_SECONDS / call_seconds)))
-
-
-def measured(torch, work):
-    busy = device_work.busy_ns(torch, work)
-    if busy is not None:
-        return busy, device_work.CUPTI
-    return device_work.queued_ns(torch, work), device_work.EVENTS
+def check_cuda(session, metric):
+    if not session.case["device"].startswith("cuda"):
+        raise Unsupported("%s measures a CUDA device; use --device cuda" % metric)
 
 
 def torch_with_cuda(session, metric):
-    if not session.case["device"].startswith("cuda"):
-        raise Unsupported("%s measures a CUDA device; use --device cuda" % metric)
+    check_cuda(session, metric)
     torch = sys.modules.get("torch")
     if torch is None:
         raise Unsupported("%s is measured through torch, which this case does not use" % metric)

@@ -5,8 +5,6 @@ the larger of what it takes to launch a call and what it takes to execute one. O
 `time` under another name.
 """
 
-import sys
-
 from ..cuda import device_work, nvml
 from . import time as wall
 
@@ -25,5 +23,5 @@ def block(session, n):
     answer = wall.block(session, n)
     if on_cuda:
         answer["seen"] = nvml.readings()
-        device_work.release(sys.modules.get("torch"))
+        device_work.release()
     return answer

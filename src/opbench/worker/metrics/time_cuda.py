@@ -10,6 +10,7 @@ DESCRIBE = {
     "unit": "s",
     "description": "time of one call between two CUDA events around a loop of calls",
     "sampled": True,
+    "device": "cuda",
 }
 
 

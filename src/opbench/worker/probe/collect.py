@@ -16,7 +16,10 @@ import sys
 import traceback
 
 #: Modules known to survive being imported before a fork, so a worker may preload them.
-PRELOADABLE = ("torch", "opacus", "numpy", "jax", "onnxruntime", "mxnet")
+PRELOADABLE = ("torch", "triton", "opacus", "numpy", "jax", "onnxruntime", "mxnet")
+#: What `torch.compile` imports at its first call, in every single child unless the worker has it:
+#: seconds each time.
+COMPILER = ("torch._dynamo", "torch._inductor.compile_fx")
 LIBRARIES = ("site-packages", "dist-packages")
 
 
@@ -40,14 +43,23 @@ def collect(path, model=""):
             "module": module_name,
             "root": root,
             "digest": digest(path, root),
-            "modules": [name for name in PRELOADABLE if name in sys.modules],
+            "modules": preloads(path),
             "benchmarks": benchmarks,
+            "layers": stub.layers.found_in(module_name),
             "snippets": stub.snippets.found_in(vars(module)),
             "sweep": None if model else stub.sweeps.found_in(vars(module)),
             "model": stub.sweeps.named_in(module, model) if model else None,
         }
     except BaseException as error:  # sys.exit and KeyboardInterrupt included: nothing may escape
         return {"error": describe(error, path)}
+
+
+def preloads(path):
+    """What a worker imports before it forks for the benchmarks of this file."""
+    found = [name for name in PRELOADABLE if name in sys.modules]
+    with open(path, "rb") as stream:
+        compiles = b"torch.compile" in stream.read()
+    return [*found, *(COMPILER if compiles and "torch" in found else ())]
 
 
 def installed(module_name, model):

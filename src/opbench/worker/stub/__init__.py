@@ -10,10 +10,12 @@ from __future__ import annotations
 import sys
 import types
 
-from . import snippets, sweeps
+from . import layers, snippets, sweeps
 from .bench import BenchError, bench, registered
 
-__all__ = ["BenchError", "Nothing", "bench", "install", "registered", "snippets", "sweeps"]
+__all__ = [
+    "BenchError", "Nothing", "bench", "install", "layers", "registered", "snippets", "sweeps",
+]  # fmt: skip
 
 
 class Nothing:
@@ -76,8 +78,10 @@ def install() -> types.ModuleType:
     stub = Stub("opbench", __doc__)
     stub.__path__ = []  # a package without submodules: `import opbench.x` fails clearly
     stub.__dict__.update(bench=bench, BenchError=BenchError)
+    stub.__dict__.update(layer_pair=layers.layer_pair, grad_sample_mode=layers.grad_sample_mode)
     sys.modules["opbench"] = stub
     # The only submodule: definitions made with it are data.
     stub.__dict__["snippets"] = sys.modules["opbench.snippets"] = snippets
     registered().clear()
+    layers.clear()
     return stub

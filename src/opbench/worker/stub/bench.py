@@ -276,6 +276,7 @@ def kind_of_expression(value):
 def place_of_caller():
     """(module, line) that applied the decorator, not necessarily that of the function."""
     frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+    here = os.path.dirname(__file__)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == here:
         frame = frame.f_back
     return frame.f_globals.get("__name__", ""), frame.f_lineno

@@ -76,6 +76,19 @@ function verdictOf(entry) {
   return page.table.comparisons[0].verdicts[entry[5]];
 }
 
+// `slower`, or `slower@memory` for one metric of several.
+function hasVerdict(row, comparison, wanted) {
+  const [verdict, ...metric] = wanted.split("@");
+  const chosen = comparison < 0 ? rows.compared : [rows.compared[comparison]];
+  if (!metric.length) {
+    const entry = entryOf(row, comparison);
+    return entry !== null && verdictOf(entry) === verdict;
+  }
+  const name = metric.join("@");
+  return chosen.some((each) => ((each && each.get(row)) || [])
+    .some((entry) => page.table.metrics[entry[1]].name === name && verdictOf(entry) === verdict));
+}
+
 function textOf(row) {
   if (!rows.texts) {
     const places = page.table.words.environment;
@@ -110,10 +123,7 @@ function matching(state) {
       const codes = warningsOf(row);
       if (warning === "any" ? !codes.length : !codes.includes(warning)) continue;
     }
-    if (verdict) {
-      const entry = entryOf(row, state.comparison);
-      if (!entry || verdictOf(entry) !== verdict) continue;
-    }
+    if (verdict && !hasVerdict(row, state.comparison, verdict)) continue;
     found.push(row);
   }
   return found;

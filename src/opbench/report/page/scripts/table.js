@@ -111,7 +111,11 @@ function drawFacets() {
       host.append(select("comparison", [[-1, "any comparison"], ...t.comparisons.map((each, at) => [at, `${each.base} → ${each.new}`])],
         state.comparison, (value) => { state.comparison = Number(value); refresh(); }));
     }
-    add("verdict", "verdict", ["slower", "faster", "same", "unknown"].map((each) => [each, each]));
+    const metrics = t.metrics.filter((_, at) => t.comparisons.some((each) => each.rows.some((entry) => entry[1] === at)));
+    const verdicts = ["slower", "faster", "same", "unknown"];
+    add("verdict", "verdict", metrics.length > 1
+      ? metrics.flatMap((metric) => verdicts.map((each) => [`${each}@${metric.name}`, `${metricName(metric)}: ${verdictWord(each, metric.unit)}`]))
+      : verdicts.map((each) => [each, verdictWord(each, metrics.length ? metrics[0].unit : "s")]));
   }
   if (t.outcomes.length > 1) add("outcome", "outcome", t.outcomes.map((each) => [each, each.replace(/_/g, " ")]));
   if (t.codes.length) add("warning", "warning", [["any", "some warning"], ...t.codes.map((each) => [each, each])]);

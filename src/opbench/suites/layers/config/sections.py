@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from opbench.define.document import RuleError
-from opbench.suites.layers.rules import (
+from opbench.suites.layers.config.rules import (
     Count,
     Flag,
     Padding,
@@ -29,6 +29,8 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     #: Keys that describe the input rather than the layer.
     INPUT: ClassVar[tuple[str, ...]] = ("input_shape",)
+    #: The key that gives the layer its parameters, where it can go without.
+    AFFINE: ClassVar[str] = ""
 
     dtype: Literal["float32", "float64", "float16", "bfloat16"] = "float32"
 
@@ -44,6 +46,16 @@ class Section(BaseModel):
         others = {*self.INPUT, "dtype"}
         given = [name for name in type(self).model_fields if name in self.model_fields_set]
         return {name: getattr(self, name) for name in given if name not in others}
+
+    def without_parameters(self) -> str:
+        """Why there is nothing to differentiate, and what to change; empty for a usual layer."""
+        if not self.AFFINE or getattr(self, self.AFFINE):
+            return ""
+        said = "is false" if self.AFFINE in self.model_fields_set else "is not given"
+        return (
+            f"{self.AFFINE} {said}, so the layer has no parameters and no backward pass; set it "
+            "to true, or measure the forward pass alone"
+        )
 
 
 class Linear(Section):
@@ -111,6 +123,7 @@ class Conv(Section):
 
 class LayerNorm(Section):
     INPUT = ("input_shape", "D")
+    AFFINE = "elementwise_affine"
     input_shape: Shape
     #: The layer normalises over the last D dimensions.
     D: Size
@@ -126,6 +139,7 @@ class LayerNorm(Section):
 
 
 class InstanceNorm(Section):
+    AFFINE = "affine"
     num_features: Size
     eps: Positive = 1e-5
     momentum: Share = 0.1
@@ -143,6 +157,7 @@ class InstanceNorm(Section):
 
 
 class GroupNorm(Section):
+    AFFINE = "affine"
     num_groups: Size
     num_channels: Size
     eps: Positive = 1e-5

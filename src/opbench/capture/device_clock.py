@@ -1,0 +1,97 @@
+"""Which call kept the GPU busy, and for how long: by correlation, so no call has to be waited for.
+
+While a call runs, everything its thread launches carries the number of the call; CUPTI hands the
+numbers back with the intervals of the kernels and copies.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from opbench.capture.calls import PHASES
+from opbench.worker.cuda import cupti
+from opbench.worker.cuda.intervals import union
+
+#: Label of what the recorder itself launches: copies of arguments.
+OWN = 1 << 40
+#: Kernels that no operator launched, named one by one.
+MOST_NAMED = 20
+
+
+@dataclass
+class DeviceTimes:
+    """Seconds on the device, of a whole window."""
+
+    #: (number of the call, phase) → the sum of what it launched.
+    of_call: dict[tuple[int, str], float] = field(default_factory=dict)
+    #: In which anything ran at all, and anything of that phase.
+    busy: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+    #: What no recorded operator launched: kernel → (how often, seconds).
+    others: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+
+class DeviceClock:
+    """CUPTI, attached from `start` to `stop`."""
+
+    def __init__(self) -> None:
+        self._recorder = cupti.Recorder(labelled=True)
+        self.pop = self._recorder.pop
+
+    def start(self) -> None:
+        torch.cuda.synchronize()
+        self._recorder.start()
+
+    def push(self, call: int, phase: str) -> None:
+        self._recorder.push(call * len(PHASES) + PHASES.index(phase))
+
+    def push_own(self) -> None:
+        self._recorder.push(OWN)
+
+    def stop(self) -> DeviceTimes:
+        torch.cuda.synchronize()
+        return attributed(self._recorder.stop())
+
+
+def device_clock() -> DeviceClock | None:
+    """A running clock; None where there is no GPU in use, or CUPTI is not to be had."""
+    if not torch.cuda.is_initialized() or torch.autograd._profiler_enabled():
+        return None
+    try:
+        clock = DeviceClock()
+        clock.start()
+    except cupti.Unavailable:
+        return None
+    return clock
+
+
+def attributed(activities: Iterable[Any]) -> DeviceTimes:
+    """The activities shared out among the calls whose labels they carry."""
+    of_call: dict[tuple[int, str], float] = defaultdict(float)
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    others: dict[str, tuple[int, float]] = {}
+    for each in activities:
+        if each.label == OWN:
+            continue
+        seconds = (each.end - each.start) / 1e9
+        if each.label is None:
+            count, spent = others.get(each.name, (0, 0.0))
+            others[each.name] = (count + 1, spent + seconds)
+            spans[""].append((each.start, each.end))
+            continue
+        call, phase = divmod(each.label, len(PHASES))
+        of_call[call, PHASES[phase]] += seconds
+        spans[PHASES[phase]].append((each.start, each.end))
+    every = [span for listed in spans.values() for span in listed]
+    longest = sorted(others, key=lambda name: -others[name][1])[:MOST_NAMED]
+    return DeviceTimes(
+        dict(of_call),
+        union(every) / 1e9,
+        {phase: union(spans[phase]) / 1e9 for phase in PHASES if phase in spans},
+        {name: others[name] for name in longest},
+    )

@@ -1,0 +1,136 @@
+"""The Python interface of the Opacus layer benchmarks, over the source of the suite's own cases.
+
+    from opbench.layer_benchmarks import LayerFactory, run_layer_benchmark
+
+    layer = LayerFactory.create(layer_name="linear", gsm_mode="hooks", batch_size=16,
+                                input_shape=[], in_features=512, out_features=512)
+    layer.forward_backward()
+
+A layer made here lives in the calling process, to be looked at and tried; what is timed is timed in
+a worker, by `run_layer_benchmark`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from opbench.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from opbench.case import Case
+
+
+class LayerType:
+    """The names of the layers."""
+
+    LINEAR = "linear"
+    CONV = "conv"
+    LAYERNORM = "layernorm"
+    INSTANCENORM = "instancenorm"
+    GROUPNORM = "groupnorm"
+    EMBEDDING = "embedding"
+    MHA = "mha"
+    DPMHA = "dpmha"
+    RNN = "rnn"
+    DPRNN = "dprnn"
+    GRU = "gru"
+    DPGRU = "dpgru"
+    LSTM = "lstm"
+    DPLSTM = "dplstm"
+
+
+class Layer:
+    """One layer with one batch of input and labels, made by the set-up of its case."""
+
+    def __init__(self, case: Case, random_seed: int | None) -> None:
+        import torch
+
+        self.case = case
+        seed = torch.initial_seed() if random_seed is None else random_seed
+        self._names: dict[str, Any] = {"seed": seed, "__name__": "layer"}
+        exec(case.globals, self._names)
+        exec(case.setup, self._names)
+
+    @property
+    def module(self) -> Any:
+        return self._names["net"]
+
+    def forward_only(self) -> Any:
+        """The output of one forward pass."""
+        exec(self._forward, self._names)
+        return self._names.pop("y")
+
+    def forward_backward(self) -> None:
+        """One step; the gradients are there afterwards, and are let go by the next one."""
+        exec(self.case.stmt, self._names)
+
+    def to(self, device: Any) -> dict[str, int]:
+        """Move input, module and labels; bytes that each takes on a CUDA device, else 0."""
+        import torch
+
+        device = torch.device(device)
+        stats: dict[str, int] = {}
+
+        def account(name: str) -> None:
+            held = torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
+            stats[name] = held - sum(stats.values())
+
+        account("offset")
+        for name, expression in self.case.components:
+            if expression == "net":
+                self.module.to(device)
+            elif expression in self._names:
+                self._names[expression] = self._names[expression].to(device)
+            else:
+                continue  # gradients: there are none yet
+            account(name)
+        return stats
+
+    @property
+    def _forward(self) -> str:
+        return next(line for line in self.case.stmt.splitlines() if line.startswith("y = "))
+
+
+class LayerFactory:
+    @staticmethod
+    def create(
+        layer_name: str,
+        gsm_mode: str = "baseline",
+        *,
+        batch_size: int = 64,
+        random_seed: int | None = None,
+        **config: Any,
+    ) -> Layer:
+        """A layer with its input, in a mode; `config` as in `run_layer_benchmark`. Raises
+        ValueError for an unknown layer, mode or key, and what the library raises for a combination
+        that it cannot do."""
+        case = layer_case(layer_name, batch_size, gsm_mode, config, "LayerFactory.create")
+        return Layer(case, random_seed)
+
+
+def layer_case(
+    name: str,
+    batch_size: int,
+    mode: str | None,
+    config: dict[str, Any],
+    origin: str,
+    **more: Any,
+) -> Case:
+    """The case of one layer; `config` overrides keys of the published configuration."""
+    from opbench.define.expand import expand
+    from opbench.suites.layers.config import checked, published
+    from opbench.suites.layers.definition import layer_definition
+    from opbench.suites.layers.names import MODES, SECTIONS, read_name
+
+    layer, classic_mode = read_name(name)
+    mode = mode or classic_mode
+    if mode not in MODES:
+        raise UserError(unknown("mode", mode, MODES))
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise UserError(f"batch_size must be a whole number from 1 up, not {batch_size!r}")
+    given = published().section(layer).model_dump(mode="json", exclude_unset=True)
+    content = {key: list(v) if isinstance(v, tuple) else v for key, v in config.items()}
+    section = checked({SECTIONS[layer]: {**given, **content}}, origin).section(layer)
+    definition = layer_definition(layer, section, modes=(mode,), batch_sizes=(batch_size,))
+    (case,) = expand([definition], **more)
+    return case

@@ -1,0 +1,101 @@
+"""What is true of a whole run, in one line; the marks of its cases then tell them apart.
+
+On a shared machine nearly every case is disturbed and wider than asked. A mark on each of them
+would teach a reader to ignore marks: what most cases of a run have is said once, about the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from opbench.report.units import format_percent
+from opbench.result import Result
+from opbench.stats.pair import is_sampled
+
+#: Fewer cases have nothing in common to speak of.
+LEAST_CASES = 4
+#: What this share of the cases has is the run's.
+MOST = 0.5
+#: An interval this many times as wide as the median one is the case's own.
+STICKS_OUT = 3.0
+#: Drift is named where it makes at least this share of a typical interval.
+DRIFT_SHARE = 0.5
+
+#: What is said of the cases that have a warning, and what to do about it.
+SAID = {
+    "contended": "were disturbed by other programs",
+    "imprecise": "have wider intervals than asked",
+    "few-starts": "rest on fewer than three worker starts",
+    "unsettled": "were not warm at first",
+}
+SHARPER = "comparisons side by side (opbench run --baseline, opbench ab) are sharper"
+ADVICE = {
+    "contended": "close other programs (opbench doctor)",
+    "imprecise": SHARPER,
+    "few-starts": "raise --max-time-per-case",
+    "unsettled": "raise --max-time-per-case",
+}
+#: Of runs stored before: always about the whole run.
+DRIFT = "drift"
+
+
+@dataclass(frozen=True)
+class RunNote:
+    #: What is so, and what to do about it; empty where there is nothing to say.
+    facts: str = ""
+    advice: str = ""
+    #: Codes of the warnings that the run has, not its cases.
+    codes: frozenset[str] = frozenset()
+    #: Half-width beyond which a case is imprecise in its own right.
+    widest: float = 0.0
+
+    @property
+    def line(self) -> str:
+        return f"This run: {self.facts}. To narrow intervals: {self.advice}." if self.facts else ""
+
+    def own(self, result: Result) -> Result:
+        """The result, with only those warnings that tell it apart from the others of its run."""
+        wide = (result.half_width or 0.0) > self.widest
+        kept = tuple(
+            warning
+            for warning in result.warnings
+            if warning.code not in self.codes or (warning.code == "imprecise" and wide)
+        )
+        return result if kept == result.warnings else replace(result, warnings=kept)
+
+
+def run_note(results: Sequence[Result]) -> RunNote:
+    """Of all results of a run."""
+    sampled = [result for result in results if result.ok and is_sampled(result)]
+    counts = {
+        code: count
+        for code in SAID
+        if (count := sum(any(w.code == code for w in each.warnings) for each in sampled))
+        >= MOST * len(sampled)
+    }
+    if len(sampled) < LEAST_CASES:
+        counts = {}
+    drifted = any(w.code == DRIFT for each in sampled for w in each.warnings)
+    if not counts and not drifted:
+        return RunNote()
+    typical = median(result.half_width or 0.0 for result in sampled)
+    total = len(sampled)
+    parts = [f"{count} of {total} cases {SAID[code]}" for code, count in counts.items()]
+    parts += _scatter(sampled, typical, "imprecise" in counts or drifted)
+    advice = dict.fromkeys(ADVICE[code] for code in counts) or [SHARPER]
+    codes = frozenset({*counts, DRIFT})
+    return RunNote("; ".join(parts), "; ".join(advice), codes, STICKS_OUT * typical)
+
+
+def _scatter(sampled: Sequence[Result], typical: float, wide: bool) -> list[str]:
+    """How wide the intervals are, and what of the machine makes them so."""
+    if not wide:
+        return []
+    between = [float(each.detail.get("between") or 0.0) for each in sampled]
+    causes = [f"worker starts of the same code differ by {format_percent(median(between))}"]
+    drift = max(float(each.detail.get("drift") or 0.0) for each in sampled)
+    if 2 * drift > DRIFT_SHARE * typical:
+        causes.append(f"the machine's speed drifted by {format_percent(drift)}")
+    return [f"a typical interval is ±{format_percent(typical)}, as {' and '.join(causes)}"]

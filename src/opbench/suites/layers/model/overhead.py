@@ -1,0 +1,117 @@
+"""What privacy costs a model, and where: the step taken apart, against the non-private step.
+
+The difference between a private and the non-private step is measured on whole steps, undisturbed;
+what explains it are the differences of its parts (each layer, clipping, noise, optimizer), timed in
+steps with marks. Marks cost the same on both sides, so they cancel in the differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from opbench.case import Case
+from opbench.result import Result
+from opbench.suites.layers.names import BASELINE, MODELS
+
+#: Parts of a step that are no layer.
+STEPS = ("clipping", "noise", "optimizer")
+OTHER = "other"
+#: Times that a caller waits, in the order of preference.
+TIMES = ("time", "host_time")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One variant of the step of one model at one batch size."""
+
+    model: str
+    batch_size: int
+    mode: str
+    reason: str = ""
+    time: Result | None = None
+    memory: Result | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+    #: Bytes of each layer after the step: parameters, gradients, gradients by sample.
+    held: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def peak(self) -> float | None:
+        if self.memory is None or not self.memory.ok:
+            return None
+        detail = self.memory.detail
+        return float(detail.get("max_memory", 0)) - detail.get("components", {}).get("offset", 0)
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """A private step against the non-private one."""
+
+    step: Step
+    base: Step
+
+    @property
+    def measured(self) -> float | None:
+        """Seconds that the private step takes longer."""
+        own, base = self.step.time, self.base.time
+        if own is None or base is None or own.estimate is None or base.estimate is None:
+            return None
+        return own.estimate - base.estimate
+
+    @property
+    def differences(self) -> dict[str, float]:
+        """Seconds by part, largest first; what is neither a layer nor a step of the optimizer is
+        the loss and the code around, the same on both sides."""
+        names = dict.fromkeys((*self.step.parts, *self.base.parts))
+        found = {
+            name: self.step.parts.get(name, 0.0) - self.base.parts.get(name, 0.0)
+            for name in names
+            if name != OTHER
+        }
+        return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
+
+    @property
+    def explained(self) -> float | None:
+        """The share of the measured difference that the parts add up to."""
+        if not self.step.parts or not self.base.parts or not self.measured:
+            return None
+        return sum(self.differences.values()) / self.measured
+
+
+def steps(results: Iterable[tuple[Case, Result]]) -> list[Step]:
+    """The steps among results, in the order of the run."""
+    by_case: dict[str, tuple[Case, dict[str, Result]]] = {}
+    for case, result in results:
+        if case.suite == MODELS:
+            by_case.setdefault(case.hash, (case, {}))[1][result.metric] = result
+    return [_step(case, found) for case, found in by_case.values()]
+
+
+def _step(case: Case, found: Mapping[str, Result]) -> Step:
+    waited = next((found[metric] for metric in TIMES if metric in found), None)
+    failed = next((result for result in found.values() if not result.ok), None)
+    parts = found.get("parts")
+    return Step(
+        model=case.name,
+        batch_size=int(case.axes["batch_size"] or 0),
+        mode=str(case.axes["mode"]),
+        reason=failed.outcome_text if failed and failed is waited else "",
+        time=waited if waited and waited.ok else None,
+        memory=found.get("memory"),
+        parts=parts.detail.get("parts", {}) if parts and parts.ok else {},
+        held=parts.detail.get("held", {}) if parts and parts.ok else {},
+    )
+
+
+def overheads(found: Iterable[Step]) -> list[Overhead]:
+    """Every private step that was measured, with the non-private one it is compared with: a split
+    step with the split one."""
+    known = {(step.model, step.batch_size, step.mode): step for step in found}
+    pairs = []
+    for (model, batch, mode), step in known.items():
+        kind = mode.split("+")
+        name = "+".join([BASELINE, *(["split"] if "split" in kind else [])])
+        base = known.get((model, batch, name))
+        if kind[0] != BASELINE and base is not None:
+            pairs.append(Overhead(step, base))
+    return pairs

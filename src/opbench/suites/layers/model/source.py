@@ -1,0 +1,285 @@
+"""The source of one training step of a user's model, as it is and in every private way.
+
+A private step is what `opacus.PrivacyEngine` sets up, put together from the same parts: the model
+(its layers replaced by DP versions where Opacus asks for that) wrapped for a mode, and an optimizer
+that clips, adds noise and steps. `split` is what `BatchMemoryManager` makes of a step: two physical
+batches, the optimizer told to skip its step after the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opbench.define.program import lines
+from opbench.suites.layers.names import BASELINE
+from opbench.suites.layers.source import REFUSALS, UNSUPPORTED, indented
+
+#: Physical batches of a split step.
+PHYSICAL = 2
+FLAT, PER_LAYER = "flat", "per_layer"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to take a step, and its name on the axis `mode`."""
+
+    mode: str
+    clipping: str = FLAT
+    split: bool = False
+
+    @property
+    def name(self) -> str:
+        clipping = [] if self.clipping == FLAT else [self.clipping]
+        return "+".join([self.mode, *clipping, *(["split"] if self.split else [])])
+
+    @property
+    def private(self) -> bool:
+        return self.mode != BASELINE
+
+
+COMMON = '''\
+def made(found, device):
+    """Model, inputs, labels and loss of what the user's function returns."""
+    if not isinstance(found, tuple) or len(found) not in (3, 4):
+        raise TypeError(
+            "return (model, inputs, labels) or (model, inputs, labels, criterion), not "
+            + type(found).__name__
+        )
+    model, inputs, labels, *criterion = found
+    inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    criterion = criterion[0] if criterion else torch.nn.CrossEntropyLoss()
+    moved = tuple(tensor.to(device) for tensor in inputs)
+    return model.to(device).train(), moved, labels.to(device), criterion
+
+
+def layers_of(net):
+    """The layers of a model by name: the smallest modules that make up all its parameters, but
+    attention and recurrent layers in one piece."""
+    whole = (torch.nn.RNNBase, torch.nn.MultiheadAttention)
+    found = {}
+
+    def visit(module, name):
+        own = any(True for _ in module.parameters(recurse=False))
+        dp = type(module).__module__.startswith("opacus.layers")
+        if own or dp or isinstance(module, whole):
+            found[name or type(module).__name__] = module
+        else:
+            for child, part in module.named_children():
+                visit(part, name + "." + child if name else child)
+
+    visit(getattr(net, "_module", net), "")
+    return found
+
+
+class Parts(dict):
+    """Nanoseconds by part. Cleared, it waits for the next mark: what is between two calls is no
+    part of either."""
+
+    part, since = "other", None
+
+    def clear(self):
+        super().clear()
+        self.part, self.since = "other", None
+
+    def enter(self, part):
+        moment = time.perf_counter_ns()
+        if self.since is not None:
+            self[self.part] = self.get(self.part, 0) + moment - self.since
+        left, self.part, self.since = self.part, part, moment
+        return left
+
+
+def watch(net, optimizer, on_cuda, full_hooks):
+    """Nanoseconds of a step by part: each layer, clipping, noise, the optimizer, the rest. What
+    runs between two marks belongs to the first; in the backward pass a layer ends where the one
+    before it begins."""
+    parts, handles, patched = Parts(), [], []
+    layers = layers_of(net)
+
+    def enter(part):
+        if on_cuda:
+            torch.cuda.synchronize()
+        return parts.enter(part)
+
+    def watched(name, module):
+        before = []
+
+        def on_forward(module, args):
+            before.append(enter(name))
+
+        def after_forward(module, args, output):
+            enter(before.pop())
+            first = output[0] if isinstance(output, (tuple, list)) else output
+            if not full_hooks and isinstance(first, torch.Tensor) and first.requires_grad:
+                first.register_hook(lambda grad: enter(name) and None)
+
+        handles.append(module.register_forward_pre_hook(on_forward))
+        handles.append(module.register_forward_hook(after_forward))
+        if full_hooks:
+            handles.append(
+                module.register_full_backward_pre_hook(lambda module, grad: enter(name) and None)
+            )
+
+    def timed(owner, method, part):
+        function = getattr(owner, method, None)
+        if function is None:
+            return
+
+        def called(*args, **kwargs):
+            left = enter(part)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                enter("other" if left in layers else left)
+
+        setattr(owner, method, called)
+        patched.append((owner, method))
+
+    for name, module in layers.items():
+        watched(name, module)
+    timed(optimizer, "zero_grad", "optimizer")
+    timed(optimizer, "step", "optimizer")
+    timed(optimizer, "clip_and_accumulate", "clipping")
+    timed(optimizer, "accumulate", "clipping")
+    timed(optimizer, "scale_grad", "clipping")
+    timed(optimizer, "add_noise", "noise")
+    timed(net, "get_clipping_coef", "clipping")
+
+    def stop():
+        for handle in handles:
+            handle.remove()
+        for owner, method in patched:
+            delattr(owner, method)
+
+    def held():
+        """Bytes of each layer's parameters, gradients and gradients by sample."""
+        sizes = {}
+        for name, module in layers.items():
+            tensors = []
+            for p in module.parameters():
+                by_sample = getattr(p, "grad_sample", None)
+                tensors += [p, p.grad, *(by_sample if isinstance(by_sample, list) else [by_sample])]
+            sizes[name] = sum(t.nbytes for t in tensors if t is not None)
+        return sizes
+
+    return parts, held, stop'''
+
+PRIVATE = '''\
+def private(model, mode, clipping, criterion, batch_size):
+    """The model wrapped, its optimizer and its loss, as PrivacyEngine makes them."""
+    model = ModuleValidator.fix(model)
+    norm = 1.0
+    if mode == "ghost":
+        if clipping != "flat":
+            raise Unsupported("opacus has ghost clipping with flat clipping only")
+        net = GradSampleModuleFastGradientClipping(
+            model, batch_first=True, loss_reduction="mean", max_grad_norm=norm,
+            use_ghost_clipping=True,
+        )
+    elif mode == "ew":
+        net = GradSampleModuleExpandedWeights(model, batch_first=True, loss_reduction="mean")
+    else:
+        net = GradSampleModule(
+            model, batch_first=True, loss_reduction="mean", force_functorch=mode == "functorch"
+        )
+    parameters = [p for p in net.parameters() if p.requires_grad]
+    if clipping == "per_layer":
+        norm = [norm / len(parameters) ** 0.5] * len(parameters)
+    kind = get_optimizer_class(clipping, distributed=False, grad_sample_mode=mode)
+    optimizer = kind(
+        torch.optim.SGD(parameters, lr=1e-3),
+        noise_multiplier=1.0, max_grad_norm=norm, expected_batch_size=batch_size,
+    )
+    if mode == "ghost":
+        criterion = DPLossFastGradientClipping(net, optimizer, criterion, "mean")
+    return net, optimizer, criterion'''
+
+IMPORTS = """\
+from opacus.grad_sample import (
+    GradSampleModule,
+    GradSampleModuleExpandedWeights,
+    GradSampleModuleFastGradientClipping,
+)
+from opacus.optimizers import get_optimizer_class
+from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
+from opacus.validators import ModuleValidator"""
+
+
+def globals_text(variant: Variant, import_line: str) -> str:
+    imports = lines("import time", import_line, IMPORTS if variant.private else "")
+    return "\n\n\n".join([imports, UNSUPPORTED, COMMON, *([PRIVATE] if variant.private else [])])
+
+
+def setup_text(variant: Variant, function: str, batch: int, device: str) -> str:
+    make = (
+        f'net, optimizer, criterion = private(net, "{variant.mode}", "{variant.clipping}", '
+        f"criterion, {batch})"
+        if variant.private
+        else "optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)"
+    )
+    physical = -(-batch // PHYSICAL)
+    chunks = f"chunks = list(zip(*(t.split({physical}) for t in (*inputs, labels))))"
+    full = variant.mode in ("hooks", "functorch", "ghost")
+    refusals = ", ".join(REFUSALS)
+    return lines(
+        "torch.manual_seed(seed)",
+        f'net, inputs, labels, criterion = made({function}(batch_size={batch}), "{device}")',
+        "try:",
+        indented(
+            lines(
+                make,
+                chunks if variant.split else "",
+                "# one step shows whether the library can do this",
+                step_text(variant),
+            )
+        ),
+        "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
+        f"except ({refusals}) as error:",
+        "    raise Unsupported(str(error) or type(error).__name__) from error",
+        "def watch_parts():",
+        f"    return watch(net, optimizer, {device != 'cpu'}, {full})",
+    )
+
+
+def step_text(variant: Variant) -> str:
+    if not variant.split:
+        return lines(
+            "optimizer.zero_grad()",
+            "y = net(*inputs)",
+            "loss = criterion(y, labels)",
+            "loss.backward()",
+            "optimizer.step()",
+            "del y, loss",
+        )
+    if variant.private:
+        return lines(
+            "for number, (*part, target) in enumerate(chunks, 1):",
+            "    optimizer.signal_skip_step(number < len(chunks))",
+            "    optimizer.zero_grad()",
+            "    y = net(*part)",
+            "    loss = criterion(y, target)",
+            "    loss.backward()",
+            "    optimizer.step()",
+            "del y, loss",
+        )
+    return lines(
+        "optimizer.zero_grad()",
+        "for *part, target in chunks:",
+        "    y = net(*part)",
+        "    loss = criterion(y, target) / len(chunks)",
+        "    loss.backward()",
+        "optimizer.step()",
+        "del y, loss",
+    )
+
+
+#: What a memory measurement reports one by one.
+COMPONENTS = (
+    ("inputs", "[*inputs, labels]"),
+    ("parameters", "net"),
+    ("gradients", "[p.grad for p in net.parameters()]"),
+    (
+        "per_sample_gradients",
+        '[getattr(p, "grad_sample", None) for p in net.parameters()]',
+    ),
+)

@@ -1,0 +1,97 @@
+"""A training step on a GPU: recorded with the GPU's own time, replayed on it, explained by it."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.capture.reading import read
+
+pytestmark = pytest.mark.cuda
+
+TRAIN = """
+import sys
+import torch
+
+torch.manual_seed(0)
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(5000, 256)
+        self.block = torch.nn.TransformerEncoderLayer(256, 4, 512, batch_first=True)
+        self.head = torch.nn.Linear(256, 5000)
+
+    def forward(self, ids):
+        return self.head(self.block(self.embed(ids)))
+
+
+net = Net().cuda()
+optimizer = torch.optim.AdamW(net.parameters())
+for step in range(8):
+    ids = torch.randint(0, 5000, (16, 256), device="cuda")
+    labels = torch.where(torch.rand(16, 256, device="cuda") < 0.1, -100, ids)
+    with torch.autocast("cuda", torch.bfloat16):
+        logits = net(ids)
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(float(loss.detach()))
+"""
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory):
+    from subprocess import run
+    from sys import executable
+
+    folder = tmp_path_factory.mktemp("cuda_capture")
+    (folder / "train.py").write_text(TRAIN)
+    command = [executable, "-m", "opbench", "capture", "--steps", "4", "-o", "step.jsonl"]
+    done = run([*command, "train.py"], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "step.jsonl"
+
+
+def test_every_call_has_its_time_on_the_device_and_together_they_are_the_step(captured):
+    capture = read(captured)
+    header = capture.header
+    assert capture.device.startswith("cuda")
+    assert all(call.device_seconds for call in capture.calls)
+    products = [call for call in capture.calls if call.operator in ("aten::mm", "aten::addmm")]
+    assert products
+    assert all(call.time > 0 for call in products)
+    assert set(header["device_phases"]) == {"data", "forward", "backward", "optimizer"}
+    total = sum(call.time for call in capture.calls) / capture.steps
+    assert total == pytest.approx(capture.device_busy, rel=0.02)
+    assert sum(header["device_phases"].values()) == pytest.approx(capture.device_busy, rel=0.02)
+    assert 0 < capture.device_busy <= header["step_seconds"] * 1.2
+    assert not capture.skipped
+
+
+def test_masked_targets_stay_in_range(captured):
+    (loss,) = [c for c in read(captured).calls if c.operator == "aten::nll_loss_forward"]
+    values = loss.tensors[1].values
+    assert (values["lo"], values["marked"][0]) == (0, -100) or values["lo"] >= 0
+    assert values["marked"][1] == pytest.approx(0.1, abs=0.03)
+
+
+def test_the_step_replays_in_order_and_explains_the_busy_gpu(captured, opbench):
+    done = opbench("run", captured, "--no-save", "-k", "in_order", cwd=captured.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("step ")]
+    assert rows, done.stdout
+    assert 0.8 < float(rows[0][-1]) < 1.2, done.stdout
+    assert "the GPU is busy for" in done.stdout
+
+
+def test_top_ranks_by_the_device(captured, opbench):
+    done = opbench(
+        "run", captured, "--dry-run", "--top", "50%", "-a", "replay=hot", cwd=captured.parent
+    )
+    chosen = [line.split("/")[1].split("-")[0] for line in done.stdout.splitlines() if "/" in line]
+    capture = read(captured)
+    costliest = max(capture.calls, key=lambda call: call.time)
+    assert costliest.name.split("-")[0] in chosen
+    assert len(chosen) < len(capture.calls) / 4

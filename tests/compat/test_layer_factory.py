@@ -1,0 +1,147 @@
+"""The Python interface of the Opacus layer benchmarks: what its own tests check, held here."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from opbench.layer_benchmarks import (
+    LayerFactory,
+    LayerType,
+    get_layer_set,
+    get_path,
+    load_results,
+    run_layer_benchmark,
+    save_results,
+)
+from tests.suites.layers.small import BATCH, CONFIG
+
+from opbench.errors import UserError
+from opbench.suites.layers.names import LAYERS, SECTIONS
+
+torch = pytest.importorskip("torch")
+opacus = pytest.importorskip("opacus")
+
+NAMES = [value for key, value in vars(LayerType).items() if not key.startswith("_")]
+
+
+def create(layer, mode="baseline", **more):
+    return LayerFactory.create(
+        layer_name=layer, gsm_mode=mode, batch_size=BATCH, **{**CONFIG[SECTIONS[layer]], **more}
+    )
+
+
+def test_the_layer_types_are_the_layers():
+    assert tuple(NAMES) == LAYERS
+
+
+@pytest.mark.parametrize("layer", NAMES)
+def test_every_layer_is_made_and_goes_forward_and_backward(layer):
+    made = create(layer, random_seed=3)
+    before = made.forward_only()
+    assert before.requires_grad
+    made.forward_backward()
+    assert all(p.grad is not None for p in made.module.parameters())
+    # The same seed makes the same layer and input.
+    assert torch.equal(create(layer, random_seed=3).forward_only(), before)
+    assert not torch.equal(create(layer, random_seed=4).forward_only(), before)
+
+
+@pytest.mark.parametrize("layer", ["linear", "conv", "embedding", "dpmha", "dplstm"])
+def test_a_wrapped_layer_has_gradients_by_sample(layer):
+    made = create(layer, "hooks")
+    assert isinstance(made.module, opacus.GradSampleModule)
+    made.forward_backward()
+    assert {p.grad_sample.shape[0] for p in made.module.parameters()} == {BATCH}
+
+
+def test_every_mode_wraps_in_its_own_way():
+    kinds = {mode: type(create("linear", mode).module).__name__
+             for mode in ("baseline", "hooks", "functorch", "ew", "ghost")}  # fmt: skip
+    assert kinds == {
+        "baseline": "Linear",
+        "hooks": "GradSampleModule",
+        "functorch": "GradSampleModule",
+        "ew": "GradSampleModuleExpandedWeights",
+        "ghost": "GradSampleModuleFastGradientClipping",
+    }
+
+
+@pytest.mark.parametrize(("nn", "dp"), [("mha", "dpmha"), ("rnn", "dprnn"), ("lstm", "dplstm")])
+def test_a_dp_layer_gives_what_the_torch_layer_gives(nn, dp):
+    first, second = create(nn, random_seed=1), create(dp, random_seed=1)
+    assert first.forward_only().shape == second.forward_only().shape
+    if dp != "dpmha":  # its parameters have other names
+        state = {name.replace("weight_ih_l0", "weight_ih_l0"): value
+                 for name, value in first.module.state_dict().items()}  # fmt: skip
+        second.module.load_state_dict(state)
+        assert torch.allclose(first.forward_only(), second.forward_only(), atol=1e-5)
+
+
+def test_on_the_cpu_moving_takes_no_cuda_memory():
+    assert create("lstm").to("cpu") == dict.fromkeys(
+        ("offset", "input_tensor", "h_0", "c_0", "layer", "labels"), 0
+    )
+
+
+@pytest.mark.cuda
+def test_on_cuda_every_byte_is_accounted_for():
+    made = create("lstm")
+    stats = made.to("cuda")
+    assert sum(stats.values()) == torch.cuda.memory_allocated()
+    assert all(stats[name] > 0 for name in ("input_tensor", "h_0", "c_0", "layer", "labels"))
+    made.forward_backward()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: create("linear", "spooky"), "unknown mode 'spooky'"),
+        (lambda: LayerFactory.create("liner"), "unknown layer 'liner'"),
+        (lambda: create("linear", in_features=0), r"linear\.in_features: expected a whole number"),
+        (lambda: run_layer_benchmark(num_repeats=2), "name the layer, once"),
+        (lambda: run_layer_benchmark("linear", mode="ew", gsm_mode="hooks"), "the same thing"),
+        (lambda: run_layer_benchmark("linear", create_layer=print), "ob.layer_pair"),
+    ],
+)
+def test_mistakes_are_value_errors_in_one_line(call, said):
+    with pytest.raises(UserError, match=said):
+        call()
+
+
+def test_the_keywords_of_opacus_measure_the_same():
+    runtime, memory = run_layer_benchmark(
+        num_repeats=3, num_runs=1, layer_name="linear", gsm_mode="hooks", batch_size=BATCH,
+        random_seed=0, device="cpu", **CONFIG["linear"],
+    )  # fmt: skip
+    assert runtime > 0
+    assert memory["layer"] == (5 * 7 + 7) * 4
+    assert memory["max_memory"] > sum(memory[name] for name in ("layer", "labels"))
+
+
+def test_layers_share_a_config_by_their_constructors():
+    assert [
+        get_layer_set(name) for name in ("gsm_dplstm", "dpgru", "rnn", "gsm_conv", "dpmha")
+    ] == [*("rnn_base", "rnn_base", "rnn_base", "conv", "mha")]
+
+
+def test_files_have_the_names_that_opacus_gives_them():
+    utils = pytest.importorskip("benchmarks.utils")
+    keys = {"layer": "linear", "batch_size": 16, "num_runs": 2, "num_repeats": 3,
+            "gsm_mode": "hooks", "random_seed": 7, "forward_only": True, "root": "raw/",
+            "suffix": "x"}  # fmt: skip
+    assert get_path(**keys) == utils.get_path(**keys)
+    assert get_path("gsm_linear", 16, 2, 3) == (
+        "results/raw/gsm_linear_bs_16_runs_2_repeats_3_seed_None.pkl"
+    )
+
+
+def test_results_are_written_and_read_back(tmp_path):
+    results = [{"runtime": 0.5, "memory_stats": {"max_memory": 3}}] * 2
+    save_results("linear", 16, 2, 3, results, {"in_features": 4}, "hooks", root=f"{tmp_path}/")
+    (path,) = tmp_path.iterdir()
+    assert load_results(path) == pickle.loads(path.read_bytes())
+    assert load_results(path)["results"] == results
+    path.write_bytes(pickle.dumps({"results": print}))
+    with pytest.raises(ValueError, match="would build an object"):
+        load_results(path)

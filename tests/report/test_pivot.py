@@ -1,0 +1,47 @@
+"""Factor and verdict in the cell of a pivot."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.analyse.compare import ComparisonRow
+from opbench.plan.groups import Baseline
+from opbench.report.pivot import factor, pivots
+from synthetic import blocks, case, timed
+
+
+def row(value: float, low: float, high: float, verdict: str, unit: str = "s") -> ComparisonRow:
+    return ComparisonRow("id", "time", unit, None, None, value, low, high, verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("compared", "text"),
+    [
+        (row(1.02, 1.01, 1.03, "slower"), "1.02× slower [1.01, 1.03]"),
+        (row(1.002, 1.001, 1.003, "slower"), "1.002× slower [1.001, 1.003]"),
+        (row(0.5, 0.4, 0.625, "faster"), "2.00× faster [1.60, 2.50]"),
+        (row(25.0, 20.0, 30.0, "slower"), "25.0× slower [20.0, 30.0]"),
+        (row(2500.0, 2400.0, 2600.0, "slower"), "2500× slower [2400, 2600]"),
+        (row(1.0, 0.99, 1.012, "same"), "same [0.99, 1.01]"),
+        (row(1.1, 0.8, 1.4, "unknown"), "unknown [0.80, 1.40]"),
+        (row(2.0, 2.0, 2.0, "slower", "bytes"), "2.00× larger"),
+    ],
+)
+def test_a_cell_reads_as_a_sentence(compared, text):
+    assert factor(compared) == text
+
+
+def test_sizes_stand_down_and_the_compared_axis_across_the_baseline_first():
+    results = []
+    for n in (64, 512):
+        for name, value in (("fast", 1e-6), ("slow", 2e-6)):
+            of = case("mm", impl=name, n=n)
+            found = timed(of, value * n, design="paired", group=f"{n}", samples=blocks(value * n))
+            results.append((of, found.result))
+    (table,) = pivots(results, Baseline("impl", "slow"))
+    assert [column.name for column in table.columns] == ["", "slow", "fast"]
+    texts = [[getattr(cell, "text", cell) for cell in line] for line in table.rows]
+    assert [line[0] for line in texts] == ["n=64", "n=512"]
+    assert texts[0][1].startswith("128 µs ±")
+    assert texts[0][2].startswith("2.00")
+    assert "× faster [" in texts[1][2]

@@ -1,0 +1,108 @@
+"""What is true of the whole run is said once; a mark on a case means that this case differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.case import Case
+from opbench.report.notebook import results_html
+from opbench.report.terminal.run import as_text
+from opbench.report.warnings.run_note import run_note
+from opbench.result import Result, Warning
+from opbench.running.recording import Finished
+
+
+def result(number: int, *codes: str, width: float = 0.05, **detail) -> tuple[Case, Result]:
+    case = Case("tour", f"case{number}", "forward", "pass")
+    warnings = tuple(Warning(code, f"text of {code}") for code in codes)
+    return case, Result(
+        case.hash, "time", "s", estimate=1.0, low=1 - width, high=1 + width, warnings=warnings,
+        detail={"between": 0.034, **detail},
+    )  # fmt: skip
+
+
+def note(pairs):
+    return run_note([result for _, result in pairs])
+
+
+#: As a shared machine leaves it: everything is disturbed and wide, one case is much wider, and
+#: one is odd in its own way.
+SHARED = [
+    *(result(n, "contended", "imprecise", drift=0.02) for n in range(20)),
+    result(20, "contended", "imprecise", width=0.4, drift=0.02),
+    result(21, "contended", "two-groups", drift=0.02),
+    result(22, drift=0.02),
+]
+
+
+def test_what_most_cases_have_is_one_line_about_the_run():
+    found = note(SHARED)
+    assert found.facts == (
+        "22 of 23 cases were disturbed by other programs; "
+        "21 of 23 cases have wider intervals than asked; "
+        "a typical interval is ±5.0 %, as worker starts of the same code differ by 3.4 % and the "
+        "machine's speed drifted by 2.0 %"
+    )
+    assert "opbench doctor" in found.advice
+    assert "side by side" in found.advice
+
+
+def test_a_mark_stays_where_a_case_differs_from_the_others():
+    found = note(SHARED)
+    marks = {
+        case.name: [w.code for w in found.own(each).warnings]
+        for case, each in SHARED
+        if found.own(each).warnings
+    }
+    assert marks == {"case20": ["imprecise"], "case21": ["two-groups"]}
+
+
+def test_the_table_of_a_shared_machine_ends_with_one_line_about_it():
+    text = as_text(Finished("r", SHARED), width=100)
+    head, tail = text.split("case22", 1)
+    assert head.count("contended") == 0
+    about = [line for line in tail.splitlines() if "disturbed by other programs" in line]
+    assert len(about) == 1
+    assert "imprecise: 1 case, e.g. tour/case20/forward" in text
+    assert "two-groups: 1 case, e.g. tour/case21/forward" in text
+    html = results_html("t", SHARED)
+    assert html.count("disturbed by other programs") == 1
+    assert "contended" not in html
+
+
+def test_a_warning_that_few_have_stays_with_them():
+    few = [*(result(n) for n in range(9)), result(9, "contended")]
+    found = note(few)
+    assert found.line == ""
+    assert found.own(few[9][1]) is few[9][1]
+
+
+def test_of_very_few_cases_each_speaks_for_itself():
+    pairs = [result(n, "imprecise") for n in range(3)]
+    assert note(pairs).line == ""
+    assert note(pairs).own(pairs[0][1]).warnings != ()
+
+
+def test_a_quiet_run_has_nothing_to_say():
+    assert note([result(n, drift=0.001) for n in range(8)]).line == ""
+    assert note([]).line == ""
+
+
+def test_few_starts_everywhere_are_a_matter_of_time():
+    found = note([result(n, "few-starts") for n in range(6)])
+    assert found.facts == "6 of 6 cases rest on fewer than three worker starts"
+    assert found.advice == "raise --max-time-per-case"
+
+
+@pytest.mark.parametrize("drift", [0.02, 0.001])
+def test_drift_of_runs_stored_before_is_no_mark_of_a_case_either(drift):
+    pairs = [result(0, "drift", drift=drift), result(1, drift=drift)]
+    found = note(pairs)
+    assert found.own(pairs[0][1]).warnings == ()
+    assert ("speed drifted" in found.line) == (drift == 0.02)
+
+
+def test_what_failed_or_is_counted_does_not_take_part():
+    case = Case("s", "bytes", "call", "pass")
+    counted = [(case, Result(case.hash, "memory", "bytes", estimate=1.0)) for _ in range(20)]
+    assert note([*counted, *(result(n, "contended") for n in range(4))]).facts.startswith("4 of 4")

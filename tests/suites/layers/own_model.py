@@ -1,0 +1,33 @@
+"""A user's models for the tests: a small network, and one with a recurrent layer."""
+
+import torch
+from torch import nn
+
+
+def mlp(batch_size):
+    model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.LayerNorm(5), nn.Linear(5, 3))
+    return model, torch.randn(batch_size, 6), torch.randint(0, 3, (batch_size,))
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(11, 4)
+        self.lstm = nn.LSTM(4, 4, batch_first=True)
+        self.head = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 2))
+
+    def forward(self, x):
+        return self.head(self.lstm(self.embed(x))[0][:, -1] + 0)
+
+
+def tagger(batch_size):
+    labels = torch.randn(batch_size, 2)
+    return Tagger(), torch.randint(0, 11, (batch_size, 3)), labels, nn.MSELoss()
+
+
+def nothing(batch_size):
+    return nn.Linear(2, 2)
+
+
+def fixed():
+    return None

@@ -1,0 +1,144 @@
+"""A user's own layers and modes, next to the built-in ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from opbench.api.request import build
+from opbench.define.targets import resolve
+from opbench.errors import UserError
+from opbench.suites.layers.factors import LayerRow
+from opbench.suites.layers.names import MODES
+
+ROOT = Path(__file__).parents[3]
+FILE = ROOT / "docs" / "examples" / "my_layers.py"
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def cases():
+    pytest.importorskip("opacus")
+    request, options = build({"targets": ("layers", str(FILE)), "axes": {"batch_size": [4]}})
+    assert options.baseline == "mode=baseline"
+    return {case.id.removeprefix("layers/"): case for case in request.cases}
+
+
+def run(case):
+    """Set-up and one step in this process."""
+    sys.path.insert(0, case.module.root) if case.module else None
+    names = {"seed": 0, "__name__": "case"}
+    try:
+        exec(case.globals, names)
+        exec(case.setup, names)
+        exec(case.stmt, names)
+    finally:
+        if case.module:
+            sys.path.remove(case.module.root)
+    return names
+
+
+def test_pairs_and_modes_stand_with_the_built_in_ones(cases):
+    modes = (*MODES, "vmapped")
+    wanted = {
+        *(f"rmsnorm{nn}[mode={m},batch_size=4]" for nn in ("", "_nn") for m in modes),
+        *(f"lora{nn}[rank={r},mode={m},batch_size=4]" for nn in ("", "_nn") for r in (4, 16)
+          for m in modes),
+        *(f"linear[mode={m},batch_size=4]" for m in modes),
+    }  # fmt: skip
+    assert {f"{name}/forward_backward" for name in wanted} <= set(cases)
+
+
+def test_arguments_go_to_the_side_that_takes_them(cases):
+    own = cases["lora[rank=4,mode=baseline,batch_size=4]/forward_backward"]
+    other = cases["lora_nn[rank=4,mode=baseline,batch_size=4]/forward_backward"]
+    assert "net = LoRALinear(in_features=64, out_features=64, rank=4)" in own.setup
+    assert "net = torch.nn.Linear(in_features=64, out_features=64)" in other.setup
+
+
+@pytest.mark.parametrize("layer", ["lora[rank=4,", "lora_nn[rank=4,", "rmsnorm[", "linear["])
+def test_the_gradients_of_every_mode_are_those_of_hooks(cases, layer):
+    found = {}
+    for mode in ("hooks", "functorch", "vmapped"):
+        if layer == "linear[" and mode == "hooks":
+            continue  # 512 × 512: one comparison is enough
+        names = run(cases[f"{layer}mode={mode},batch_size=4]/forward_backward"])
+        trained = [p for p in names["net"].parameters() if p.requires_grad]
+        found[mode] = [p.grad_sample for p in trained]
+        assert {grad.shape[0] for grad in found[mode]} == {4}
+        for p in trained:
+            assert torch.allclose(p.grad_sample.mean(0) * 4, p.grad * 4, atol=1e-4) or (
+                torch.allclose(p.grad_sample.sum(0), p.grad, atol=1e-4)
+            )
+    for gradients in zip(*found.values()):
+        scale = [g / g.norm() for g in gradients]
+        assert all(torch.allclose(scale[0], each, atol=1e-4) for each in scale[1:])
+
+
+def test_the_family_of_a_pair_is_its_name():
+    def row(layer, mode="hooks"):
+        return LayerRow(layer, mode, 4, "forward_backward", "cpu", "time", "s")
+
+    assert (row("lora").family, row("lora").variant) == ("lora", "own hooks")
+    assert (row("lora_nn").family, row("lora_nn", "baseline").variant) == ("lora", "baseline")
+    assert row("lora").stands_in
+    assert not row("lora_nn").stands_in
+
+
+def test_the_page_shows_the_file():
+    assert FILE.read_text() in (ROOT / "docs" / "layers.md").read_text()
+
+
+WRONG = {
+    "ob.layer_pair(nn.Linear)": "needs the layer and its counterpart",
+    "ob.layer_pair(nn.Linear, nn.Linear, input_shape=(4,), in_features=4)":
+        "the argument out_features of Linear has no value; add out_features=…",
+    "ob.layer_pair(nn.Linear, nn.Linear, input_shape=('n',), in_features=4, out_features=4)":
+        "input_shape must be the sizes of one sample",
+    "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_features=4, out_features=4, k=1)":
+        "neither constructor takes the argument k",
+    "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_features=4, out_features=4)":
+        "the name linear is taken, opbench has one; use name=",
+    "ob.layer_pair(lambda: 1, nn.ReLU, input_shape=4)": "a lambda has no name to import it by",
+    "ob.grad_sample_mode(print)": "a mode is a function of one module",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_mistakes_are_one_line_with_the_place(tmp_path, line):
+    path = tmp_path / "mine.py"
+    path.write_text(f"import opbench as ob\nfrom torch import nn\n\n{line}\n")
+    with pytest.raises(UserError) as caught:
+        resolve([str(path)])
+    assert WRONG[line] in str(caught.value)
+    assert "mine.py line 4" in str(caught.value)
+
+
+def test_a_mode_without_layers_says_what_to_run(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import opbench as ob\n\n@ob.grad_sample_mode\ndef plain(module):\n    return module\n"
+    )
+    with pytest.raises(UserError, match="name the suite too: opbench run layers"):
+        build({"targets": (str(path),)})
+    request, _ = build({"targets": ("layers", str(path)), "axes": {"layer": ["linear@plain"]}})
+    assert {case.axes["mode"] for case in request.cases} == {"plain"}
+
+
+@pytest.mark.slow
+def test_they_are_measured_and_reported(tmp_path):
+    import opbench
+
+    pytest.importorskip("opacus")
+    run = opbench.run(
+        "layers", FILE, axes={"batch_size": [4], "mode": ["baseline", "hooks", "vmapped"],
+                              "layer": ["rmsnorm", "rmsnorm_nn"]},
+        num_runs=2, num_repeats=3, store=str(tmp_path / "r.db"),
+    )  # fmt: skip
+    assert not run.failures
+    memory = next(r for c, r in run if r.metric == "memory" and c.name == "rmsnorm"
+                  and c.axes["mode"] == "vmapped")  # fmt: skip
+    assert memory.detail["components"]["per_sample_gradients"] == 4 * 64 * 4
+    assert "time, × the torch.nn layer" in repr(run)

@@ -1,0 +1,50 @@
+"""What is subtracted from a block before it is a time: the empty loop, or the other statement."""
+
+from __future__ import annotations
+
+import pytest
+
+from opbench.worker.metrics import host_time, time
+from opbench.worker.session import Session
+
+
+class Loop:
+    """The loop of a case, whose clock always shows the same nanoseconds per call."""
+
+    def __init__(self, **each: int) -> None:
+        self.each, self.asked = each, []
+
+    def send(self, message):
+        what, n = message
+        self.asked.append(message)
+        return self.each.get(what, 0) * n
+
+
+def session(way: str, **each: int) -> Session:
+    made = Session()
+    made.case = {"way": way, "device": "cpu"}
+    made.loop = Loop(**each)
+    return made
+
+
+@pytest.mark.parametrize("metric", [time, host_time])
+@pytest.mark.parametrize("way", ["repeatable", "each", "prebuilt"])
+def test_the_empty_loop_is_subtracted(metric, way):
+    made = session(way, time=1000, empty=90)
+    assert metric.block(made, 20)["value"] == pytest.approx(910e-9)
+    # Where it is a good part of the block it is measured with each of them.
+    made.loop.each["empty"] = 40
+    assert metric.block(made, 20)["value"] == pytest.approx(960e-9)
+
+
+def test_an_empty_loop_that_hardly_matters_is_measured_once_per_block_size():
+    made = session("repeatable", time=1000, empty=1)
+    for n in (20, 20, 50, 20):
+        assert time.block(made, n)["value"] == pytest.approx(999e-9)
+    assert [n for what, n in made.loop.asked if what == "empty"] == [20, 20, 20, 50, 50, 50]
+
+
+def test_a_difference_is_what_the_second_statement_leaves():
+    made = session("difference", time=1000, minus=300, empty=90)
+    assert time.block(made, 20)["value"] == pytest.approx(700e-9)
+    assert "empty" not in [what for what, _ in made.loop.asked], "both loops have it"
