@@ -47,9 +47,11 @@ class Ops(Suite):
 
     def commands(self) -> Iterable[Command]:
         from opbench.suites.ops.command import ops
+        from opbench.suites.ops.op_command import op
         from opbench.suites.ops.report_command import ops as report
 
         yield Command("ops", ops)
+        yield Command("op", op)
         yield Command("ops", report, group="report")
 
 

@@ -1,0 +1,69 @@
+"""Quick questions: options and output of the commands that answer at once and store nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from opbench.cli.options import checked
+from opbench.define.reading import fraction
+
+if TYPE_CHECKING:
+    from opbench.case import Case
+
+#: A ratio to a few percent, in less than a second per case: workers are there already, so the
+#: time is that of six starts with a set of children each.
+PRECISION, SECONDS = 0.03, 0.8
+
+#: What differs from the options of `opbench run`.
+CHANGES: Mapping[str, Mapping[str, Any]] = {
+    "precision": {"default": PRECISION},
+    "max_time_per_case": {"default": SECONDS, "metavar": f"{SECONDS}s"},
+    "pool": {
+        "default": True,
+        "flags": ("--no-pool",),
+        "help": "Start fresh workers instead of those of the pool (docs/workers.md).",
+    },
+    "save": {"default": False, "flags": ("--save",), "help": "Store the results as `run` does."},
+}
+
+MARGIN = typer.Option(
+    "3%", "--margin", callback=checked(fraction), help="Same: the whole interval is within ± this."
+)
+
+
+def answer(
+    options: Mapping[str, Any],
+    axis: str,
+    margin: float,
+    *,
+    base: str = "",
+    cases: Sequence[Case] = (),
+) -> int:
+    """Measure, and show a column per value of the axis, the `base` first; the exit code."""
+    from rich.console import Console
+
+    from opbench.api.run import execute
+    from opbench.cli.progress import progress
+    from opbench.plan.groups import Baseline
+    from opbench.report.pivot import pivots
+    from opbench.report.table import console_for, grid
+    from opbench.report.terminal.run import problems
+
+    asked = {**options, **({"baseline": f"{axis}={base}"} if base else {})}
+    with progress(Console(stderr=True)) as listener:
+        finished = execute(asked, cases=cases, listener=listener)
+    console = console_for(sys.stdout)
+    first = base or next((str(case.axes[axis]) for case, _ in finished.results), "")
+    for table in pivots(finished.results, Baseline(axis, first), margin):
+        console.print(grid(table))
+    for part in problems(finished.results):
+        console.print(part)
+    if finished.store:
+        print(f"Run {finished.id} {finished.status}; results in {finished.store}")
+    if finished.status == "interrupted":
+        return 130
+    return 1 if finished.failures else 0
