@@ -70,6 +70,8 @@ def build(
         cpus=_available(options),
         pool=options.pool,
         jobs=options.jobs,
+        number=options.number,
+        repeats=options.repeats,
         seed=options.seed,
         fleet=_fleet(options),
     )

@@ -15,6 +15,7 @@ from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
 from opbench.cli.compat import compat
+from opbench.cli.count import count
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
 from opbench.cli.export import export
@@ -50,6 +51,7 @@ app.add_typer(report)
 app.command("compare")(compare)
 app.command("history")(history)
 app.command("ab")(ab)
+app.command("count")(count)
 app.command("selftest")(selftest)
 app.add_typer(env)
 app.add_typer(store)

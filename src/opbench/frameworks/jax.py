@@ -129,6 +129,10 @@ class Jax(Framework):
         given = [t.name for t in program.inputs] + more
         names = ", ".join(given)
         taken = ", ".join(t.name for t in program.inputs if t.grad)
+        if stage == "forward" and program.user is not None and not given:
+            # A function of the user's own, jitted where its author says so. Traced by us it would
+            # be compiled with its inputs as constants, and what it returns be lost.
+            return "y = None", f"y = {program.forward}", "y"
         if stage == "forward":
             jit = "@jax.jit\n" if program.compilable else ""
             setup = lines(jit + function("call", program, *more), "y = None")

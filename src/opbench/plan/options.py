@@ -82,7 +82,9 @@ class RunOptions:
         where=("run", "ab", "suite", "time", "list", "file"),
     )  # fmt: skip
     environments: tuple[str, ...] = option(
-        (), NAMES, "Measure in each of these environments (see `opbench env`).", WHAT,
+        (), NAMES,
+        "Measure in each of these: environments (see `opbench env`) or paths of interpreters.",
+        WHAT,
         where=("run", "file"), flags=("--env",), otherwise="current",
     )  # fmt: skip
     top: float | None = option(
@@ -120,6 +122,14 @@ class RunOptions:
     num_repeats: int | None = option(
         None, COUNT, "Fixed design: calls timed in each run.", SAMPLING,
         where=("run", "suite", "file"),
+    )  # fmt: skip
+    number: int | None = option(
+        None, COUNT, "Instruction counts: calls that are counted together.", SAMPLING,
+        where=("run", "ab", "file"), otherwise="100; fewer of a long call",
+    )  # fmt: skip
+    repeats: int | None = option(
+        None, COUNT, "Instruction counts: how often they are counted; the smallest is kept.",
+        SAMPLING, where=("run", "ab", "file"), otherwise="2; 1 of a long call",
     )  # fmt: skip
 
     threads: int | None = option(
