@@ -18,6 +18,7 @@ from opbench.suites.captured.account import (
     step_seconds,
 )
 from opbench.suites.captured.api_report import shortened
+from opbench.suites.captured.costliest import costliest, costliest_table
 from opbench.suites.captured.findings import by_module
 from opbench.suites.captured.findings.ledger import PARTS, Entry, Ledger, ledger
 from opbench.suites.captured.findings.variants import Choice, choose
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from opbench.capture.calls import Capture
+    from opbench.suites.peaks.limits import Peaks
 
 #: Mode of replay → its title.
 MODES = {"hot": "hot", "cold": "cold cache", "order": "in order"}
@@ -100,10 +102,12 @@ def operator_table(rows: list[OperatorRow], total: float) -> Table:
     return Table(columns, cells)
 
 
-def replay_parts(replay: Replay, shares: Mapping[int, float] | None = None) -> list[RenderableType]:
+def replay_parts(
+    replay: Replay, peaks: Peaks | None = None, shares: Mapping[int, float] | None = None
+) -> list[RenderableType]:
     """How much of the step is explained, by what; then, with variants, which of them help.
 
-    `shares`: call → share of the machine's limit that it reached."""
+    `peaks`: the limits of the GPU. `shares`: call → share of the machine's limit it reached."""
     from rich.text import Text
 
     parts: list[RenderableType] = []
@@ -114,10 +118,12 @@ def replay_parts(replay: Replay, shares: Mapping[int, float] | None = None) -> l
         if account is not None:
             parts.append(grid(ledger_table(account)))
         parts += [Text(line) for line in remarks(explained, replay, account)]
-    rows = by_module.rows_of(replay, shares)
-    if rows:
-        listed = by_module.table(rows, replay)
-        parts += [grid(listed), *map(Text, listed.notes)]
+    if explained and replay.on_device:
+        worth = costliest(replay.capture, peaks)
+        parts.append(grid(costliest_table(worth, replay.capture.device_busy)))
+    elif explained:
+        listed = by_module.table(by_module.rows_of(replay, shares), replay)
+        parts += [grid(listed), *map(Text, listed.notes)] if listed.rows else []
     for mode in ("hot", "cold"):
         choice = choose(replay, mode)
         if choice is not None:

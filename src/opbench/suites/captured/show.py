@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from opbench.running.recording import Finished
+    from opbench.suites.peaks.limits import Peaks
 
 
 def describe(path: Path) -> list[RenderableType]:
@@ -59,6 +60,19 @@ def differences(base: Path, new: Path) -> list[RenderableType] | None:
     return [*table, *map(Text, listed.notes)]
 
 
+def gpu_peaks(store: str) -> Peaks | None:
+    """What `opbench peaks --device cuda` found last; None where it never ran."""
+    if not store:
+        return None
+    from opbench.store import Store
+    from opbench.suites.peaks.limits import peaks_of, results_of
+
+    with Store.open(store, create=False) as opened:
+        measured = [stored for stored in results_of(opened) if stored.case.device != "cpu"]
+        facts = opened.environments({stored.result.fingerprint for stored in measured})
+    return max(peaks_of(measured, facts).values(), key=lambda each: each.created, default=None)
+
+
 def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None:
     """The account of a run of captures, instead of its long table; None where something else was
     run too."""
@@ -82,7 +96,7 @@ def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None
             for each in found.calls
             if each.result.case_hash in reached
         }
-        parts += replay_parts(found, shares)
+        parts += replay_parts(found, gpu_peaks(run.store), shares)
     failed = [pair for pair in run.results if pair[1].outcome not in ("ok", "unsupported")]
     return [
         *parts,
