@@ -121,7 +121,6 @@ def test_a_script_that_died_before_its_first_step_is_not_announced_as_a_step(
     (tmp_path / "train.py").write_text(script)
     done = opbench_here("capture", "-o", "c.jsonl", "train.py")
     assert done.returncode == 1
-    assert "RuntimeError: shapes differ" in done.stderr
     assert "ended with exit status 1 before its first optimizer step" in done.stderr
     assert "Next: opbench run" not in done.stdout
 

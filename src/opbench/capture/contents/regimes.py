@@ -81,7 +81,8 @@ def values_of(
     sample = sample.cpu()
     if sample.dtype.is_floating_point or sample.dtype.is_complex:
         found = regime(sample, keep)
-        order = order_of(row.cpu()) if row is not None and not sample.dtype.is_complex else 0
+        known = keep and row is not None and not sample.dtype.is_complex
+        order = order_of(row.cpu()) if known and row is not None else 0
         return (*found, *[0.0] * (7 - len(found)), order) if order and len(found) > 2 else found
     if sample.dtype is torch.bool:
         return mask(sample, keep, strides)
