@@ -389,6 +389,17 @@ def test_two_clients_that_begin_it_at_once_share_one(runtime, connect):
     assert connect().pid in found
 
 
+def test_a_deleted_working_directory_costs_nothing_but_the_pool(
+    connect, lease, tmp_path, monkeypatch
+):
+    supervisor = connect()
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(PoolError, match="what workers inherit cannot be read"):
+        lease(supervisor)
+
+
 def test_nonsense_ends_the_connection_and_nothing_else(connect, lease, runtime):
     supervisor = connect()
     place = folder.Folder(str(runtime / "opbench"))
