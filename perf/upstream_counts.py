@@ -25,7 +25,7 @@ from opbench.worker import cache
 from opbench.worker.callgrind import readable_copies, requests
 
 if requests.requests().under_valgrind:
-    readable_copies.load(["torch"], cache.folder())
+    readable_copies.watch(cache.folder())
 """
 
 COLLECT = """\

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from perf.local_postgres import Server, Unavailable, postgres
 
 from opbench.case import Case
-from opbench.worker.cpp import build as cpp_build
+from opbench.worker.cpp import toolchain
 from opbench.workers.process import Worker
 from opbench.workers.shared import PoolError, Supervisor
 
@@ -60,9 +60,9 @@ def python_case() -> Callable[..., Case]:
 @pytest.fixture(scope="session")
 def compiler() -> str:
     """A C++ compiler; without one, C++ is unsupported and there is nothing to test."""
-    found = cpp_build.find_compiler()
+    found = toolchain.find_compiler()
     if found is None:
-        pytest.skip(cpp_build.NO_COMPILER)
+        pytest.skip(toolchain.NO_COMPILER)
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opbench.case import TIMING_MODES, Case, Parity, UserModule, Work, label_text
+from opbench.case import TIMING_MODES, Case, CppBuild, Parity, UserModule, Work, label_text
 
 text = st.text(max_size=12)
 labels = st.one_of(text, st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False))
@@ -61,11 +61,13 @@ OTHER = {
     "unsupported": "reason",
     "parity": Parity("key", ("x",), (("y", "y"),)),
     "work": Work(1.0, 2.0),
+    "cpp_build": CppBuild("/folder", ("include",), ("-O3",), ("-lm",)),
+    "label": ("a", "b c"),
 }
 
 #: They save time, say what a case is compared with, and what a call amounts to: nothing of it is
 #: executed.
-NOT_EXECUTED = ("preload", "parity", "work")
+NOT_EXECUTED = ("preload", "parity", "work", "label")
 
 
 @settings(max_examples=60)
@@ -104,6 +106,14 @@ def test_the_hash_is_sensitive_to_every_field_that_is_executed():
     executed = {name: value for name, value in OTHER.items() if name not in NOT_EXECUTED}
     hashes = {replace(case, **{name: value}).hash for name, value in executed.items()}
     assert len(hashes | {case.hash}) == len(executed) + 1
+
+
+def test_the_folder_of_cpp_is_not_part_of_its_identity():
+    case = Case("suite", "name", "forward", "f();", language="cpp")
+    assert replace(case, cpp_build=CppBuild("/folder")).hash == case.hash
+    flags = replace(case, cpp_build=CppBuild("/folder", extra_cflags=("-O3",)))
+    assert replace(flags, cpp_build=replace(flags.cpp_build, folder="/other")).hash == flags.hash
+    assert flags.hash != case.hash
 
 
 def test_the_hash_is_the_same_in_every_process_and_version():

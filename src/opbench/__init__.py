@@ -26,6 +26,7 @@ __path__.append(str(Path(__file__).parent / "compat" / "addresses"))
 
 if TYPE_CHECKING:
     from opbench.api.ab import ab
+    from opbench.api.count import count
     from opbench.api.frames import load
     from opbench.api.run import Run, run
     from opbench.api.views import compare, history, page
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOME = {
     "ab": "opbench.api.ab",
     "bench": "opbench.define.bench",
+    "count": "opbench.api.count",
     "layer_pair": "opbench.define.bench",
     "grad_sample_mode": "opbench.define.bench",
     "run": "opbench.api.run",
@@ -54,7 +56,7 @@ _HOME = {
 }
 
 __all__ = [
-    "Case", "Result", "Run", "ab", "bench", "compare", "grad_sample_mode", "history",
+    "Case", "Result", "Run", "ab", "bench", "compare", "count", "grad_sample_mode", "history",
     "layer_pair", "load", "page", "record", "record_api", "run", "run_layer_benchmark",
 ]  # fmt: skip
 

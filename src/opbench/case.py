@@ -71,6 +71,17 @@ class Work:
 
 
 @dataclass(frozen=True)
+class CppBuild:
+    """What a statement in C++ needs of its compiler, under the names of torch's cpp_extension."""
+
+    #: Of the file that defines the statement: headers are found there, paths are relative to it.
+    folder: str
+    extra_include_paths: tuple[str, ...] = ()
+    extra_cflags: tuple[str, ...] = ()
+    extra_ldflags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Case:
     suite: str
     name: str
@@ -108,6 +119,9 @@ class Case:
     unsupported: str = ""
     parity: Parity | None = None
     work: Work | None = None
+    cpp_build: CppBuild | None = None
+    #: The label of its definition as it was written, where a file of results wants it.
+    label: tuple[str, ...] | None = None
 
     @cached_property
     def id(self) -> str:
@@ -124,8 +138,12 @@ class Case:
         parity and work do not change what is executed.
         """
         identity = self.to_dict()
-        for left_out in ("preload", "parity", "work"):
+        for left_out in ("preload", "parity", "work", "label"):
             identity.pop(left_out, None)
+        if self.cpp_build is not None:
+            del identity["cpp_build"]["folder"]
+            if not any(identity["cpp_build"].values()):
+                del identity["cpp_build"]
         if not self.prelude:  # added later: cases without one keep their hash
             del identity["prelude"]
         if self.module is not None:
@@ -144,6 +162,13 @@ class Case:
         data["labels"] = [list(pair) for pair in self.labels]
         data["components"] = [list(pair) for pair in self.components]
         data["preload"] = list(self.preload)
+        if self.label is not None:
+            data["label"] = list(self.label)
+        if self.cpp_build is not None:
+            data["cpp_build"] = {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in data["cpp_build"].items()
+            }
         if self.parity is not None:
             data["parity"]["inputs"] = list(self.parity.inputs)
             data["parity"]["outputs"] = [list(pair) for pair in self.parity.outputs]
@@ -167,8 +192,16 @@ class Case:
             values["parity"] = Parity(**parity)
         if values.get("work"):
             values["work"] = Work(**values["work"])
+        if values.get("cpp_build"):
+            build = dict(values["cpp_build"])
+            folder = build.pop("folder")
+            values["cpp_build"] = CppBuild(folder, **{k: tuple(v) for k, v in build.items()})
+        if values.get("label"):
+            values["label"] = tuple(values["label"])
         if not values.keys() >= _REQUIRED:
             return cls(**values)  # raises, naming what is missing
+        if not {type(values[name]) for name in _TEXTS if name in values} <= {str}:
+            raise ValueError("a case has a field that is not text")
         # Not through the constructor, which sets every field by a call of its own: stores hold
         # hundreds of thousands of cases. Defaults are found in the class.
         case = object.__new__(cls)
@@ -178,9 +211,10 @@ class Case:
 
 _FIELDS = frozenset(field.name for field in fields(Case))
 _REQUIRED = {"suite", "name", "stage", "stmt"}
+_TEXTS = tuple(field.name for field in fields(Case) if field.type == "str")
 
 #: Fields that were added later: stores and golden files hold them only where they are set.
-_OPTIONAL = ("parity", "work")
+_OPTIONAL = ("parity", "work", "cpp_build", "label")
 
 
 def label_text(value: Label) -> str:

@@ -33,6 +33,8 @@ class Metric:
     #: A sampled metric in whose children this one is taken too, when both are asked for: a block
     #: of the one, a block of the other. Starting a child on a GPU costs a second.
     measured_with: str = ""
+    #: Results that come with it and say the same less exactly: shown, and compared only alone.
+    uncompared: tuple[str, ...] = ()
     #: The kind of device that it measures; empty for any.
     device: str = ""
 

@@ -41,6 +41,16 @@ def test_cases_are_matched_by_id_and_metric():
     assert [row.base.estimate for row in comparison.rows] == [1e-5, 100, 2e-5]
 
 
+def test_raw_instructions_are_compared_only_alone():
+    """They say the same as `instructions`, less exactly: a change would count twice."""
+    side = [counted("add", 100, metric="instructions"), counted("add", 120, metric="allocations")]
+    raw = [counted("add", 150, metric="instructions_raw")]
+    found = compare(side + raw, side + raw)
+    assert [row.metric for row in found.rows] == ["instructions", "allocations"]
+    assert [row.metric for row in compare(raw, raw).rows] == ["instructions_raw"]
+    assert found.only_base == ()
+
+
 def test_what_one_side_lacks_is_named_and_not_judged():
     base = [timed("add", 1e-5), counted("add", 100), timed("old", 1e-5)]
     new = [timed("add", 1e-5), timed("new", 1e-5), counted("new", 5)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -71,3 +73,29 @@ def test_memory_and_compile_time(cases, measure):
     compiled = results["jax", "forward", "compile_time"]
     assert compiled.ok, compiled.reason
     assert compiled.estimate > 10 * results["jax", "forward", "time"].estimate
+
+
+def test_a_users_function_is_called_as_it_is_and_its_result_awaited(tmp_path, start_worker):
+    """Not traced again by us: that would lose what it returns, and the work with it."""
+    from opbench.define.expand import expand
+    from opbench.define.userfile import targets_from
+
+    path = tmp_path / "users_own.py"
+    path.write_text(
+        "import jax.numpy as jnp\n"
+        "import opbench as ob\n"
+        "@ob.bench\n"
+        "def plain():\n"
+        "    return jnp.sin(jnp.ones(8))\n"
+        "@ob.bench\n"
+        "def yielding():\n"
+        "    x = jnp.ones(8)\n"
+        "    yield lambda: jnp.sin(x)\n"
+    )
+    for case in expand(targets_from(path).definitions):
+        assert "jax.jit" not in case.setup
+        session = start_worker(*case.preload).open()
+        # What the statement assigns is what the user's function returned.
+        checked = case.stmt + "\nassert abs(float(y.sum()) - 6.7318) < 0.01"
+        session.prepare(replace(case, stmt=checked), 0, 60.0)
+        assert session.block("time", 2, 60.0)["n"] == 2

@@ -9,6 +9,7 @@ import pytest
 
 import opbench
 from opbench.api.request import build
+from opbench.api.run import difference
 from opbench.define.expand import expand
 from opbench.define.runfile import load
 from opbench.define.targets import resolve
@@ -193,3 +194,30 @@ def test_a_run_stored_before_there_was_one_schema_is_continued(tmp_path, monkeyp
     with Store.open(tmp_path / ".opbench/results.db") as store:
         assert len(store.runs()) == 1
         assert len(store.results()) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "found"),
+    [
+        ({}, {}, ""),
+        ({"precision": 0.05}, {}, ""),
+        ({}, {"precision": 0.02}, ""),
+        ({}, {"precision": 0.01}, "was begun with --precision 2%, and not with --precision 1%"),
+        ({}, {"budget": 9.0, "timeout": 9.0, "name": "x", "cont": True, "store": "y.db"}, ""),
+        ({"targets": ("tour",)}, {"targets": ("tour",)}, ""),
+        ({}, {"targets": ("ops",)}, "was begun for the default suite, and not for ops"),
+        ({"axes": {"n": [1]}}, {"axes": {"n": [1]}}, ""),
+        ({"axes": {"n": [1]}}, {"axes": {"n": [2]}}, "was begun with -a n=1, and not with -a n=2"),
+        ({"baseline": "n=1"}, {"baseline": "n=2"}, "with --baseline n=1, and not with"),
+        # A clock is stored as the metric that it measures.
+        ({"metrics": ("time_python",)}, {"clock": "python"}, ""),
+        ({"metrics": ("time_python", "memory")}, {"clock": "python"}, ""),
+        ({"metrics": ("time_python",)}, {"clock": "torch"}, "and not with --metric time_torch"),
+        ({"metrics": ("time_python",)}, {"metrics": ("time",), "clock": "python"}, ""),
+        ({"metrics": ("host_time", "device_time"), "device": "cuda"}, {"metrics": ("time",)}, ""),
+    ],
+)
+def test_what_a_run_was_begun_with_and_what_is_given_now(before, given, found):
+    said = difference(before, given)
+    assert found in said
+    assert bool(found) == bool(said)

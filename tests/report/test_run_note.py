@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opbench.case import Case
@@ -14,7 +16,7 @@ from opbench.running.recording import Finished
 
 def result(number: int, *codes: str, width: float = 0.05, **detail) -> tuple[Case, Result]:
     case = Case("tour", f"case{number}", "forward", "pass")
-    warnings = tuple(Warning(code, f"text of {code}") for code in codes)
+    warnings = tuple(Warning(code, f"text of {code}; what to do") for code in codes)
     return case, Result(
         case.hash, "time", "s", estimate=1.0, low=1 - width, high=1 + width, warnings=warnings,
         detail={"between": 0.034, **detail},
@@ -91,7 +93,21 @@ def test_a_quiet_run_has_nothing_to_say():
 def test_few_starts_everywhere_are_a_matter_of_time():
     found = note([result(n, "few-starts") for n in range(6)])
     assert found.facts == "6 of 6 cases rest on fewer than three worker starts"
-    assert found.advice == "raise --max-time-per-case"
+    # Which option limits them depends on the policy, which the warning of a case knows.
+    assert found.advice == "what to do"
+
+
+def test_what_an_interval_assumes_of_a_single_start_is_not_reported_as_seen():
+    found = note([result(n, "imprecise", starts=1) for n in range(6)])
+    assert found.facts == (
+        "6 of 6 cases have wider intervals than asked; a typical interval is ±5.0 %"
+    )
+
+
+def test_a_case_of_two_metrics_is_one_case():
+    pairs = [result(n, "contended") for n in range(4)]
+    also = [(case, replace(each, metric="device_time")) for case, each in pairs]
+    assert note([*pairs, *also]).facts == "4 of 4 cases were disturbed by other programs"
 
 
 @pytest.mark.parametrize("drift", [0.02, 0.001])

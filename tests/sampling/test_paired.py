@@ -12,6 +12,7 @@ import pytest
 from opbench.case import Case
 from opbench.envs.environments import Environment
 from opbench.plan.groups import Baseline, PlannedGroup, groups, placed
+from opbench.plan.options import RunOptions
 from opbench.plan.policy import Adaptive
 from opbench.result import Sample
 from opbench.sampling.design import Child
@@ -65,6 +66,18 @@ def opened(per_call: float = 1e-5, **more: Any) -> PairedDesign:
         design.opened(Child(0, case, per_call=per_call))
     design.room(100)
     return design
+
+
+@pytest.mark.parametrize(("asked", "taken"), [(None, 6), (2, 6), (20, 20)])
+def test_a_comparison_takes_more_starts_where_more_are_asked_for(asked, taken):
+    """As the reason of an unknown verdict says: --max-starts 20."""
+    policy = RunOptions.of({"max_starts": asked}).policy
+    design = PairedDesign(policy, 2)
+    design.next()
+    for case in range(2):
+        design.opened(Child(0, case, per_call=1e-5))
+    design.room(100)
+    assert len(design.starts) == taken
 
 
 def one_set(design: PairedDesign, per_call: float = 1e-5, set_up=0.0, values=None):

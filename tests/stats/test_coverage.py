@@ -8,6 +8,7 @@ deviations of so few repetitions.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -185,13 +186,22 @@ def test_no_number_of_starts_outweighs_a_machine_that_moved_between_runs():
     assert "opbench ab" in advice(apart, 0.03, 0.05, 1, 1.0)
 
 
+def test_starts_that_are_taken_anyway_are_a_matter_of_time():
+    """Three of six were made before the time was spent; five would have told."""
+    short = replace(known(1.0, 0.018), starts=3)
+    needed = starts_needed(short, 0.03, 0.05)
+    assert 3 < needed <= 6
+    assert advice(short, 0.03, 0.05, 1, 0.0).endswith("(a longer --max-time-per-case)")
+
+
 def test_an_unknown_verdict_says_what_would_make_it_known():
     found = ratio(starts([0.0] * 6), starts([0.05, -0.04, 0.06, -0.05, 0.02, 0.0]), "paired")
     numbers = (found.value, found.low, found.high, found.p_value)
     (given,) = verdicts([Question(*numbers, ratio=found, seconds=2.0)])
     more = starts_needed(found, 0.03, 0.05) - 6
     assert given.verdict == "unknown"
-    assert f"; about {more} more worker starts ({2 * more} s) would tell" in given.reason
+    said = f"; about {more} more worker starts ({2 * more} s) would tell (--max-starts {6 + more})"
+    assert said in given.reason
     (silent,) = verdicts([Question(*numbers)])
     assert "worker starts" not in silent.reason
     (blocked,) = verdicts([Question(*numbers, "the machine was busy", found, 2.0)])

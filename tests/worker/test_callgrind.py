@@ -5,6 +5,7 @@ One worker under Callgrind, of plain Python, serves the whole file: a start take
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -119,6 +120,55 @@ def test_what_was_made_before_does_not_change_a_count(count):
         result = count(case_of("y = [C(), C()]", setup))["instructions"]
         found.add(result.estimate)
     assert len(found) == 1
+
+
+def test_a_count_depends_on_the_case_alone(pool, count):
+    """Not on what the worker served before: a fresh one, then again after other cases."""
+    cases = [case_of(stmt, setup, name) for name, (stmt, setup) in SMALL_SET.items()]
+    alone = count(cases[0], start=2)
+    others = [count(case, start=2) for case in cases[1:]]
+    with pytest.raises(SessionEnded):
+        count(case_of("kept = [object() for _ in range(5000)]; 1 / 0"), start=2)
+    again = count(cases[0], start=2)
+    exact = named(alone["instructions"])
+    assert again["instructions"].estimate == pytest.approx(
+        alone["instructions"].estimate, rel=0 if exact else 0.001
+    )
+    backwards = [count(case, start=2) for case in reversed(cases[1:])]
+    for first, second in zip(others, reversed(backwards)):
+        assert second["instructions"].estimate == pytest.approx(
+            first["instructions"].estimate, rel=0 if exact else 0.001
+        )
+
+
+def test_the_work_of_other_threads_is_counted(count):
+    """In a thread of the statement's own, and in one that was there before."""
+    data = "import threading\nr = list(range(20000))\n"
+    inline = count(case_of("sum(r)", data), number=10)["instructions"].estimate or 0
+    started = "t = threading.Thread(target=sum, args=(r,)); t.start(); t.join()"
+    pool = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)"
+    for case in (case_of(started, data), case_of("pool.submit(sum, r).result()", data + pool)):
+        found = count(case, number=10)["instructions"].estimate or 0
+        assert inline < found < 1.5 * inline, case.stmt
+    # A thread that did its work in the setup adds nothing.
+    before = data + f"t = threading.Thread(target=sum, args=(r * 5,)); t.start(); t.join()\n{pool}"
+    assert (count(case_of("pass", before))["instructions"].estimate or 0) < 100
+
+
+def test_a_long_statement_is_counted_fewer_times(count):
+    """Three hundred calls of a short one, some thirty of one that takes longer."""
+    short = count(case_of("x = 1"))["instructions"]
+    assert short.detail["calls"] == 100
+    asked = count(case_of("x = 1"), number=7, repeats=3)["instructions"]
+    assert asked.detail["calls"] == 7
+    assert len(asked.samples) == 3
+    long = count(case_of("sum(r)", "r = list(range(400_000))"))["instructions"]
+    assert long.detail["calls"] < 20
+    assert long.estimate == pytest.approx(20 * (short_sum(count)), rel=0.01)
+
+
+def short_sum(count) -> float:
+    return count(case_of("sum(r)", "r = list(range(20_000))"), number=10)["instructions"].estimate
 
 
 def test_a_count_is_plausible_and_the_empty_loop_is_off(count):
@@ -249,6 +299,16 @@ def test_without_valgrind_there_is_one_line_of_advice(monkeypatch):
     )
 
 
+def test_valgrind_may_be_elsewhere(monkeypatch, tmp_path):
+    program = shutil.which(valgrind.program())
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("OPBENCH_VALGRIND", str(program))
+    assert instructions.unsupported(case_of("pass")) == ""
+    assert valgrind.command("/tmp")[0][0] == program
+    monkeypatch.setenv("OPBENCH_VALGRIND", str(tmp_path / "nothing"))
+    assert "names no program" in instructions.unsupported(case_of("pass"))
+
+
 def test_another_processor_is_told_clearly(monkeypatch):
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     assert "not on riscv64" in instructions.unsupported(case_of("pass"))
@@ -294,7 +354,7 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
         "show", "mine/split[language=python,runtime=eager,threads=1]", "--functions"
     )
     assert not names or "split" in shown.stdout
-    assert "in all, per call" in shown.stdout
+    assert "total per call" in shown.stdout
     kept = opbench_here("show", "mine/plus", "--callgrind", "plus.out")
     assert kept.returncode == 0, kept.stderr
     exported = (tmp_path / "plus.out").read_text()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from opbench.case import Case
+from opbench.case import Case, CppBuild
 from opbench.counting.statements import compiled
 from opbench.envs.environments import current
 from opbench.worker.cpp import build as cpp_build
+from opbench.worker.cpp import toolchain
 from opbench.worker.cpp.source import tier_of, unbalanced
 from opbench.workers.session import SessionEnded
 
@@ -105,7 +109,7 @@ def test_without_a_compiler_there_is_one_line_of_advice(cache, monkeypatch):
     monkeypatch.setenv("PATH", str(Path(shutil.which("true") or "").parent / "nothing"))
     monkeypatch.delenv("CXX", raising=False)
     assert cpp_build.build([GOOD.to_dict()], 1) == {
-        cpp_build_key(GOOD): {"outcome": "unsupported", "reason": cpp_build.NO_COMPILER}
+        cpp_build_key(GOOD): {"outcome": "unsupported", "reason": toolchain.NO_COMPILER}
     }
 
 
@@ -141,7 +145,6 @@ def test_what_it_does_wrong_is_its_own_outcome(worker, case, outcome, reason):
 
 
 def test_a_case_prints_as_a_script_that_compiles_it(tmp_path):
-    import subprocess
     import sys
 
     from opbench.report.script import script
@@ -165,3 +168,56 @@ def test_headers_are_as_few_as_the_text_needs():
 )
 def test_brackets_in_strings_and_comments_do_not_count(source):
     assert unbalanced(source) is None
+
+
+def test_an_edited_header_is_compiled_again(cache, tmp_path, start_worker):
+    """The text of the statement is the same; a header that it includes is not."""
+    header, own = tmp_path / "my stores.h", tmp_path / "nested.h"
+    header.write_text(f'#pragma once\n#include "{own}"\n')
+    case = cpp("store(); x = value;", "volatile long x = 0;", f'#include "{header}"')
+
+    def value(number: int) -> float:
+        own.write_text(f"constexpr long value = {number};\ninline void store() {{}}\n")
+        found = compiled([case], current())
+        assert not found.failures, found.failures
+        return found.libraries[cpp_build_key(case)]
+
+    first = value(1)
+    assert value(1) == first
+    second = value(2)
+    assert second != first
+    assert value(1) == first  # switching back finds what was compiled before
+
+
+def test_headers_flags_and_libraries_of_the_users_own(cache, tmp_path, start_worker):
+    """A header beside the file, a folder of headers, a macro, an archive; relative, as written."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "beside.h").write_text("inline int beside() { return 1; }\n")
+    (tmp_path / "include" / "far.h").write_text('extern "C" int far_away();\n')
+
+    def archive(value: int) -> None:
+        run = functools.partial(subprocess.run, check=True, cwd=tmp_path, text=True)
+        text = f'extern "C" int far_away() {{ return {value}; }}\n'
+        run(["g++", "-fPIC", "-c", "-x", "c++", "-", "-o", "far.o"], input=text)
+        run(["ar", "rcs", "libfar.a", "far.o"])
+
+    build = CppBuild(str(tmp_path), ("include",), ("-DMORE=100",), ("-L.", "-lfar"))
+    case = cpp(
+        "total = beside() + far_away() + MORE; if (total != 111) throw total;",
+        "volatile int total = 0;",
+        '#include "beside.h"\n#include <far.h>',
+        cpp_build=build,
+    )
+    archive(10)
+    found = compiled([case, GOOD], current())
+    assert not found.failures, found.failures
+    worker = start_worker(libraries=found.libraries)
+    assert session_of(worker, case).block("time", 3, 20.0)["n"] == 3
+    # The code of an archive is copied, so an edited one means another library.
+    archive(11)
+    again = compiled([case], current())
+    assert again.libraries[cpp_build_key(case)] != found.libraries[cpp_build_key(case)]
+    wrong = replace(case, cpp_build=replace(build, extra_ldflags=("-lnowhere_at_all",)))
+    failed = compiled([wrong, GOOD], current())
+    assert "nowhere_at_all" in failed.failures[wrong.hash].reason
+    assert GOOD.hash not in failed.failures

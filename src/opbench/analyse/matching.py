@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from opbench.analyse.projection import keys_of, title, value_of
+from opbench.plan.metrics import metrics
 from opbench.store.records import StoredResult
 
 #: What is matched: the thing itself, its environment, the metric, the node (or nothing).
@@ -36,6 +37,7 @@ def match(
     without: str = "",
 ) -> Matched:
     """The later of two results of one thing on one side counts."""
+    base, new = _compared(base), _compared(new)
     across = without == "environment" or not _environments(base) & _environments(new)
     nodes = without != "node" and _replicated(base) and _replicated(new)
     ours, theirs = (
@@ -50,6 +52,18 @@ def match(
             name += f" in {key[1]}"
         pairs.append(((name, key[2]), ours[key], theirs[key]))
     return Matched(tuple(_distinct(pairs, without)), _only(ours, theirs), _only(theirs, ours))
+
+
+def _compared(results: Sequence[StoredResult]) -> list[StoredResult]:
+    """Without metrics that would count a change a second time: raw instructions."""
+    measured = {stored.result.metric for stored in results}
+    left_out = {
+        name
+        for metric in metrics().values()
+        if metric.name in measured
+        for name in metric.uncompared
+    }
+    return [stored for stored in results if stored.result.metric not in left_out]
 
 
 def _environments(results: Iterable[StoredResult]) -> set[str]:

@@ -17,6 +17,8 @@ class AbKeywords(TypedDict, total=False):
 
     #: Use these values on this axis; may be repeated.
     axes: Mapping[str, Label | Sequence[Label]] | None
+    #: A CSV file of points, a column for each axis (m,n,k); or a list that ships.
+    shapes: str | Path | Sequence[Mapping[str, Label]] | None
     #: Only cases whose id contains this, in upper or lower case.
     keep: str | Sequence[str] | None
     #: Only these stages: forward, backward, forward_backward, step, call.
@@ -42,6 +44,10 @@ class AbKeywords(TypedDict, total=False):
     #: Most fresh worker starts of a case: identical code differs between starts, so more of them
     #: narrow an interval that longer sampling cannot.
     max_starts: int | None
+    #: Instruction counts: calls that are counted together.
+    number: int | None
+    #: Instruction counts: how often they are counted; the smallest is kept.
+    repeats: int | None
     #: Threads that the framework may use.
     threads: int | None
     #: Pin the workers to these CPUs.
@@ -71,7 +77,7 @@ class RunKeywords(AbKeywords, total=False):
 
     #: Compare the other values of this axis with this one, interleaved.
     baseline: str | None
-    #: Measure in each of these environments (see `opbench env`).
+    #: Measure in each of these: environments (see `opbench env`) or paths of interpreters.
     environments: str | Sequence[str] | None
     #: Fixed design: this many runs, each with fresh inputs.
     num_runs: int | None

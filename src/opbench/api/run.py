@@ -118,10 +118,12 @@ def difference(
     # As they were settled: a clock is a metric by then.
     now = {name: value for name, value in given.items() if name != "clock"}
     if "clock" in given or "metrics" in given:
-        from opbench.plan.metrics import chosen
+        from opbench.plan.metrics import CLOCKS, ON_CUDA, chosen
 
         settled = RunOptions(**{**before, **given})
-        now["metrics"] = chosen(settled.metrics, settled.clock, settled.device or "cpu")
+        timing = {*CLOCKS.values(), *ON_CUDA} if "metrics" not in given else ()
+        asked_for = ["time" if name in timing else name for name in settled.metrics]
+        now["metrics"] = chosen(dict.fromkeys(asked_for), settled.clock, settled.device or "cpu")
     was = RunOptions(**before)
     for name, value in now.items():
         option, then = OPTIONS[name], getattr(was, name)

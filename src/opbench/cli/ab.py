@@ -7,7 +7,17 @@ from typing import Any
 
 import typer
 
-from opbench.cli.options import FAIL_ON, JUNIT, MARGIN, MARKDOWN, takes
+from opbench.cli.options import (
+    FAIL_ON,
+    FUNCTIONS,
+    GROUP,
+    JUNIT,
+    MARGIN,
+    MARKDOWN,
+    MATCH,
+    RAW,
+    takes,
+)
 
 
 @takes(
@@ -25,7 +35,10 @@ def ab(
         ..., metavar="SUITE|FILE...", help="What to measure on both sides."
     ),
     env: list[str] = typer.Option(
-        [], "--env", metavar="NAME", help="An environment; twice. See `opbench env`."
+        [],
+        "--env",
+        metavar="NAME|PATH",
+        help="An environment (see `opbench env`) or the path of an interpreter; twice.",
     ),
     commit: list[str] = typer.Option(
         [], "--commit", metavar="REV", help="A commit of the project you are in; twice."
@@ -34,6 +47,10 @@ def ab(
     fail_on: list[str] = FAIL_ON,
     markdown: Path = MARKDOWN,
     junit: Path = JUNIT,
+    functions: bool = FUNCTIONS,
+    match: str = MATCH,
+    group: str = GROUP,
+    raw: bool = RAW,
 ) -> int:
     """Compare two environments or commits: both run at once, interleaved block by block."""
     from opbench.analyse.gate import Gate
@@ -53,6 +70,11 @@ def ab(
             *targets, environments=env, commits=commit, margin=margin, listener=listener, **options
         )
     code = give([comparison], gate, markdown, junit)
+    if functions:
+        from opbench.analyse.functions import FunctionView
+        from opbench.cli.compare_functions import show_functions
+
+        show_functions([comparison], FunctionView(match, group, raw))
     where = f"results in {finished.store}" if finished.store else "not saved"
     print(f"Run {finished.id} {finished.status}; {where}")
     if finished.status == "interrupted":

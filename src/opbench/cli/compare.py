@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.options import FAIL_ON, GROUP, JUNIT, MARGIN, MARKDOWN, MATCH, run_option
+from opbench.cli.options import (
+    FAIL_ON,
+    FUNCTIONS,
+    GROUP,
+    JUNIT,
+    MARGIN,
+    MARKDOWN,
+    MATCH,
+    RAW,
+    run_option,
+)
 from opbench.define.reading import names
 
 if TYPE_CHECKING:
@@ -42,11 +52,10 @@ def compare(
     ),
     markdown: Path = MARKDOWN,
     junit: Path = JUNIT,
-    functions: bool = typer.Option(
-        False, "--functions", help="Show which functions gained or lost instructions."
-    ),
+    functions: bool = FUNCTIONS,
     match: str = MATCH,
     group: str = GROUP,
+    raw: bool = RAW,
     store: str = run_option("store"),
 ) -> int:
     """Compare stored results: ratio, interval and verdict for every case."""
@@ -65,23 +74,11 @@ def compare(
         compared = comparisons(opened, wanted, chosen)
         code = give(compared, gate, markdown, junit, format)
         if functions:
-            _functions(opened, wanted, chosen, match, group)
+            from opbench.analyse.functions import FunctionView
+            from opbench.cli.compare_functions import show_functions
+
+            show_functions(compared, FunctionView(match, group, raw))
     return code
-
-
-def _functions(
-    store: Store, sides: list[str], selection: Selection, match: str, group: str
-) -> None:
-    from opbench.analyse.sides import find_side
-    from opbench.cli.compare_functions import show_functions
-    from opbench.errors import UserError
-
-    if len(sides) != 2:
-        raise UserError("--functions compares two runs; name both")
-    chosen = [find_side(store, text) for text in sides]
-    everything = [stored for side in chosen for stored in side.results]
-    base, new = (_kept(side, selection, everything) for side in chosen)
-    show_functions(base, new, match, group)
 
 
 def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:

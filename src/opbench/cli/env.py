@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 env = typer.Typer(
     name="env",
-    help="Environments to measure in: list, create, show, remove.",
+    help="Environments to measure in: list, create, add, show, remove.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -22,7 +22,7 @@ env = typer.Typer(
 @env.command("list")
 def list_() -> None:
     """List the environments that `--env` takes."""
-    from opbench.envs import builds
+    from opbench.envs import builds, interpreters
     from opbench.envs.environments import current, interpreter_facts_of
     from opbench.report.table import Column, Table, grid
     from opbench.report.terminal.console import Console
@@ -39,6 +39,7 @@ def list_() -> None:
     for build in built.values():
         asked = " ".join(map(str, build.requirements))
         rows.append((build.name, build.python_version, asked, f"built {_day(build.created)}"))
+    rows += [(name, "", python, "added") for name, python in interpreters.added().items()]
     columns = [Column(name, wrap="fold") for name in ("environment", "python", "packages", "")]
     Console(highlight=False).print(grid(Table(columns, rows)))
 
@@ -73,6 +74,26 @@ def create(
 
 
 @env.command()
+def add(
+    name: str = typer.Argument(help="Letters, digits and .-_"),
+    python: str = typer.Option(
+        ..., metavar="PATH", help="An interpreter, or the folder of a virtual environment."
+    ),
+) -> None:
+    """Give a name to an interpreter that is there: a build from source, a conda environment."""
+    from opbench.envs import interpreters
+    from opbench.envs.environments import find, interpreter_facts_of
+
+    path = interpreters.add(name, python)
+    try:
+        facts = interpreter_facts_of(find(name))
+    except BaseException:
+        interpreters.remove(name)
+        raise
+    print(f"{name}: Python {facts['version']}, {path}")
+
+
+@env.command()
 def show(name: str = typer.Argument(help="An environment of `opbench env list`.")) -> None:
     """Show what an environment consists of."""
     from opbench.envs import builds
@@ -103,11 +124,14 @@ def show(name: str = typer.Argument(help="An environment of `opbench env list`."
 
 
 @env.command()
-def remove(name: str = typer.Argument(help="An environment that was built.")) -> None:
-    """Delete an environment. Results measured in it stay in the store."""
-    from opbench.envs import builds
+def remove(name: str = typer.Argument(help="An environment that was built or added.")) -> None:
+    """Delete an environment, or forget an added one. Its results stay in the store."""
+    from opbench.envs import builds, interpreters
 
-    builds.remove(name)
+    if name in interpreters.added():
+        interpreters.remove(name)
+    else:
+        builds.remove(name)
     print(f"removed {name}")
 
 

@@ -14,6 +14,8 @@ import typer
 from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
+from opbench.cli.compat import compat
+from opbench.cli.count import count
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
 from opbench.cli.export import export
@@ -49,9 +51,11 @@ app.add_typer(report)
 app.command("compare")(compare)
 app.command("history")(history)
 app.command("ab")(ab)
+app.command("count")(count)
 app.command("selftest")(selftest)
 app.add_typer(env)
 app.add_typer(store)
+app.add_typer(compat)
 app.command("workers")(workers)
 app.command("doctor")(doctor)
 app.command("init")(init)

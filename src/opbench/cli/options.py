@@ -45,12 +45,18 @@ MARKDOWN = typer.Option(None, "--markdown", help="Write a pull-request comment t
 JUNIT = typer.Option(None, "--junit", help="Write JUnit XML to this file.")
 
 #: Options of `show` and `compare`.
+FUNCTIONS = typer.Option(
+    False, "--functions", help="Show which functions gained or lost instructions."
+)
 MATCH = typer.Option(
     "",
     "--match",
     metavar="REGEX",
     callback=checked(expression),
     help="With --functions: only functions whose name matches.",
+)
+RAW = typer.Option(
+    False, "--raw", help="With --functions: allocators and hash tables too, which are noise."
 )
 GROUP = typer.Option(
     "",

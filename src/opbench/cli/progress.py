@@ -57,6 +57,9 @@ class Display(Listener):
         self._now, self._estimate = f"starting workers ({what})", ""
         self._draw(force=True)
 
+    def counting(self, cases: int, workers: int, seconds: float) -> None:
+        self._live.console.print(counting_line(cases, workers, seconds), highlight=False)
+
     def compiling(self, statements: int) -> None:
         self._now, self._estimate = f"compiling {plural(statements, 'C++ statement')}", ""
         self._draw(force=True)
@@ -130,6 +133,13 @@ class Display(Listener):
         return Group(bar, Text(fleet_line(state), overflow="ellipsis", no_wrap=True))
 
 
+def counting_line(cases: int, workers: int, seconds: float) -> str:
+    return (
+        f"counting instructions of {plural(cases, 'case')} in {plural(workers, 'worker')}: "
+        f"about {seconds:.0f} s"
+    )
+
+
 def complete_line(run_id: str) -> str:
     return f"Run {run_id} is complete; nothing to measure."
 
@@ -172,7 +182,7 @@ class Lines(Listener):
         self._reported, self._lost = now, state.lost
         left = time_left(state, now - self._began)
         more = f", about {left:.0f} s left" if left else ""
-        self._console.print(f"fleet: {fleet_line(state)}{more}", soft_wrap=True, markup=False)
+        self._print(f"fleet: {fleet_line(state)}{more}")
 
     def notice(self, text: str) -> None:
         self._console.print(text, soft_wrap=True, markup=False)
@@ -181,12 +191,24 @@ class Lines(Listener):
         self._console.print(complete_line(run_id), highlight=False)
 
     def building(self, environment: str, line: str) -> None:
-        self._console.print(f"{environment}: {line}", soft_wrap=True, markup=False)
+        self._print(f"{environment}: {line}")
+
+    def counting(self, cases: int, workers: int, seconds: float) -> None:
+        self._print(counting_line(cases, workers, seconds))
+
+    def compiling(self, statements: int) -> None:
+        self._print(f"compiling {plural(statements, 'C++ statement')}")
+
+    def starting_workers(self, what: str) -> None:
+        self._print(f"starting workers ({what})")
 
     def measured(self, case: Case, result: Result) -> None:
         value = format_interval(result.estimate, result.low, result.high, result.unit)
         text = value if result.ok else result.outcome_text
-        self._console.print(f"{case.id}  {result.metric}  {text}", soft_wrap=True, markup=False)
+        self._print(f"{case.id}  {result.metric}  {text}")
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, soft_wrap=True, markup=False)
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.options import GROUP, MATCH, run_option
+from opbench.cli.options import GROUP, MATCH, RAW, run_option
 
 if TYPE_CHECKING:
+    from opbench.analyse.functions import FunctionView
     from opbench.case import Case
     from opbench.store.records import StoredResult
 
@@ -30,6 +31,7 @@ def show(
     ),
     match: str = MATCH,
     group: str = GROUP,
+    raw: bool = RAW,
     callgrind: Path = typer.Option(
         None, "--callgrind", metavar="FILE", help="Write the counts for KCachegrind."
     ),
@@ -38,11 +40,12 @@ def show(
     """Show a case: its source, its results, or a script that reproduces it."""
     if Path(case).is_file() and _show_file(Path(case)):
         return
+    from opbench.analyse.functions import FunctionView
     from opbench.report.script import script as script_of
 
     chosen, results = _find(case, targets, store)
     if functions or callgrind:
-        _functions(chosen, results, match, group, callgrind)
+        _functions(chosen, results, FunctionView(match, group, raw), callgrind)
     elif script:
         print(script_of(chosen), end="")
     else:
@@ -66,19 +69,14 @@ def _show_file(path: Path) -> bool:
 
 def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[StoredResult]]:
     """A stored case with its results, or a case that could be run."""
-    from opbench.cli.lookup import among, defined, stored
+    from opbench.cli.lookup import among, defined, spelled, stored
 
-    if targets:
-        return among(text, defined(targets)), []
-    return stored(text, store) or (among(text, defined([])), [])
+    known = None if targets else stored(text, store)
+    return known or (spelled(text, targets) or among(text, defined(targets)), [])
 
 
 def _functions(
-    case: Case,
-    results: list[StoredResult],
-    match: str,
-    group: str,
-    file: Path | None,
+    case: Case, results: list[StoredResult], view: FunctionView, file: Path | None
 ) -> None:
     """The latest counts of the case, by function."""
     from rich.text import Text
@@ -94,15 +92,15 @@ def _functions(
             f"no instruction counts of {case.id} are stored; run it with --metric instructions"
         )
     latest = counted[-1]
-    stats = stats_of(latest.result)
+    stats = stats_of(latest.result, latest.case)
     if file is not None:
-        stats.write_callgrind(file, case.id)
+        stats.write_callgrind(file)
         calls = plural(stats.number_per_run, "call")
         print(f"{file}: {calls}; open it with kcachegrind or callgrind_annotate")
         return
     console = Console(highlight=False)
     console.print(Text(case.id, style="bold"), Text(latest.run_id, style="dim"))
-    console.print(breakdown(by_function(stats, match=match, group=group)))
+    console.print(breakdown(by_function(stats, view)))
     console.print(Text(str(latest.result.detail.get("source") or "")))
 
 

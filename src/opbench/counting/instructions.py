@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from opbench.case import Case
 from opbench.counting import Profile, allocations, noise, read, valgrind
 from opbench.result import Result, Sample
+from opbench.worker.callgrind import plans
 
 #: Filtered counts repeat; a larger difference between repeats means that the code does not. The
 #: loop around it may still settle by an instruction or two, which is much of an empty statement.
 REPEATABLE, SETTLING = 0.001, 3.0
+
+#: Seconds until a worker under Valgrind has imported a framework such as torch.
+FRAMEWORK_START = 20.0
 
 #: Above this share of instructions in functions without names, too little is known about them.
 NAMELESS = 0.05
@@ -36,6 +40,17 @@ def unsupported(case: Case) -> str:
     if case.device != "cpu":
         return f"Valgrind counts instructions of the CPU and cannot run {case.device}"
     return valgrind.why_not()
+
+
+def expected_seconds(
+    natively: Sequence[float | None], starts: bool, number: int | None, repeats: int | None
+) -> float:
+    """Roughly how long one worker takes to count cases whose calls take this long; None: unknown.
+
+    `starts`: whether a worker that imports a framework must be started first.
+    """
+    each = (plans.expected_seconds(native or 0.0, number, repeats) for native in natively)
+    return sum(each) + (FRAMEWORK_START if starts else 0.0)
 
 
 def profiles(answer: Mapping[str, Any]) -> list[Profile]:

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from opbench.worker.callgrind import requests
 
-#: The framework is imported uninstrumented; the worker starts instrumentation once. Functions are
+#: The framework is imported uninstrumented; the worker starts instrumentation once. Whether to
+#: collect is a state of each thread: they all begin with it on, the main thread switches it off
+#: (`opbench.worker.callgrind.requests`), so the work of other threads is counted. Functions are
 #: identified by address (`opbench.counting.addresses`), so instructions are dumped, not lines; PLT
 #: stubs are kept as functions, or their cost would be booked to others.
 OPTIONS = (
     "--tool=callgrind",
     "--instr-atstart=no",
-    "--collect-atstart=no",
+    "--collect-atstart=yes",
     "--dump-instr=yes",
     "--dump-line=no",
     "--skip-plt=no",
@@ -44,7 +46,10 @@ SOURCE = "Callgrind (Valgrind runs its own selection of SIMD kernels, maybe not 
 
 def why_not() -> str:
     """Why instructions cannot be counted here, in one line; empty when they can."""
-    if shutil.which("valgrind") is None:
+    chosen = os.environ.get("OPBENCH_VALGRIND")
+    if shutil.which(program()) is None:
+        if chosen:
+            return f"OPBENCH_VALGRIND names no program: {chosen}"
         return "counting instructions needs Valgrind: apt install valgrind libc6-dbg"
     machine = platform.machine().lower()
     if requests.ALIASES.get(machine, machine) not in requests.MACHINE_CODE:
@@ -53,9 +58,12 @@ def why_not() -> str:
     return ""
 
 
+def program() -> str:
+    return os.environ.get("OPBENCH_VALGRIND") or "valgrind"
+
+
 def command(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """The command line before the interpreter, and the variable with the worker's dump path."""
     out = str(Path(folder) / "dump")
-    program = os.environ.get("OPBENCH_VALGRIND") or "valgrind"
     options = (*OPTIONS, *ATOMIC.get(platform.machine(), ()))
-    return (program, *options, f"--callgrind-out-file={out}.%p"), {requests.OUT_VARIABLE: out}
+    return (program(), *options, f"--callgrind-out-file={out}.%p"), {requests.OUT_VARIABLE: out}

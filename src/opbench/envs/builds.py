@@ -124,11 +124,7 @@ def create(
     `python` is its interpreter, by default the one opbench runs in. `on_line` gets each line of
     the installer. A failure leaves nothing behind.
     """
-    if not NAME.fullmatch(name) or name == "current":
-        raise UserError(
-            f"an environment cannot be called '{name}': use letters, digits and .-_ , "
-            "and not 'current', which is the one opbench runs in"
-        )
+    check_name(name)
     wanted = parse(requirements)
     if name in PREDEFINED and wanted != parse(PREDEFINED[name].requirements):
         wants = " ".join(PREDEFINED[name].requirements)
@@ -142,6 +138,14 @@ def create(
             _check_same(existing, wanted, base if python else None)
             return existing
         return _build(name, wanted, base, on_line)
+
+
+def check_name(name: str) -> None:
+    if not NAME.fullmatch(name) or name == "current":
+        raise UserError(
+            f"an environment cannot be called '{name}': use letters, digits and .-_ , "
+            "and not 'current', which is the one opbench runs in"
+        )
 
 
 def create_predefined(name: str, on_line: Line | None = None) -> Build:

@@ -1,8 +1,8 @@
 """An environment is an interpreter with its packages, or one with a commit of the user's project:
 a dimension of a run like any other.
 
-`current` is the interpreter opbench runs in. Others are built from requirements (`builds`) or are
-commits (`worktrees`).
+`current` is the interpreter opbench runs in. Others are built from requirements (`builds`), were
+built by others (`interpreters`) or are commits (`worktrees`).
 """
 
 from __future__ import annotations
@@ -56,19 +56,25 @@ def current() -> Environment:
 
 
 def find(name: str, on_line: Callable[[str], None] | None = None) -> Environment:
-    """The environment of that name. A predefined one is built on first use, which takes minutes;
-    `on_line` gets each line of output."""
-    from opbench.envs import builds
+    """The environment of that name, or of the interpreter at that path. A predefined one is built
+    on first use, which takes minutes; `on_line` gets each line of output."""
+    from opbench.envs import builds, interpreters
 
     if name == "current":
         return current()
+    if interpreters.is_path(name):
+        return Environment(name, interpreters.python_at(name))
+    added = interpreters.added()
+    if name in added:
+        return Environment(name, interpreters.python_at(added[name]))
     build = builds.load(name)
     if build is None and name in builds.PREDEFINED:
         build = builds.create_predefined(name, on_line=on_line)
     if build is None:
         raise UserError(
             f"{unknown('environment', name, names())} "
-            f"(to create it: opbench env create {name} REQUIREMENT…)"
+            f"(to create it: opbench env create {name} REQUIREMENT…; an interpreter is named by "
+            "its path)"
         )
     if not os.path.exists(build.python):
         raise UserError(
@@ -79,11 +85,11 @@ def find(name: str, on_line: Callable[[str], None] | None = None) -> Environment
 
 
 def names() -> list[str]:
-    """Every name that `find` knows: the current one, predefined ones, built ones."""
-    from opbench.envs import builds
+    """Every name that `find` knows: the current one, predefined, built and added ones."""
+    from opbench.envs import builds, interpreters
 
     built = [build.name for build in builds.built()]
-    return list(dict.fromkeys(["current", *builds.PREDEFINED, *built]))
+    return list(dict.fromkeys(["current", *builds.PREDEFINED, *built, *interpreters.added()]))
 
 
 @cache

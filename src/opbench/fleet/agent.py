@@ -50,6 +50,8 @@ class Agent:
             budget=seconds,
             cpus=tuple(self._shared["cpus"]),
             jobs=self._shared["jobs"],
+            number=self._shared["number"],
+            repeats=self._shared["repeats"],
             seed=self._shared["seed"],
         )
         kept: dict[Key, Result] = {}

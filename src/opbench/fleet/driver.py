@@ -97,6 +97,8 @@ class FleetExecutor:
             "preload": self._preloads(),
             "cpus": list(self.request.cpus),
             "jobs": self.request.jobs,
+            "number": self.request.number,
+            "repeats": self.request.repeats,
             "seed": self.request.seed,
         }
         self.cluster = Cluster.connect(self.fleet.on)

@@ -22,6 +22,7 @@ from opbench.plan.option import (
     CPUS,
     DURATION,
     NAMES,
+    POINTS,
     SHARE,
     STAGES,
     SWITCH,
@@ -52,6 +53,10 @@ class RunOptions:
         {}, AXES, "Use these values on this axis; may be repeated.", WHAT,
         where=("run", "ab", "time", "list", "file"), flags=("-a", "--axis"),
     )  # fmt: skip
+    shapes: tuple[Mapping[str, Label], ...] = option(
+        (), POINTS, "A CSV file of points, a column for each axis (m,n,k); or a list that ships.",
+        WHAT, where=("run", "ab", "list", "file"), metavar="FILE|NAME",
+    )  # fmt: skip
     keep: tuple[str, ...] = option(
         (), TEXTS, "Only cases whose id contains this, in upper or lower case.", WHAT,
         where=("run", "ab", "suite", "list", "file"), flags=("-k",), metavar="SUBSTRING",
@@ -77,7 +82,9 @@ class RunOptions:
         where=("run", "ab", "suite", "time", "list", "file"),
     )  # fmt: skip
     environments: tuple[str, ...] = option(
-        (), NAMES, "Measure in each of these environments (see `opbench env`).", WHAT,
+        (), NAMES,
+        "Measure in each of these: environments (see `opbench env`) or paths of interpreters.",
+        WHAT,
         where=("run", "file"), flags=("--env",), otherwise="current",
     )  # fmt: skip
     top: float | None = option(
@@ -115,6 +122,14 @@ class RunOptions:
     num_repeats: int | None = option(
         None, COUNT, "Fixed design: calls timed in each run.", SAMPLING,
         where=("run", "suite", "file"),
+    )  # fmt: skip
+    number: int | None = option(
+        None, COUNT, "Instruction counts: calls that are counted together.", SAMPLING,
+        where=("run", "ab", "file"), otherwise="100; fewer of a long call",
+    )  # fmt: skip
+    repeats: int | None = option(
+        None, COUNT, "Instruction counts: how often they are counted; the smallest is kept.",
+        SAMPLING, where=("run", "ab", "file"), otherwise="2; 1 of a long call",
     )  # fmt: skip
 
     threads: int | None = option(

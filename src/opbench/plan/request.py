@@ -30,6 +30,9 @@ class Request:
     pool: bool = False
     #: Workers that count instructions side by side; 0 for as many as the machine is good for.
     jobs: int = 0
+    #: Calls whose instructions are counted together, and how often; None: by the length of a call.
+    number: int | None = None
+    repeats: int | None = None
     #: Order of interleaving and forking; inputs are seeded by the cases themselves.
     seed: int | None = None
     #: The cluster to measure on; None for this machine.

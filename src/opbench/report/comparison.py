@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import Comparison, ComparisonRow, verdict_word
 from opbench.errors import first_of, plural
+from opbench.report import functions
 from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdown, printed
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
@@ -176,6 +177,7 @@ def as_markdown(comparison: Comparison) -> str:
         parts += markdown(changes_table(comparison, changed), escaped)
     else:
         parts.append("No change detected.")
+    parts += functions.details(comparison)
     if rest:
         others = plural(len(rest), "other")
         inner = markdown(changes_table(comparison, rest), escaped)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opbench.analyse.functions import FunctionChange
-from opbench.report.table import Cell, Column, Row, Table, grid
+from opbench.analyse.compare import Comparison
+from opbench.analyse.functions import FunctionChange, NoFunctions, changes_in
+from opbench.errors import plural
+from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdown
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Rows before the rest is summed up: what does not fit on a screen is not read.
 SHOWN = 25
+#: Rows and cases of a comment on a pull request.
+IN_COMMENT, CASES = 10, 5
 
 
 def breakdown(rows: Sequence[tuple[str, float]], shown: int = SHOWN) -> Grid:
@@ -24,7 +28,7 @@ def breakdown(rows: Sequence[tuple[str, float]], shown: int = SHOWN) -> Grid:
         rest = sum(count for _, count in rows[shown:])
         lines.append((f"{rest:,.1f}", share(rest, total), f"… {len(rows) - shown} more"))
     lines.append((f"{total:,.1f}", "", "total per call"))
-    return table("instructions", "share", "function", rows=lines)
+    return grid(table("instructions", "share", "function", rows=lines))
 
 
 def changes(rows: Sequence[FunctionChange], shown: int = SHOWN) -> RenderableType:
@@ -33,6 +37,10 @@ def changes(rows: Sequence[FunctionChange], shown: int = SHOWN) -> RenderableTyp
 
     if not rows:
         return Text("No function executes more or fewer instructions.")
+    return grid(_changes_table(rows, shown))
+
+
+def _changes_table(rows: Sequence[FunctionChange], shown: int) -> Table:
     lines: list[Row] = [
         (
             Cell(f"{row.change:+,.1f}", "slower" if row.change > 0 else "faster"),
@@ -50,14 +58,35 @@ def changes(rows: Sequence[FunctionChange], shown: int = SHOWN) -> RenderableTyp
     return table("change", "before", "after", "function", rows=lines)
 
 
-def table(*names: str, rows: Sequence[Row]) -> Grid:
+def details(comparison: Comparison) -> list[str]:
+    """Markdown: for each case whose count changed, the functions that changed it, folded away."""
+    changed = {
+        row.case_id
+        for row in comparison.rows
+        if row.metric == "instructions" and row.verdict in ("slower", "faster")
+    }
+    try:
+        cases = [case for case in changes_in(comparison) if case.case_id in changed]
+    except NoFunctions:
+        return []
+    parts = []
+    for case in cases[:CASES]:
+        title = f"functions that changed {escaped(case.case_id)}"
+        parts += ["", f"<details><summary>{title}</summary>", ""]
+        parts += [*markdown(_changes_table(case.rows, IN_COMMENT), escaped), "", "</details>"]
+    if len(cases) > CASES:
+        parts += ["", f"and {plural(len(cases) - CASES, 'more case')}"]
+    return parts
+
+
+def table(*names: str, rows: Sequence[Row]) -> Table:
     """Names of functions are cut where the screen is narrow, numbers never."""
     columns = [
         Column(name, True, "never", max(len(name), 7 if name == "share" else 12))
         for name in names
         if name != "function"
     ]
-    return grid(Table([*columns, Column("function", wrap="cut")], rows))
+    return Table([*columns, Column("function", wrap="cut", code=True)], rows)
 
 
 def share(count: float, total: float) -> str:

@@ -53,18 +53,24 @@ def jobs_for(cases: int, asked: int) -> int:
     return max(1, min(most, cases))
 
 
+def asked(state: RunState) -> dict[str, int]:
+    """How many calls to count, where the user says so; else the worker decides by their length."""
+    wanted = {"number": state.request.number, "repeats": state.request.repeats}
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
 def _count_kind(state: RunState, metric: Metric, kind: Kind, slots: Sequence[Slot]) -> None:
     jobs = jobs_for(len(slots), state.request.jobs)
     done: Answers = queue.SimpleQueue()
     stop = threading.Event()
-    # Dealt out beforehand, not taken by whoever is free: what a worker has served before leaves
-    # traces in its memory, which its later children inherit and some counts show.
+    # Dealt out beforehand, not taken by whoever is free: the order of a run is then the same.
     threads = [
         threading.Thread(
             target=_work, args=(state, metric, kind, number, slots[number::jobs], done, stop)
         )
         for number in range(jobs)
     ]
+    _announce(state, kind, slots, jobs)
     try:
         state.workers(kind, range(jobs))  # side by side, and with one message if they cannot start
     except WorkerError as error:
@@ -92,6 +98,19 @@ def _count_kind(state: RunState, metric: Metric, kind: Kind, slots: Sequence[Slo
         state.pool.discard(kind)
         for thread in threads:
             thread.join()
+
+
+def _announce(state: RunState, kind: Kind, slots: Sequence[Slot], jobs: int) -> None:
+    """Say how long it will take, from the times that this run has measured, where it has."""
+    time_metric = next((metric for metric in state.metrics if metric.name == "time"), None)
+    known = [state.latest(slot, time_metric) if time_metric else None for slot in slots]
+    natively = [result.estimate if result is not None else None for result in known]
+    starts = bool(kind.preload) and not state.pool.has(kind, range(jobs))
+    request = state.request
+    seconds = instructions.expected_seconds(
+        natively[::jobs], starts, request.number, request.repeats
+    )
+    state.listener.counting(len(slots), jobs, seconds)
 
 
 def _work(
@@ -126,16 +145,20 @@ def _counted(
         session = worker.open(memory_limit=state.memory_limit(case))
         try:
             session.prepare(case, case.seed, timeout)
-            return session.measure(metric.name, {"name": case.id}, timeout)
+            return session.measure(metric.name, {"name": case.id, **asked(state)}, timeout)
         finally:
-            # Killed: Valgrind would write one more dump at an orderly end. And gone before the next
-            # is asked for: which of both the worker sees first would leave traces in its memory.
+            # Killed: Valgrind would write one more dump at an orderly end.
             with contextlib.suppress(WorkerError):  # what was counted is counted
                 worker.reap(session)
 
     try:
         return again_if_worker_dies(counted)
     except SessionEnded as ended:
+        if ended.outcome == "timeout":
+            ended.reason += (
+                "; under Valgrind code runs some fifty times slower: give --timeout more, or the "
+                "statement less to do"
+            )
         return ended
     except WorkerError as error:
         return SessionEnded("failed", str(error))

@@ -156,8 +156,8 @@ def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple
         count = "a single worker start" if found.starts == 1 else f"{found.starts} worker starts"
         yield (
             "few-starts",
-            f"it rests on {count}, so its interval is widened for what address layout does "
-            f"between starts; {_get_more(policy, starts=True)}",
+            f"it rests on {count}, too few to show how much starts differ, so it is wide; "
+            f"{_get_more(policy, starts=True)}",
         )
     if found.groups is not None:
         low, high = (sum(group) / len(group) for group in found.groups)

@@ -9,6 +9,8 @@ from opbench.stats.ratio import Ratio
 
 #: Beyond this many starts on a side the answer is to change the measurement.
 MOST_STARTS = 1000
+#: What a case takes at most, unless more are asked for, by design.
+USUAL_STARTS = {"paired": 6, "interleaved": 6, "separate": 12}
 
 
 def starts_needed(ratio: Ratio, margin: float, rate: float, cases: int = 1) -> int | None:
@@ -47,7 +49,10 @@ def advice(ratio: Ratio, margin: float, rate: float, cases: int, seconds: float)
     more = starts - ratio.starts
     cost = f" ({_duration(seconds * more)})" if seconds else ""
     plural = "s" * (more > 1)
-    return f"about {more} more worker start{plural}{cost} would tell (--max-starts {starts})"
+    # Fewer than are taken anyway were a matter of time.
+    usual = USUAL_STARTS.get(ratio.design, 0)
+    option = f"--max-starts {starts}" if starts > usual else "a longer --max-time-per-case"
+    return f"about {more} more worker start{plural}{cost} would tell ({option})"
 
 
 def _duration(seconds: float) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Text, func, select, type_coerce
+from sqlalchemy.exc import SQLAlchemyError
 
 from opbench.case import Case
 from opbench.errors import plural
 from opbench.result import OUTCOMES, result_key
 from opbench.store import payload
-from opbench.store.connection.database import Database
+from opbench.store.connection.database import BROKEN, Database, explain
 from opbench.store.records import RUN_STATUSES
 from opbench.store.tables import (
     cases,
@@ -45,11 +45,12 @@ def check(database: Database) -> Checked:
         for table in (runs, cases, environments, results, samples):
             count = connection.scalar(select(func.count()).select_from(table))
             found.counts[table.name] = int(count or 0)
-        found.faults += _database_itself(connection)
-        found.faults += _references(connection)
-        found.faults += _runs(connection)
-        found.faults += _cases(connection)
-        found.faults += _results(connection)
+        for part in (_database_itself, _references, _runs, _cases, _results):
+            try:
+                for fault in part(connection):
+                    found.faults.append(fault)
+            except SQLAlchemyError as error:
+                found.faults.append(explain(error, database.address.place, "read"))
     return found
 
 
@@ -90,7 +91,7 @@ def _cases(connection: Connection) -> Iterator[str]:
     for case_hash, case_id, source in connection.execution_options(yield_per=PAGE).execute(query):
         try:
             case = Case.from_dict(json.loads(source))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except BROKEN as error:
             yield f"case {case_hash} ({case_id}) cannot be read: {error}"
             continue
         if case.id != case_id:
@@ -136,7 +137,7 @@ def _result(row: Any) -> Iterator[str]:
         return
     try:
         taken = len(payload.unpack(row.payload))
-    except (zlib.error, ValueError, TypeError, KeyError) as error:
+    except BROKEN as error:
         yield f"{name}: its samples are damaged ({error})"
         return
     if taken != row.n_samples:
@@ -146,6 +147,6 @@ def _result(row: Any) -> Iterator[str]:
 def _is_json(text: str | None) -> bool:
     try:
         json.loads(text or "")
-    except ValueError:
+    except BROKEN:
         return False
     return True

@@ -20,6 +20,9 @@ from opbench.store import quick_json
 
 #: A column as `pack` writes it.
 _COLUMN = re.compile(rb'"(\w+)":\[[^\]]*\]')
+#: Bytes of the samples of one result, before they are packed: a million samples take a third.
+LARGEST = 256 << 20
+NUMBERS = {int, float}
 #: In the order of the fields, after `value`.
 _DEFAULTS = {field.name: field.default for field in fields(Sample) if field.name != "value"}
 
@@ -37,6 +40,8 @@ def sample_columns(samples: Iterable[Sample]) -> dict[str, list[Any]]:
 
 def samples_from_columns(columns: dict[str, list[Any]]) -> tuple[Sample, ...]:
     count = len(columns["value"])
+    if not {*map(type, columns["value"])} <= NUMBERS:
+        raise ValueError("a sample is not a number")
     given = [columns.get(name) or repeat(default, count) for name, default in _DEFAULTS.items()]
     # Positional and column by column: a comparison reads hundreds of thousands of samples.
     return tuple(map(Sample, columns["value"], *given))
@@ -53,13 +58,24 @@ def unpack(payload: bytes) -> tuple[Sample, ...]:
 
 def columns(payload: bytes, wanted: Collection[str] = ()) -> dict[str, list[Any]]:
     """For a reader of very many results, who needs a column or two (or all) and no objects."""
-    text = zlib.decompress(payload)
+    text = _decompressed(payload)
     if wanted:
         # Flat lists of numbers: those that nobody asked for need not be read to be passed over.
         parts = [found[0] for found in _COLUMN.finditer(text) if found[1].decode() in wanted]
         text = b"{" + b",".join(parts) + b"}"
     loaded: dict[str, list[Any]] = quick_json.loads(text)
     return loaded
+
+
+def _decompressed(payload: bytes) -> bytes:
+    """A thousandfold is the most that zlib can do: only a large payload can become too large."""
+    if len(payload) * 1100 <= LARGEST:
+        return zlib.decompress(payload)
+    engine = zlib.decompressobj()
+    text = engine.decompress(payload, LARGEST)
+    if not engine.eof:
+        raise ValueError(f"more than {LARGEST >> 20} MiB of samples, or cut short")
+    return text
 
 
 def _plain_number(value: Any) -> Any:

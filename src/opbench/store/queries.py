@@ -73,5 +73,5 @@ def _unpacked(packed: bytes | None, result_id: int) -> tuple[Any, ...]:
         return ()
     try:
         return payload.unpack(packed)
-    except (zlib.error, ValueError, TypeError) as error:
+    except (zlib.error, ValueError, TypeError, LookupError, AttributeError) as error:
         raise StoreError(f"the samples of result {result_id} are damaged ({error})") from None

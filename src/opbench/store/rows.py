@@ -11,6 +11,14 @@ from opbench.case import Case
 from opbench.result import Result, Sample, Warning
 from opbench.store.records import RunRecord
 
+#: The first second of the year 10000, which no calendar of ours knows.
+END_OF_TIME = 253402300800.0
+#: Columns of a result that must be text: SQLite would keep anything in them.
+TEXTS = (
+    "case_hash", "metric", "unit", "outcome", "reason", "environment", "fingerprint", "policy",
+    "group_name", "node",
+)  # fmt: skip
+
 
 def run_row(run: RunRecord) -> dict[str, Any]:
     return {
@@ -31,7 +39,15 @@ def run_row(run: RunRecord) -> dict[str, Any]:
 def run_from_row(row: Row[Any]) -> RunRecord:
     """Of a whole row of `runs`, whose columns stand in the order of the record's fields: a history
     reads thousands of them."""
-    return RunRecord(*row)
+    run = RunRecord(*row)
+    texts = (run.id, run.name, run.status, run.command, run.version, run.commit)
+    objects = (run.machine, run.policy, run.request)
+    if {*map(type, texts)} != {str} or {*map(type, objects)} != {dict}:
+        raise ValueError(f"run {run.id!r} has a field of the wrong type")
+    for moment in (run.created, run.finished or 0.0):
+        if not 0 <= moment < END_OF_TIME:
+            raise ValueError(f"run {run.id!r} is dated {moment!r}")
+    return run
 
 
 def case_row(case: Case) -> dict[str, Any]:
@@ -79,6 +95,9 @@ def result_row(run_id: str, result: Result) -> dict[str, Any]:
 
 
 def result_from_row(row: RowMapping, samples: tuple[Sample, ...] = ()) -> Result:
+    texts = {type(row[name]) for name in TEXTS}
+    if texts != {str} or type(row["detail"]) is not dict:
+        raise ValueError(f"result {row['id']} has a field of the wrong type")
     return Result(
         case_hash=row["case_hash"],
         metric=row["metric"],

@@ -25,9 +25,16 @@ OUTPUT_KEPT = 4096
 class Children:
     """The live children of this worker and what they print."""
 
-    def __init__(self):
+    def __init__(self, zygote=None):
+        #: Under Callgrind: the process that forks them.
+        self.zygote = zygote
         self.sessions = {}  # pid -> session number
         self.outputs = {}  # pid -> (read end of its output pipe, kept bytes)
+
+    @property
+    def ours(self):
+        """Processes that are not orphans."""
+        return {*self.sessions, *([self.zygote.pid] if self.zygote else [])}
 
     def add(self, pid, session, output):
         self.sessions[pid] = session
@@ -89,7 +96,7 @@ def main(control_fd):
             from . import cache
             from .callgrind import readable_copies, requests
 
-            readable_copies.load(options["preload"], cache.folder())
+            readable_copies.watch(cache.folder())
             preload(options["preload"])
             requests.rehearse(options["rehearse"])
         else:
@@ -109,12 +116,16 @@ def main(control_fd):
     gc.collect()
     gc.freeze()
     known = {"version": protocol.VERSION, "facts": facts.interpreter_facts()}
+
+    def work(client):
+        announce(client, known)
+        serve(client, Children(start_zygote(client) if "rehearse" in options else None))
+
     if start is not None:
         known["start"] = options["pooled"]
-    announce(control, known)
-    if start is not None:
-        start.serve(lambda client: (announce(client, known), serve(client)))
-    serve(control)
+        announce(control, known)
+        start.serve(work)
+    work(control)
 
 
 def announce(control, known):
@@ -131,9 +142,23 @@ def preload(names):
                 raise
 
 
-def serve(control):
-    children = Children()
+def start_zygote(control):
+    from .callgrind.zygote import Zygote
 
+    def prepare():
+        orphans.die_with_parent(signal.SIGKILL)
+        control.close()
+
+    return Zygote(start_child, prepare)
+
+
+def start_child(session_fd, output_fd, memory_limit):
+    """In a new process: become the child that serves the session."""
+    orphans.die_with_parent(signal.SIGKILL)
+    child.main(session_fd, output_fd, memory_limit)
+
+
+def serve(control, children):
     def end(_signal, _frame):
         children.kill_all()
         os._exit(1)
@@ -156,21 +181,33 @@ def listen(control, children):
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
     ooms = oom_kills()
+    zygote = children.zygote
+    always = [control, wake_read] if zygote is None else [control, wake_read, zygote]
     while True:
         pipes = children.readable()
-        ready = select.select([control, wake_read, *pipes], [], [])[0]
+        ready = select.select([*always, *pipes], [], [])[0]
         for pipe in ready:
             if pipe in pipes:
                 children.drain(pipes[pipe])
         if wake_read in ready:
             os.read(wake_read, 4096)
             ooms = reap(control, children, ooms)
+        if zygote in ready:
+            ooms = report_end(control, children, *zygote.wait(), ooms)
         if control in ready:
             data, fds, _flags, _address = socket.recv_fds(control, 1 << 16, 1)
             if not data:
                 return
             message = protocol.validate(protocol.decode(data), protocol.OPERATIONS, "op")
-            open_session(control, children, message, fds[0], wake_read, wake_write)
+            if zygote is None:
+                pid, output = fork(control, children, message, fds[0], wake_read, wake_write)
+            else:
+                pid, output = fork_by_zygote(zygote, message, fds[0])
+                while zygote.waiting:
+                    ooms = report_end(control, children, *zygote.wait(), ooms)
+            children.add(pid, message["session"], output)
+            opened = {"event": "opened", "session": message["session"], "pid": pid}
+            control.send(protocol.encode(opened))
 
 
 def reap(control, children, ooms):
@@ -182,30 +219,48 @@ def reap(control, children, ooms):
             return ooms
         if pid == 0:
             return ooms
+        if children.zygote is not None and pid == children.zygote.pid:
+            raise OSError("the process that forks children has ended")
         if pid not in children.sessions:
-            orphans.kill_orphans(children.sessions)  # what an orphan leaves is an orphan too
+            orphans.kill_orphans(children.ours)  # what an orphan leaves is an orphan too
             continue
-        now = oom_kills()
-        by_kernel = ooms is not None and now is not None and now > ooms
-        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        orphans.kill_group(pid)  # processes the child may have started
-        session, output = children.remove(pid)
-        orphans.kill_orphans(children.sessions)
-        control.send(
-            protocol.encode(
-                {
-                    "event": "exited",
-                    "session": session,
-                    "status": status,
-                    "output": output,
-                    "oom": bool(killed and by_kernel),
-                }
-            )
+        ooms = report_end(control, children, pid, status, ooms)
+
+
+def report_end(control, children, pid, status, ooms):
+    """Tell the runner how a child has ended; returns the new count of OOM kills."""
+    now = oom_kills()
+    by_kernel = ooms is not None and now is not None and now > ooms
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    orphans.kill_group(pid)  # processes the child may have started
+    session, output = children.remove(pid)
+    orphans.kill_orphans(children.ours)
+    control.send(
+        protocol.encode(
+            {
+                "event": "exited",
+                "session": session,
+                "status": status,
+                "output": output,
+                "oom": bool(killed and by_kernel),
+            }
         )
-        ooms = now
+    )
+    return now
 
 
-def open_session(control, children, message, session_fd, *private_fds):
+def fork_by_zygote(zygote, message, session_fd):
+    """(pid, read end of its output) of a child under Callgrind."""
+    read_end, write_end = os.pipe()
+    pid = zygote.fork(message["memory_limit"], session_fd, write_end)
+    os.close(session_fd)
+    os.close(write_end)
+    os.set_blocking(read_end, False)
+    return pid, read_end
+
+
+def fork(control, children, message, session_fd, *private_fds):
+    """(pid, read end of its output) of a child of this process."""
     read_end, write_end = os.pipe()
     # The child must not flush our buffers a second time.
     sys.stdout.flush()
@@ -216,15 +271,13 @@ def open_session(control, children, message, session_fd, *private_fds):
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            orphans.die_with_parent(signal.SIGKILL)
             control.close()
             for fd in (read_end, *private_fds, *children.readable()):
                 os.close(fd)
-            child.main(session_fd, write_end, message["memory_limit"])
+            start_child(session_fd, write_end, message["memory_limit"])
         finally:
             os._exit(70)
     os.close(session_fd)
     os.close(write_end)
     os.set_blocking(read_end, False)
-    children.add(pid, message["session"], read_end)
-    control.send(protocol.encode({"event": "opened", "session": message["session"], "pid": pid}))
+    return pid, read_end

@@ -79,9 +79,10 @@ class Pool:
         plain = self.kind(case, environment)
         env = {**dict(plain.env), **valgrind.ENVIRONMENT}
         framework = frameworks.get(case.framework)
+        # What other cases preload would change the memory that this one finds, and its count.
         # Import what a rehearsed backward pass needs before counting slows it down: 2 s instead of
         # 22 for torch.
-        preload = dict.fromkeys((*plain.preload, *framework.preload("forward_backward")))
+        preload = dict.fromkeys((*case.preload, *framework.preload("forward_backward")))
         return replace(
             plain,
             preload=tuple(preload),

@@ -142,10 +142,53 @@ def test_labels_become_names_that_an_id_can_hold():
 
 
 def test_variants_are_one_benchmark_per_line():
-    found = GroupedVariants("# @setup\nx = 1\n# @a\nx + 1\nx + 2\n# @b\n# remark\nx", "// @b\nx;")
+    found = GroupedVariants("# @setup\nx = 1\n# @a\nx + 1\nx + 2\n# @b\nx", "// @b\nx;")
     assert list(found) == [("a", "Case:  0"), ("a", "Case:  1"), ("b",)]
     assert found[("b",)].cpp_fwd_stmt == "x;"
     assert found[("a", "Case:  1")].py_fwd_stmt == "x + 2"
+
+
+def test_a_line_left_blank_in_one_language_keeps_its_place():
+    """As in the original: the second C++ line belongs to the third of Python."""
+    found = GroupedVariants(
+        """
+            # @a
+            first(x)
+
+            third(x)
+            # only in Python
+            fifth(x)
+
+        """,
+        """
+            // @a
+            first(x);
+            second(x);
+            third(x);
+        """,
+    )
+    pairs = [(each.py_fwd_stmt, each.cpp_fwd_stmt) for each in found.values()]
+    assert pairs == [
+        ("first(x)", "first(x);"),
+        (None, "second(x);"),
+        ("third(x)", "third(x);"),
+        ("fifth(x)", None),
+    ]
+
+
+def test_what_the_original_accepts_is_accepted():
+    """An argument that is not used, one with a type, one made in global_setup."""
+    setup = GroupedSetup("x = 1\nw = 2", "auto x = 1;", "static int w = 2;")
+    unused = GroupedStmts("y = x", "auto y = x;", setup, "f(x, w) -> y", torchscript=True)
+    assert unused.signature_args == ("x", "w")
+    typed = GroupedStmts("y = x * w", None, setup, "f(x: Tensor, w: int) -> y", torchscript=True)
+    assert typed.signature_args == ("x", "w")
+    assert "def model(x, w: int):" in (typed.py_model_setup or "")
+    listed = GroupedStmts(
+        "y = x", None, setup, "f(x: Dict[str, int], w: List[int]) -> y", torchscript=True
+    )
+    assert listed.signature_args == ("x", "w")
+    compile(listed.py_model_setup or "", "model", "exec")
 
 
 def test_side_by_side_columns():

@@ -16,7 +16,7 @@ def main():
     (folder / "statement.cpp").write_text(SOURCE)
     command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O2", "-fPIC", "-shared", "-w"]
     command += [str(folder / "statement.cpp"), "-o", str(folder / "statement.so"), *FLAGS]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, cwd=FOLDER)
     model = folder / "model.pt"
 {prelude}{seed}    library = ctypes.CDLL(str(folder / "statement.so"))
     library.opbench_{key}.restype = ctypes.c_void_p
@@ -70,6 +70,7 @@ def script(case: Case, header: str, environment: str) -> str:
     text += "\nimport ctypes\nimport os\nimport pathlib\nimport statistics\nimport subprocess\n"
     text += "import sys\nimport tempfile\nimport time\n"
     text += f"\nimport torch\n{_FLAGS}" if torch else "\nFLAGS = []\n"
+    text += own_flags(case)
     if case.prelude:
         text += "\n# Python that saves the TorchScript which the C++ loads\n"
         text += f"PRELUDE = {literal(case.prelude)}\n"
@@ -88,6 +89,17 @@ def script(case: Case, header: str, environment: str) -> str:
         prelude=prelude if case.prelude else "",
         seed=seed if torch else "",
     )
+
+
+def own_flags(case: Case) -> str:
+    """Where headers are found, and what the case asks of the compiler and the linker."""
+    build = case.cpp_build
+    if build is None:
+        return "FOLDER = None\n"
+    flags = [*(f"-I{path}" for path in (*build.extra_include_paths, build.folder))]
+    flags += [*build.extra_cflags, *build.extra_ldflags]
+    flags += [f"-Wl,-rpath,{flag[2:]}" for flag in build.extra_ldflags if flag.startswith("-L")]
+    return f"FOLDER = {build.folder!r}\nFLAGS += {flags!r}\n"
 
 
 def literal(text: str) -> str:

@@ -30,11 +30,11 @@ SAID = {
     "few-starts": "rest on fewer than three worker starts",
     "unsettled": "were not warm at first",
 }
-SHARPER = "comparisons side by side (opbench run --baseline, opbench ab) are sharper"
+SIDE_BY_SIDE = "compare side by side (opbench run --baseline, opbench ab)"
 ADVICE = {
     "contended": "close other programs (opbench doctor)",
-    "imprecise": SHARPER,
-    "few-starts": "raise --max-time-per-case",
+    "imprecise": SIDE_BY_SIDE,
+    "few-starts": "",  # which option limits them is known where the warning was written
     "unsettled": "raise --max-time-per-case",
 }
 #: Of runs stored before: always about the whole run.
@@ -69,33 +69,50 @@ class RunNote:
 def run_note(results: Sequence[Result]) -> RunNote:
     """Of all results of a run."""
     sampled = [result for result in results if result.ok and is_sampled(result)]
-    counts = {
-        code: count
-        for code in SAID
-        if (count := sum(any(w.code == code for w in each.warnings) for each in sampled))
-        >= MOST * len(sampled)
-    }
-    if len(sampled) < LEAST_CASES:
+    cases = _codes_by_case(sampled)
+    counts = {code: sum(code in found for found in cases.values()) for code in SAID}
+    total = len(cases)
+    if total < LEAST_CASES:
         counts = {}
-    drifted = any(w.code == DRIFT for each in sampled for w in each.warnings)
+    counts = {code: count for code, count in counts.items() if count >= MOST * total}
+    drifted = any(DRIFT in found for found in cases.values())
     if not counts and not drifted:
         return RunNote()
     typical = median(result.half_width or 0.0 for result in sampled)
-    total = len(sampled)
     parts = [f"{count} of {total} cases {SAID[code]}" for code, count in counts.items()]
-    parts += _scatter(sampled, typical, "imprecise" in counts or drifted)
-    advice = dict.fromkeys(ADVICE[code] for code in counts) or [SHARPER]
+    if "imprecise" in counts or drifted:
+        parts.append(_scatter(sampled, typical))
+    advice = dict.fromkeys(_advice(code, sampled) for code in counts) or [SIDE_BY_SIDE]
     codes = frozenset({*counts, DRIFT})
     return RunNote("; ".join(parts), "; ".join(advice), codes, STICKS_OUT * typical)
 
 
-def _scatter(sampled: Sequence[Result], typical: float, wide: bool) -> list[str]:
+def _codes_by_case(sampled: Sequence[Result]) -> dict[tuple[str, str, str], set[str]]:
+    """A case may have several metrics, environments and nodes; it is one row for each place."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for result in sampled:
+        place = (result.case_hash, result.environment, result.node)
+        found.setdefault(place, set()).update(warning.code for warning in result.warnings)
+    return found
+
+
+def _advice(code: str, sampled: Sequence[Result]) -> str:
+    """Where none is written here, what the warning of a case itself ends with."""
+    texts = (w.text for each in sampled for w in each.warnings if w.code == code)
+    return ADVICE[code] or next(texts, "").rpartition("; ")[2]
+
+
+def _scatter(sampled: Sequence[Result], typical: float) -> str:
     """How wide the intervals are, and what of the machine makes them so."""
-    if not wide:
-        return []
-    between = [float(each.detail.get("between") or 0.0) for each in sampled]
-    causes = [f"worker starts of the same code differ by {format_percent(median(between))}"]
+    causes = []
+    # A single start shows nothing; what its interval assumes is not what was seen.
+    between = [
+        float(r.detail.get("between") or 0.0) for r in sampled if r.detail.get("starts") != 1
+    ]
+    if between:
+        causes.append(f"worker starts of the same code differ by {format_percent(median(between))}")
     drift = max(float(each.detail.get("drift") or 0.0) for each in sampled)
     if 2 * drift > DRIFT_SHARE * typical:
         causes.append(f"the machine's speed drifted by {format_percent(drift)}")
-    return [f"a typical interval is ±{format_percent(typical)}, as {' and '.join(causes)}"]
+    why = f", as {' and '.join(causes)}" if causes else ""
+    return f"a typical interval is ±{format_percent(typical)}{why}"

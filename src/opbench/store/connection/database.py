@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
+from opbench.errors import UserError
 from opbench.store.connection import sqlite_file
 from opbench.store.connection.address import Address, parse_address
 from opbench.store.connection.server import check_privileges, refusal, server_engine
@@ -22,6 +25,13 @@ from opbench.store.tables import SCHEMA_VERSION
 #: How long a writer waits for the others. One transaction takes about a millisecond, so this is
 #: reached only when a process is stopped in the middle of one.
 BUSY_SECONDS = 30
+
+
+#: What reading a row can end in that was changed behind our back.
+BROKEN = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+    ValueError, zlib.error,
+)  # fmt: skip
 
 
 class Database:
@@ -40,7 +50,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One transaction, in which every question sees the same moment of the store."""
-        with self._explained("read"), self.engine.connect() as connection:
+        with self._explained("read"), self._sound(), self.engine.connect() as connection:
             if self.address.path is None:  # SQLite always reads so
                 connection = connection.execution_options(
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -67,6 +77,19 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Rows that do not hold what they should: nothing of ours wrote them so."""
+        try:
+            yield
+        except UserError:
+            raise
+        except BROKEN as error:
+            raise StoreError(
+                f"{self.address.place} is damaged ({type(error).__name__}: {error}); "
+                "`opbench store check` lists what is wrong"
+            ) from error
 
     @contextmanager
     def _explained(self, doing: str) -> Iterator[None]:
@@ -149,6 +172,11 @@ def _file_engine(address: Address, path: Path, writable: bool) -> Engine:
 
     def connect() -> Any:
         connection = sqlite_file.connect(path, mode, timeout=BUSY_SECONDS)
+        try:
+            sqlite_file.check_objects(connection, path)
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise StoreError(f"{path} is damaged ({error}); left untouched") from None
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
         connection.execute("PRAGMA foreign_keys = ON")
         if writable:

@@ -31,6 +31,9 @@ MAGIC = b"SQLite format 3\0"
 #: disk that fills up during a checkpoint leaves half of the pages behind.
 APPLICATION_ID = 0x6F70626E
 
+#: Bytes of a text or blob; the largest that we write are some megabytes.
+LONGEST_VALUE = 256 << 20
+
 #: Files up to this size are checked page by page when opened (about 10 ms at most); larger ones
 #: are checked where they are read.
 QUICK_CHECK_BYTES = 4_000_000
@@ -61,13 +64,39 @@ def inspect(path: Path) -> None:
 
 def connect(path: Path, mode: str, timeout: float = 0.0) -> sqlite3.Connection:
     """`mode` as in SQLite's URIs. Transactions are begun by us (`isolation_level=None`)."""
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}",
         uri=True,
         timeout=timeout,
         isolation_level=None,
         check_same_thread=False,
     )
+    # What the file itself says is data: no functions in its schema, no value without bounds.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    if hasattr(connection, "setlimit"):  # from Python 3.11 on
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    return connection
+
+
+def check_objects(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a schema that computes: a view in the place of a table can run for ever, a trigger or
+    a generated column can do anything. Stores of ours have tables and indexes."""
+    tables = []
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        virtual = str(sql).upper().lstrip().startswith("CREATE VIRTUAL")
+        if kind not in ("table", "index") or virtual:
+            what = "virtual table" if virtual else kind
+            raise StoreError(f"{path} has a {what} {name!r}, which no store has; left untouched")
+        if kind == "table":
+            tables.append(name)
+    for table in tables:
+        columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,))
+        for name, hidden in columns:
+            if hidden:
+                raise StoreError(
+                    f"{path} computes the column {name!r} of {table!r}, which no store does; "
+                    "left untouched"
+                )
 
 
 def has_log(path: Path) -> bool:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from opbench.case import Case, UserModule
+from opbench.case import Case, CppBuild, UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program
 from opbench.worker.cpp.source import TORCH_NAMES
-from opbench.worker.stub.snippets.args import AutogradMode, Language, RuntimeMode, TimerArgs
+from opbench.worker.stub.snippets.args import (
+    FLAGS,
+    AutogradMode,
+    Language,
+    RuntimeMode,
+    TimerArgs,
+)
 from opbench.worker.stub.snippets.grouped import GroupedBenchmark
 from opbench.worker.stub.snippets.variants import CPP_DTYPES, Variant, variants
 
@@ -34,12 +42,13 @@ PRELOAD = {
 class SnippetDefinition(Definition):
     snippet: Snippet | None = None
     user: UserModule | None = None
+    label: tuple[str, ...] = ()
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         """The variants at this point; a combination that the snippet lacks yields none."""
         if isinstance(self.snippet, TimerArgs):
             if not context.stages or "call" in context.stages:
-                yield explicit(self, self.snippet, point, context)
+                yield self.labelled(explicit(self, self.snippet, point, context))
             return
         assert self.snippet is not None
         # The sources see the device of --device only if the snippet declares devices.
@@ -49,7 +58,7 @@ class SnippetDefinition(Definition):
             stage = STAGES[variant.labels.autograd]
             wanted = not context.stages or stage in context.stages
             if wanted and matches(variant, point):
-                yield self.variant_case(variant, stage, point, context)
+                yield self.labelled(self.variant_case(variant, stage, point, context))
 
     def variant_case(self, variant: Variant, stage: str, point: Point, context: Context) -> Case:
         runtime = RUNTIMES[variant.labels.runtime]
@@ -57,13 +66,43 @@ class SnippetDefinition(Definition):
             program = Program(
                 variant.stmt,
                 setup=variant.setup,
-                user=self.user if getattr(self.snippet, "function", None) else None,
+                user=self.user_of(f"{variant.setup}\n{variant.stmt}"),
                 preload=(*PRELOAD.get(runtime, ()), *PRELOAD.get(stage, ())),
                 unsupported=immovable(self.snippet, context.device),
             )
             # The statement is already the whole stage.
             return replace(self.case(stage, "call", program, point, context), runtime=runtime)
         return cpp_case(self, variant, stage, runtime, point, context)
+
+    def user_of(self, text: str) -> UserModule | None:
+        """The user's module, if the text calls its functions or imports what lies beside it."""
+        needed = getattr(self.snippet, "function", None) is not None
+        return self.user if needed or (self.user and beside(text, self.user.root)) else None
+
+    def labelled(self, case: Case) -> Case:
+        return replace(case, label=self.label or None)
+
+
+def beside(text: str, root: str) -> bool:
+    """Whether a text imports a module of that folder: a file, a package, a built extension."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except SyntaxError:
+        return False
+    names = {a.name.split(".")[0] for n in nodes if isinstance(n, ast.Import) for a in n.names}
+    names |= {
+        (n.module or "").split(".")[0]
+        for n in nodes
+        if isinstance(n, ast.ImportFrom) and not n.level
+    }
+    folder = Path(root)
+    return any(
+        (folder / f"{name}.py").is_file()
+        or (folder / name).is_dir()
+        or next(folder.glob(f"{name}.*so"), None) is not None
+        for name in names
+        if name
+    )
 
 
 def definition_of(
@@ -83,6 +122,7 @@ def definition_of(
         origin=origin,
         snippet=snippet,
         user=user,
+        label=label,
     )
 
 
@@ -168,7 +208,12 @@ def explicit(
 ) -> Case:
     if args.language is Language.PYTHON:
         setup = "" if args.setup == "pass" else args.setup
-        program = Program(args.stmt, setup=setup, unsupported=immovable(args, context.device))
+        program = Program(
+            args.stmt,
+            setup=setup,
+            user=definition.user_of(f"{setup}\n{args.stmt}"),
+            unsupported=immovable(args, context.device),
+        )
         return definition.case("call", "call", program, point, context)
     return replace(
         base_case(definition, "call", point, context),
@@ -214,4 +259,14 @@ def base_case(definition: SnippetDefinition, stage: str, point: Point, context: 
         threads=context.threads,
         seed=context.seed,
         preload=("torch",) if framework == "torch" else (),
+        cpp_build=cpp_build(definition),
     )
+
+
+def cpp_build(definition: SnippetDefinition) -> CppBuild | None:
+    """How a snippet of a user's file is compiled; those of the suite need nothing."""
+    snippet = definition.snippet
+    asked = snippet.setup if isinstance(snippet, GroupedBenchmark) else snippet
+    flags = [getattr(asked, name) for name in FLAGS]
+    folder = str(Path(definition.origin).absolute().parent) if definition.origin else ""
+    return CppBuild(folder, *flags) if folder or any(flags) else None

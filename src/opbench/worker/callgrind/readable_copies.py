@@ -4,11 +4,15 @@ Functions that use scalable vectors describe their stack frames with expressions
 reader (seen with 3.19) fails an assertion, and the process dies while the library is being mapped.
 Valgrind finds those descriptions by the name of their section; the C++ runtime, by the program
 headers. So a copy in which the section has another name behaves the same and is readable. The
-copies are loaded first; whatever needs the library later gets the one in memory.
+copies are loaded first; whatever needs the library later gets the one in memory. This happens when
+a package is first imported, by whatever imports it: the worker, a case, or another package.
 """
 
+import contextlib
 import ctypes
 import hashlib
+import importlib.machinery
+import importlib.util
 import mmap
 import os
 import platform
@@ -22,41 +26,82 @@ VECTOR_LENGTH = b"\x92\x2e\x00"
 SECTION = ".eh_frame"
 
 
-def load(names, cache):
-    """Load readable copies of the libraries that these modules will need."""
-    if platform.machine() != "aarch64":
-        return []
+def watch(cache):
+    """Have every package load readable copies of its libraries when it is imported."""
+    if platform.machine() == "aarch64":
+        sys.meta_path.insert(0, ImportWatch(cache))
+
+
+class ImportWatch:
+    """A finder that only finds extension modules which Valgrind cannot read: as their copies."""
+
+    def __init__(self, cache):
+        self.cache = cache
+        self._seen = set()
+
+    def find_spec(self, name, path=None, target=None):
+        package = name.partition(".")[0]
+        if package not in self._seen:
+            self._seen.add(package)
+            load(package, self.cache)
+        found = importlib.machinery.PathFinder.find_spec(name, path, target)
+        loader = importlib.machinery.ExtensionFileLoader
+        if found is None or not isinstance(found.loader, loader) or not unreadable(found.origin):
+            return None
+        return importlib.util.spec_from_file_location(name, copy_of(found.origin, self.cache))
+
+
+def load(package, cache):
+    """Load readable copies of the libraries that the package brings along."""
     loaded = []
-    for folder in folders(names):
+    for folder in folders(package):
         copies = copies_of(folder, cache)
         for name in sorted(os.listdir(copies)):
             path = os.path.join(copies, name)
             if not os.path.islink(path):
-                ctypes.CDLL(path)
-                loaded.append(path)
+                with contextlib.suppress(OSError):  # one that is optional, and lacks another
+                    ctypes.CDLL(path)
+                    loaded.append(path)
     return loaded
 
 
-def folders(names):
-    """Where the packages keep their libraries: `torch/lib`, `numpy.libs`."""
-    packages = {name.split(".")[0] for name in names}
-    if packages - {"numpy"}:
-        packages.add("numpy")  # the frameworks import it where it is installed
+def folders(package):
+    """Where the package keeps its libraries: `torch/lib`, `numpy.libs`, `jaxlib`."""
     found = []
-    for package in sorted(packages):
-        for entry in sys.path:
-            for below in (os.path.join(package, "lib"), package + ".libs"):
-                folder = os.path.join(entry, below)
-                if os.path.isdir(folder) and folder not in found:
-                    found.append(folder)
+    for entry in sys.path:
+        for below in (os.path.join(package, "lib"), package + ".libs", package):
+            folder = os.path.join(entry, below)
+            if folder not in found and libraries(folder):
+                found.append(folder)
     return found
+
+
+def libraries(folder):
+    """Its shared libraries; extension modules are found by their import."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [name for name in names if name.startswith("lib") and ".so" in name]
+
+
+def copy_of(path, cache):
+    """The readable copy of one extension module."""
+    facts = os.stat(path)
+    text = repr([path, facts.st_size, facts.st_mtime_ns])
+    folder = os.path.join(cache, "shadow-" + hashlib.sha256(text.encode()).hexdigest()[:16])
+    copy = os.path.join(folder, os.path.basename(path))
+    if not os.path.isfile(copy):
+        os.makedirs(folder, exist_ok=True)
+        draft = tempfile.mkstemp(dir=folder)[1]
+        copy_without_section(path, draft)
+        os.replace(draft, copy)
+    return copy
 
 
 def copies_of(folder, cache):
     """A folder with links to the readable libraries and copies of the unreadable ones."""
-    files = sorted(
-        name for name in os.listdir(folder) if ".so" in name and not name.endswith(".py")
-    )
+    files = libraries(folder)
     facts = [(name, os.stat(os.path.join(folder, name))) for name in files]
     text = repr([folder, [(name, s.st_size, s.st_mtime_ns) for name, s in facts]])
     copies = os.path.join(cache, "shadow-" + hashlib.sha256(text.encode()).hexdigest()[:16])

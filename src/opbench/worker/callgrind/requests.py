@@ -37,7 +37,13 @@ ALIASES = {"amd64": "x86_64", "arm64": "aarch64"}
 RUNNING_ON_VALGRIND = 0x1001
 #: Callgrind's own requests are numbered from the letters "CT".
 CALLGRIND = ord("C") << 24 | ord("T") << 16
-TOGGLE_COLLECT, DUMP_AT, START = (CALLGRIND + number for number in (2, 3, 4))
+ZERO, TOGGLE_COLLECT, DUMP_AT, START = (CALLGRIND + number for number in (1, 2, 3, 4))
+
+#: Rounds of the counting loop that a worker makes in advance. CPython tries again to specialise an
+#: instruction after twice as many executions each time (3.11: after 16, 48, 112, …, 1008), and an
+#: attempt costs two hundred instructions: after so many rounds, with two requests each, the next
+#: one lies beyond what a case needs.
+LOOP_ROUNDS = 520
 
 #: Where the dumps of a worker's children go: the pattern given to Valgrind, without the pid.
 OUT_VARIABLE = "OPBENCH_CALLGRIND_OUT"
@@ -90,6 +96,10 @@ class Requests:
         """Start or stop collecting, with as little code around it as possible."""
         self._call(self._toggle_at)
 
+    def zero(self):
+        """Forget what was collected since the last dump."""
+        self.ask(ZERO)
+
     def dump(self, name):
         """Write what was collected since the last dump; returns the file."""
         text = ctypes.create_string_buffer(name.encode())
@@ -125,6 +135,7 @@ def rehearse(source):
     here; elsewhere the children would hang.
     """
     from .. import session
+    from ..metrics import instructions
     from . import small_blocks
 
     small_blocks.reserve()
@@ -132,11 +143,15 @@ def rehearse(source):
     gc.collect()
     gc.freeze()
     requests().start()
+    # Threads collect from their start: what they do for a statement belongs to its count. This
+    # one, and the main thread of each child, collect around the statement alone.
+    requests().toggle()
     case = {"name": "rehearsal", "stage": "call", "setup": source, "stmt": "pass"}
     rehearsal = session.Session()
     rehearsal.do_prepare({"case": case, "seed": 0})
     rehearsal.run("stmt", 2)
     rehearsal.run("idle", 2)
+    for count in (instructions.together, instructions.one_by_one):
+        for _ in range(LOOP_ROUNDS):
+            count(rehearsal, requests(), "idle", 1)
     rehearsal.loop.close()
-    requests().toggle()
-    requests().toggle()

@@ -4,7 +4,6 @@ import ctypes
 import linecache
 import os
 import sys
-import tempfile
 
 from .source import NOTHING, RUN, TIMED, key_of
 
@@ -30,8 +29,9 @@ class Loop:
         torch = sys.modules.get("torch")
         if torch is not None:
             torch.set_num_threads(case.get("threads") or 1)
-        self._folder = None
-        path = self._model(case, seed) if case.get("prelude") else ""
+        #: Holds the model; a file in memory, because a child that is killed cannot remove one.
+        self._model = _saved_model(case, seed) if case.get("prelude") else None
+        path = "" if self._model is None else "/proc/self/fd/%d" % self._model
         if torch is not None:
             torch.manual_seed(seed)
         self._library = ctypes.CDLL(library)
@@ -61,6 +61,9 @@ class Loop:
         if self._session:
             self._library.opbench_close(self._session)
             self._session = None
+        if self._model is not None:
+            os.close(self._model)
+            self._model = None
 
     def _raise_error(self):
         error = self._library.opbench_error(self._session)
@@ -68,12 +71,15 @@ class Loop:
             self.close()
             raise StatementError(error.decode("utf-8", "replace").strip())
 
-    def _model(self, case, seed):
-        """Run the Python that saves the TorchScript which the C++ loads; returns its file."""
-        self._folder = tempfile.TemporaryDirectory(prefix="opbench-")
-        path = os.path.join(self._folder.name, "model.pt")
-        name, text = "<opbench %s prelude>" % case.get("name", ""), case["prelude"]
-        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-        space = {"model_path": path, "seed": seed, "__name__": "opbench_case"}
-        exec(compile(text, name, "exec"), space)
-        return path
+
+def _saved_model(case, seed):
+    """Run the Python that saves the TorchScript which the C++ loads; returns its descriptor."""
+    descriptor = os.memfd_create("opbench-model")
+    name, text = "<opbench %s prelude>" % case.get("name", ""), case["prelude"]
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    path = "/proc/self/fd/%d" % descriptor
+    exec(
+        compile(text, name, "exec"),
+        {"model_path": path, "seed": seed, "__name__": "opbench_case"},
+    )
+    return descriptor

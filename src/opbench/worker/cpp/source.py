@@ -6,6 +6,7 @@ message points at the user's line.
 """
 
 import hashlib
+import json
 import re
 
 #: The operations of the library; `loop.py` sends them. The clock is read only when requested: its
@@ -112,8 +113,10 @@ HEADERS = {"none": (), "tensor": ("torch/utils.h",), "all": ("torch/torch.h",)}
 
 
 def key_of(case):
-    """Twenty hex digits over what is compiled; threads and seed are left out."""
+    """Twenty hex digits over what is compiled, and how; threads and seed are left out."""
     text = "\0".join(case.get(name) or "" for name in ("globals", "setup", "stmt"))
+    if case.get("cpp_build"):
+        text += "\0" + json.dumps(case["cpp_build"], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 

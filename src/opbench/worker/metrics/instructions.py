@@ -6,6 +6,7 @@ dumps: under Valgrind that would take longer than writing them.
 
 import gc
 import os
+import time
 
 DESCRIBE = {
     "name": "instructions",
@@ -14,12 +15,8 @@ DESCRIBE = {
     "internals of allocators and hash tables, whose counts depend on addresses",
     "sampled": False,
     "tool": "callgrind",
+    "uncompared": ("instructions_raw",),
 }
-
-#: Enough for a specialising interpreter and TorchScript's profiling executor to settle.
-SETTLING_CALLS = 20
-NUMBER = 100
-REPEATS = 2
 
 #: Calls after which holes in the interpreter's pools are filled: each call pays for a hole.
 PORTION = 5
@@ -35,12 +32,10 @@ def measure(session, options):
     from ..callgrind import small_blocks
     from ..callgrind.requests import requests
 
-    number = int(options.get("number", NUMBER))
-    repeats = int(options.get("repeats", REPEATS))
+    settling, number, repeats, dropped = _plan(session, options)
     counted = requests()
     timing_mode = session.case["way"]
     name = options.get("name", session.case["name"])
-    session.run("calls", 2)
     plan = ["stmt", "idle"]
     if timing_mode == "difference":
         plan += ["minus", "empty"]
@@ -54,14 +49,14 @@ def measure(session, options):
     gc.set_threshold(NEVER)
     above_zero: list = [[] for _ in range(ABOVE_ZERO)]
     small_blocks.make_room()
-    count = _one_by_one if each else _together
-    for _ in range(SETTLING_CALLS):
-        # The interpreter specialises the code around the loop as well, and ctypes caches.
+    count = one_by_one if each else together
+    for _ in range(settling):
         for what in plan:
             count(session, counted, what, 1)
             small_blocks.fill_holes()
-    # The first round fills the free lists that the later ones find; it is dropped.
-    for _ in range(1 + repeats):
+    counted.zero()  # what settling has collected
+    # The first round fills the free lists that the later ones find.
+    for _ in range(dropped + repeats):
         for what in plan:
             for some in portions:
                 count(session, counted, what, some)
@@ -71,18 +66,37 @@ def measure(session, options):
     gc.set_threshold(*threshold)
     gc.enable()
     for dumped in files.values():
-        os.unlink(dumped.pop(0))
+        for file in dumped[:dropped]:
+            os.unlink(file)
+        del dumped[:dropped]
     return {"results": {}, "dumps": files, "number": number}
 
 
-def _together(session, counted, what, number):
+def _plan(session, options):
+    """How many calls to make, by the length of one: see `plans`.
+
+    By the processor time of a call: its wall time depends on what else the machine does.
+    """
+    from ..callgrind.plans import LONG, plan_for
+
+    seconds = 0.0
+    for _ in range(2):  # the first call loads and compiles
+        began = time.process_time()
+        session.run("calls", 1)
+        seconds = time.process_time() - began
+        if seconds > LONG:
+            break
+    return plan_for(seconds, options.get("number"), options.get("repeats"))
+
+
+def together(session, counted, what, number):
     send, message = session.loop.send, (what, number)
     counted.toggle()
     send(message)
     counted.toggle()
 
 
-def _one_by_one(session, counted, what, number):
+def one_by_one(session, counted, what, number):
     """`before` runs outside of what is collected."""
     send, message, before = session.loop.send, (what, 1), ("before", 1)
     for _ in range(number):

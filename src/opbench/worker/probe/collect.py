@@ -34,9 +34,7 @@ def collect(path, model=""):
     try:
         root, module_name = package_of(path)
         sys.argv = [path]
-        if root not in sys.path:
-            sys.path.insert(0, root)
-        module = import_as(module_name, path)
+        root, module_name, module = imported(root, module_name, path)
         benchmarks = own_benchmarks(stub.registered(), module_name, stub.BenchError)
         return {
             "file": path,
@@ -88,6 +86,22 @@ def package_of(path):
         folder, package = os.path.split(folder)
         parts.insert(0, package)
     return folder, ".".join(parts)
+
+
+def imported(root, module_name, path):
+    """(root, dotted name, module) of a file that is imported from its folder, or from the one
+    above where it imports what lies there: `definitions/x.py` may say `from core import y`."""
+    sys.path.insert(0, root)
+    try:
+        return root, module_name, import_as(module_name, path)
+    except ModuleNotFoundError as error:
+        above, folder = os.path.split(root)
+        missing = os.path.join(above, (error.name or "").partition(".")[0])
+        if not error.name or not (os.path.isdir(missing) or os.path.isfile(missing + ".py")):
+            raise
+        sys.path[0] = above
+        name = f"{folder}.{module_name}"
+        return above, name, import_as(name, path)
 
 
 def import_as(name, path):

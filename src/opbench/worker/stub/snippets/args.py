@@ -69,6 +69,10 @@ class TimerArgs:
     sub_label: Optional[str] = None
     description: Optional[str] = None
     env: Optional[str] = None
+    #: As in `GroupedSetup`.
+    extra_include_paths: tuple[str, ...] = ()
+    extra_cflags: tuple[str, ...] = ()
+    extra_ldflags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "language", Language.of(self.language))
@@ -82,6 +86,7 @@ class TimerArgs:
         if self.global_setup and self.language is Language.PYTHON:
             raise SnippetError("global_setup belongs to C++; in Python everything is setup")
         check_threads((self.num_threads,))
+        keep_flags(self)
 
     @property
     def as_dict(self) -> dict[str, Any]:
@@ -95,6 +100,19 @@ class TimerArgs:
             if getattr(self, name):
                 given[name] = getattr(self, name)
         return given
+
+
+#: What a definition in C++ may ask of its compiler.
+FLAGS = ("extra_include_paths", "extra_cflags", "extra_ldflags")
+
+
+def keep_flags(definition: Any) -> None:
+    """Check the flags for the compiler, and keep them as tuples."""
+    for name in FLAGS:
+        flags = getattr(definition, name)
+        if isinstance(flags, str) or not all(isinstance(flag, str) for flag in flags):
+            raise SnippetError(f"{name} must be a list of texts, not {flags!r}")
+        object.__setattr__(definition, name, tuple(flags))
 
 
 def check_threads(counts: Any) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 from .args import TimerArgs
 from .errors import SnippetError
 from .grouped import GroupedBenchmark
+from .upstream import as_ours, is_theirs
 
 
 def found_in(names: dict[str, Any]) -> list[dict[str, Any]]:
@@ -64,7 +65,7 @@ def _flatten(prefix: tuple[str, ...], schema: dict, flat: dict) -> None:
 
 
 def is_snippet(value: Any) -> bool:
-    return isinstance(value, (GroupedBenchmark, TimerArgs))
+    return isinstance(value, (GroupedBenchmark, TimerArgs)) or is_theirs(value)
 
 
 def is_tree(value: Any) -> bool:
@@ -74,6 +75,8 @@ def is_tree(value: Any) -> bool:
 
 
 def as_data(snippet: Any) -> dict[str, Any]:
+    if not isinstance(snippet, (GroupedBenchmark, TimerArgs)):
+        snippet = as_ours(snippet)
     if isinstance(snippet, GroupedBenchmark):
         return {"grouped": snippet.to_dict()}
     data = {field.name: getattr(snippet, field.name) for field in fields(snippet)}

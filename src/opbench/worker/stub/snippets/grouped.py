@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 from typing import Any, Optional, Union
 
-from .args import RuntimeMode, check_threads
+from .args import RuntimeMode, check_threads, keep_flags
 from .errors import SnippetError
 from .signature import Signature, check_arguments, check_cpp, check_python, parse
 from .tables import split_variants
@@ -18,13 +19,19 @@ class GroupedSetup:
     cpp_setup: str = ""
     #: C++ outside of all functions, above everything else: `#include`s, helper functions.
     global_setup: str = ""
+    #: For the compiler and the linker, as `torch.utils.cpp_extension.load` takes them. Paths are
+    #: relative to the folder of the file, whose headers are found without being asked for.
+    extra_include_paths: tuple[str, ...] = ()
+    extra_cflags: tuple[str, ...] = ()
+    extra_ldflags: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name in ("py_setup", "cpp_setup", "global_setup"):
+            value = getattr(self, name)
             if not isinstance(value, str):
-                raise SnippetError(f"{field.name} must be source text, not {value!r}")
-            object.__setattr__(self, field.name, textwrap.dedent(value).strip("\n"))
+                raise SnippetError(f"{name} must be source text, not {value!r}")
+            object.__setattr__(self, name, textwrap.dedent(value).strip("\n"))
+        keep_flags(self)
 
 
 NO_SETUP = GroupedSetup()
@@ -94,7 +101,7 @@ class GroupedBenchmark:
         if parsed is not None and py_stmt is not None and function is None:
             check_python(parsed, py_stmt, with_axes(setup.py_setup, device, dtype), closed)
         if parsed is not None and cpp_stmt is not None:
-            check_cpp(parsed, cpp_stmt, setup.cpp_setup)
+            check_cpp(parsed, cpp_stmt, f"{setup.global_setup}\n{setup.cpp_setup}")
         model = None
         if closed and py_stmt is not None and parsed is not None:
             model = as_function(py_stmt, parsed) if function is None else f"model = {function[1]}"
@@ -154,15 +161,12 @@ class GroupedBenchmark:
         setup = GroupedSetup(py_setup, cpp_setup, global_setup)
         found: dict[tuple[str, ...], GroupedBenchmark] = {}
         for label in dict.fromkeys([*python, *cpp]):
-            ours, theirs = python.get(label, []), cpp.get(label, [])
-            count = max(len(ours), len(theirs))
-            for index in range(count):
-                key = (label, f"Case: {index:>2}") if count > 1 else (label,)
+            lines = zip_longest(python.get(label, ()), cpp.get(label, ()), fillvalue="")
+            pairs = [(ours, theirs) for ours, theirs in lines if ours or theirs]
+            for index, (ours, theirs) in enumerate(pairs):
+                key = (label, f"Case: {index:>2}") if len(pairs) > 1 else (label,)
                 found[key] = cls.init_from_stmts(
-                    ours[index] if index < len(ours) else None,
-                    theirs[index] if index < len(theirs) else None,
-                    setup=setup,
-                    num_threads=num_threads,
+                    ours or None, theirs or None, setup=setup, num_threads=num_threads
                 )
         return found
 
@@ -261,7 +265,7 @@ def as_function(stmt: str, signature: Signature) -> str:
     """The statement as the body of a function `model`."""
     body = textwrap.indent(stmt, "    ")
     returned = f"\n    return {', '.join(signature.outputs)}" if signature.outputs else ""
-    return f"def model({', '.join(signature.args)}):\n{body}{returned}"
+    return f"{signature.imports}def model({signature.parameters}):\n{body}{returned}"
 
 
 def invocation(signature: Signature, runtime: RuntimeMode) -> tuple[str, str]:

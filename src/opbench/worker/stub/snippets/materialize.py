@@ -23,8 +23,8 @@ exec(compile(_source, "<snippet>", "exec"), globals())"""
 def materialize(benchmarks: dict) -> tuple[tuple[tuple[str, ...], AutoLabels, TimerArgs], ...]:
     """`(label, auto labels, TimerArgs)` of every case of nested or flat definitions.
 
-    TorchScript that C++ loads is compiled and saved to a temporary folder now, which needs torch;
-    everything else is text.
+    TorchScript that C++ loads is compiled and saved now, which needs torch, to a temporary folder
+    that is removed when this process exits; everything else is text.
     """
     found: list[tuple[tuple[str, ...], AutoLabels, TimerArgs]] = []
     for label, definition in flatten(benchmarks).items():
@@ -60,9 +60,12 @@ def timer_args(definition: Any, variant: Variant) -> dict[str, Any]:
 
 def saved(prelude: str) -> str:
     """Run the Python that saves a TorchScript; returns the file."""
+    import atexit
     import linecache
+    import shutil
 
     folder = tempfile.mkdtemp(prefix="opbench-torchscript-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = os.path.join(folder, "model.pt")
     name = f"<{path}>"
     linecache.cache[name] = (len(prelude), None, prelude.splitlines(True), name)

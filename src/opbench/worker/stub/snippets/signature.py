@@ -1,4 +1,4 @@
-"""`f(x, w) -> y`: the inputs and outputs of a snippet, checked against its statement.
+"""`f(x, w) -> y` or `f(x: Tensor, n: int) -> y`: the inputs and outputs of a snippet, checked.
 
 A signature gives a TorchScript function, its call in two languages and the tensor from which a
 backward pass starts. One that does not fit would fail late and obscurely, in generated source; so
@@ -18,6 +18,9 @@ from .errors import SnippetError
 
 FORM = re.compile(r"^\s*\w+\s*\((?P<args>[^()]*)\)\s*->\s*(?P<outputs>.+?)\s*$")
 KNOWN = {"torch", "math", *dir(builtins)}
+#: What TorchScript assumes of an argument without an annotation.
+DEFAULT_TYPES = ("Tensor", "torch.Tensor")
+TYPING_NAMES = re.compile(r"\b(Any|Dict|List|Optional|Tuple|Union)\b")
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,23 @@ class Signature:
     args: tuple[str, ...]
     #: Empty for `-> None`.
     outputs: tuple[str, ...]
+    #: Types of the arguments, as written; empty where there is none.
+    types: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> str:
+        """The arguments as a definition spells them, with types where they matter."""
+        types = self.types or ("",) * len(self.args)
+        return ", ".join(
+            name if kind in ("", *DEFAULT_TYPES) else f"{name}: {kind}"
+            for name, kind in zip(self.args, types)
+        )
+
+    @property
+    def imports(self) -> str:
+        """What the types of the arguments need."""
+        found = sorted(set(TYPING_NAMES.findall(self.parameters)))
+        return f"from typing import {', '.join(found)}\n" if found else ""
 
     def __str__(self) -> str:
         return f"f({', '.join(self.args)}) -> {', '.join(self.outputs) or 'None'}"
@@ -36,13 +56,27 @@ def parse(text: Optional[str]) -> Optional[Signature]:
     match = FORM.match(text) if isinstance(text, str) else None
     if match is None:
         raise SnippetError(f"a signature is written 'f(x, w) -> y', not {text!r}")
-    args = names(match["args"], text)
-    outputs = () if match["outputs"] == "None" else names(match["outputs"].strip("()"), text)
-    return Signature(args, outputs)
+    pairs = [part.partition(":")[::2] for part in arguments(match["args"])]
+    args = names([name for name, _ in pairs], text)
+    outputs = match["outputs"]
+    results = () if outputs == "None" else names(outputs.strip("()").split(","), text)
+    return Signature(args, results, tuple(kind.strip() for _, kind in pairs))
 
 
-def names(text: str, signature: str) -> tuple[str, ...]:
-    found = tuple(part.strip() for part in text.split(",") if part.strip())
+def arguments(text: str) -> list[str]:
+    """The parts between commas; those in brackets belong to a type."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part for part in parts if part.strip()]
+
+
+def names(parts: list[str], signature: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in parts if part.strip())
     for name in found:
         if not name.isidentifier() or keyword.iskeyword(name):
             raise SnippetError(f"signature {signature!r}: {name!r} is not a name")
@@ -66,16 +100,11 @@ def check_python(signature: Signature, stmt: str, setup: str, closed: bool) -> N
                 f"({last_line(stmt)}); write {output} = … in it, or -> None"
             )
     defined = names_defined_by(setup)
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for argument in signature.args:
         if defined is not None and argument not in defined:
             raise SnippetError(
                 f"signature {signature}: setup does not define {argument}; it defines "
                 f"{', '.join(sorted(defined)) or 'nothing'}"
-            )
-        if argument not in used:
-            raise SnippetError(
-                f"signature {signature}: the statement does not use {argument} ({last_line(stmt)})"
             )
     if not closed:
         return
@@ -98,13 +127,10 @@ def check_cpp(signature: Signature, stmt: str, setup: str) -> None:
                 f"({last_line(stmt)})"
             )
     for argument in signature.args:
-        if not mentions(stmt, argument):
-            raise SnippetError(
-                f"signature {signature}: the C++ statement does not use {argument} "
-                f"({last_line(stmt)})"
-            )
         if not mentions(setup, argument):
-            raise SnippetError(f"signature {signature}: cpp_setup does not define {argument}")
+            raise SnippetError(
+                f"signature {signature}: neither cpp_setup nor global_setup defines {argument}"
+            )
 
 
 def check_arguments(signature: Signature, setup: str) -> None:

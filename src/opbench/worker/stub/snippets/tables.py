@@ -46,9 +46,10 @@ def iter_parsed_lines(stmts: str) -> Iterator[tuple[str, str]]:
 
 
 def split_variants(block: str, comment: str) -> tuple[dict[str, list[str]], str, str]:
-    """(statements by label, setup, global setup) of a block with `# @label` lines.
+    """(lines by label, setup, global setup) of a block with `# @label` lines.
 
-    `@setup` and `@global setup` are taken out; each other line is a benchmark of its own.
+    `@setup` and `@global setup` are taken out. Each other line is a benchmark of its own; a blank
+    one, or a comment, keeps its place: the lines of two languages are paired by position.
     """
     by_label: dict[str, list[str]] = {"SETUP": [], "GLOBAL_SETUP": []}
     label = ""
@@ -59,12 +60,10 @@ def split_variants(block: str, comment: str) -> tuple[dict[str, list[str]], str,
             special = label.replace(" ", "_").upper()
             label = special if special in ("SETUP", "GLOBAL_SETUP") else label
             continue
-        by_label.setdefault(label, [])
         in_setup = label in ("SETUP", "GLOBAL_SETUP")
-        if not in_setup and line.lstrip().startswith(comment):
+        if not in_setup and (line.lstrip().startswith(comment) or not line.strip()):
             line = ""
-        by_label[label].append(line)
+        by_label.setdefault(label, []).append(line)
     setup = "\n".join(by_label.pop("SETUP"))
     global_setup = "\n".join(by_label.pop("GLOBAL_SETUP"))
-    statements = {k: [line for line in v if line.strip()] for k, v in by_label.items()}
-    return {k: v for k, v in statements.items() if v}, setup, global_setup
+    return by_label, setup, global_setup

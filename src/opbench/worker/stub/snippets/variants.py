@@ -9,6 +9,7 @@ from typing import Optional
 
 from .args import AutogradMode, AutoLabels, Language, RuntimeMode
 from .grouped import GroupedBenchmark, invocation
+from .signature import mentions
 
 #: TorchScript's profiling executor needs two calls before it runs its final code.
 WARM_UP_CALLS = 3
@@ -88,10 +89,12 @@ def python(
 def cpp(
     benchmark: GroupedBenchmark, labels: AutoLabels, device: str, dtype: str
 ) -> Optional[Variant]:
-    if benchmark.cpp_fwd_stmt is None or labels.runtime is RuntimeMode.COMPILE:
-        return None
     scripted = labels.runtime is RuntimeMode.JIT
-    stmt, headers, prelude = benchmark.cpp_fwd_stmt, "", ""
+    if labels.runtime is RuntimeMode.COMPILE or not (benchmark.cpp_fwd_stmt or scripted):
+        return None
+    if benchmark.cpp_fwd_stmt is None and not makes_inputs(benchmark):
+        return None
+    stmt, headers, prelude = benchmark.cpp_fwd_stmt or "", "", ""
     parts = [cpp_inputs(benchmark, device, dtype)]
     if scripted:
         assert benchmark.signature is not None
@@ -121,6 +124,13 @@ def cpp(
         parts.append(warm)
     global_setup = joined(benchmark.setup.global_setup, headers)
     return Variant(labels, stmt, joined(*parts), global_setup, prelude)
+
+
+def makes_inputs(benchmark: GroupedBenchmark) -> bool:
+    """Whether C++ can call what Python scripted: its setup makes the arguments."""
+    text = f"{benchmark.setup.global_setup}\n{benchmark.setup.cpp_setup}"
+    args = benchmark.signature_args or ()
+    return bool(benchmark.setup.cpp_setup) and all(mentions(text, arg) for arg in args)
 
 
 def python_inputs(benchmark: GroupedBenchmark, device: str, dtype: str) -> str:

@@ -1,0 +1,158 @@
+"""Counts by function with the methods of `torch.utils.benchmark.CallgrindStats`.
+
+What people wrote for the one works on the other: iterate over (count, function), slice, add,
+subtract, multiply, filter, rename, `delta`, `denoise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, overload
+
+from opbench.case import Case
+from opbench.counting import Function, Profile, noise, write
+
+
+class FunctionCount(NamedTuple):
+    count: int
+    function: str
+
+
+@dataclass(frozen=True)
+class FunctionCounts(Sequence[FunctionCount]):
+    """Counts by function, largest first. As in torch, counts are of all calls together."""
+
+    rows: tuple[FunctionCount, ...]
+
+    @classmethod
+    def of(cls, counts: dict[str, int]) -> FunctionCounts:
+        ordered = sorted(counts.items(), key=lambda item: (-abs(item[1]), item[0]))
+        return cls(tuple(FunctionCount(count, name) for name, count in ordered if count))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[FunctionCount]:
+        return iter(self.rows)
+
+    @overload
+    def __getitem__(self, index: int) -> FunctionCount: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> FunctionCounts: ...
+
+    def __getitem__(self, index: int | slice) -> FunctionCount | FunctionCounts:
+        return FunctionCounts(self.rows[index]) if isinstance(index, slice) else self.rows[index]
+
+    def __add__(self, other: FunctionCounts) -> FunctionCounts:
+        return self._with(other, 1)
+
+    def __sub__(self, other: FunctionCounts) -> FunctionCounts:
+        return self._with(other, -1)
+
+    def __mul__(self, factor: float) -> FunctionCounts:
+        """Every count multiplied, and rounded: to compare different numbers of calls."""
+        return FunctionCounts.of({name: round(count * factor) for count, name in self.rows})
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        shown = [f"{row.count:>14,}  {row.function}" for row in self.rows[:18]]
+        more = [f"{'':>14}  … and {len(self) - 18} more"] if len(self) > 18 else []
+        return "\n".join([*shown, *more, f"\nTotal: {self.sum():,}"])
+
+    def sum(self) -> int:
+        return sum(row.count for row in self.rows)
+
+    def filter(self, keep: Callable[[str], bool]) -> FunctionCounts:
+        return FunctionCounts(tuple(row for row in self.rows if keep(row.function)))
+
+    def transform(self, rename: Callable[[str], str]) -> FunctionCounts:
+        """Under other names; functions that come to share one are added up."""
+        counts: dict[str, int] = {}
+        for row in self.rows:
+            name = rename(row.function)
+            counts[name] = counts.get(name, 0) + row.count
+        return FunctionCounts.of(counts)
+
+    def denoise(self) -> FunctionCounts:
+        """As `instructions` counts: without the internals of allocators and hash tables."""
+        return self.filter(lambda name: not noise(split(name)))
+
+    def _with(self, other: FunctionCounts, sign: int) -> FunctionCounts:
+        counts = {row.function: row.count for row in self.rows}
+        for row in other.rows:
+            counts[row.function] = counts.get(row.function, 0) + sign * row.count
+        return FunctionCounts.of(counts)
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """What was counted, under the names of torch's `TaskSpec`."""
+
+    stmt: str
+    setup: str
+    global_setup: str
+    num_threads: int
+    label: str
+
+
+@dataclass(frozen=True, repr=False)
+class InstructionStats:
+    """The counts of one result; names are standardised, the empty loop is taken off."""
+
+    profile: Profile
+    #: Calls that were counted together.
+    number_per_run: int
+    #: What was counted; torch's `task_spec` has the same `stmt`, `setup` and `num_threads`.
+    case: Case | None = None
+
+    @property
+    def task_spec(self) -> TaskSpec:
+        case = self.case
+        if case is None:
+            raise ValueError("which statement was counted is not known; give stats_of() its case")
+        return TaskSpec(case.stmt, case.setup, case.globals, case.threads, case.id)
+
+    @property
+    def stmt_callgrind_out(self) -> str:
+        """The counts in Callgrind's format, for KCachegrind."""
+        return write(self.profile, self.case.id if self.case else "")
+
+    def stats(self, inclusive: bool = False) -> FunctionCounts:
+        """Instructions of each function itself; see `opbench.counting.profile` for the rest."""
+        if inclusive:
+            raise ValueError(
+                "inclusive counts are not kept: what Callgrind says of them is a guess"
+            )
+        return FunctionCounts.of({str(f): count for f, count in self.profile.own.items()})
+
+    def counts(self, *, denoise: bool = False) -> int:
+        stats = self.stats()
+        return (stats.denoise() if denoise else stats).sum()
+
+    def delta(self, other: InstructionStats, inclusive: bool = False) -> FunctionCounts:
+        """What this one executes more than the other."""
+        return self.stats(inclusive) - other.stats(inclusive)
+
+    def as_standardized(self) -> InstructionStats:
+        return self
+
+    def __repr__(self) -> str:
+        about = f"{self.case.id}\n" if self.case else ""
+        return (
+            f"<opbench InstructionStats>\n{about}{self.counts(denoise=True):>14,}  instructions in "
+            f"{self.number_per_run} calls, {self.counts():,} with allocators and hash tables"
+        )
+
+    def write_callgrind(self, path: str | Path) -> None:
+        """A file for KCachegrind or callgrind_annotate."""
+        Path(path).write_text(self.stmt_callgrind_out, encoding="utf-8")
+
+
+def split(name: str) -> Function:
+    """A function from how it is written: `malloc [libc.so]`."""
+    bare, bracket, object_ = name.rpartition(" [")
+    return Function(bare, object_[:-1]) if bracket and name.endswith("]") else Function(name)

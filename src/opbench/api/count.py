@@ -1,0 +1,118 @@
+"""Count the instructions of one statement: `ob.count("torch.add(x, y)", "x = y = torch.ones(4)")`.
+
+For a question that comes up while one is working; nothing is stored. What is measured again and
+again belongs in a file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from opbench.analyse.function_counts import InstructionStats
+from opbench.analyse.functions import stats_of
+from opbench.case import Case, CppBuild
+from opbench.define.definition import Definition
+from opbench.define.expand import expand
+from opbench.define.program import Program
+from opbench.envs.environments import find
+from opbench.errors import UserError, unknown
+from opbench.plan.groups import PlannedGroup
+from opbench.plan.options import RunOptions, asked
+from opbench.plan.request import Request
+from opbench.result import Result
+from opbench.running.listener import Listener
+from opbench.running.runner import Runner
+
+LANGUAGES = {"python": "python", "py": "python", "cpp": "cpp", "c++": "cpp"}
+#: A statement that mentions it runs with torch imported, as in torch's Timer.
+TORCH = re.compile(r"\b(torch|at|c10)\b")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What one call executes; `stats` has the functions."""
+
+    case: Case
+    #: By metric: instructions, instructions_raw, allocations.
+    results: dict[str, Result]
+
+    @property
+    def stats(self) -> InstructionStats:
+        return stats_of(self.results["instructions"], self.case)
+
+    def per_call(self, metric: str = "instructions") -> float:
+        return self.results[metric].estimate or 0.0
+
+    def __repr__(self) -> str:
+        raw, allocations = self.per_call("instructions_raw"), self.per_call("allocations")
+        return (
+            f"{self.per_call():,.1f} instructions per call "
+            f"({raw:,.1f} with allocators and hash tables, {allocations:,.1f} allocations)"
+        )
+
+
+def count(
+    stmt: str,
+    setup: str = "",
+    *,
+    global_setup: str = "",
+    language: str = "python",
+    env: str = "current",
+    number: int | None = None,
+    repeats: int | None = None,
+    timeout: float | str = 60.0,
+    listener: Listener | None = None,
+) -> Counted:
+    """Instructions of one call of `stmt` after `setup`, counted by Callgrind."""
+    if language.lower() not in LANGUAGES:
+        raise UserError(unknown("language", language, LANGUAGES))
+    case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()])
+    given = {"number": number, "repeats": repeats, "timeout": timeout}
+    options = RunOptions(**asked({key: value for key, value in given.items() if value}))
+    request = Request(
+        groups=(PlannedGroup((case,)),),
+        policy=options.policy,
+        metrics=("instructions",),
+        environments=(find(env),),
+        number=options.number,
+        repeats=options.repeats,
+        jobs=1,
+    )
+    runner = Runner(request, lambda _case, _result, _replacing: None, listener)
+    found = {result.metric: result for _case, result in runner.run()}
+    counted = found["instructions"]
+    if not counted.ok:
+        raise UserError(f"the statement was not counted: {counted.outcome_text}")
+    return Counted(case, found)
+
+
+def case_of(stmt: str, setup: str, global_setup: str, language: str) -> Case:
+    torch = TORCH.search("\n".join((stmt, setup, global_setup))) is not None
+    framework = "torch" if torch else "python"
+    if language == "cpp":
+        return Case(
+            "count", "statement", "call", stmt, setup, global_setup, language="cpp",
+            framework=framework, preload=("torch",) if torch else (),
+            cpp_build=CppBuild(str(Path.cwd())),
+        )  # fmt: skip
+    if global_setup:
+        raise UserError("global_setup belongs to C++; in Python everything is setup")
+    program = Program(stmt, setup=setup, preload=imported(setup))
+    definition = Definition(
+        "count", "statement", program=lambda _point, _context: program,
+        framework=framework, stages=("call",),
+    )  # fmt: skip
+    return next(iter(expand([definition])))
+
+
+def imported(setup: str) -> tuple[str, ...]:
+    """NumPy, where the setup imports it: a worker that has it already need not import it again."""
+    try:
+        nodes = list(ast.walk(ast.parse(setup)))
+    except SyntaxError:
+        return ()
+    names = {a.name.split(".")[0] for n in nodes if isinstance(n, ast.Import) for a in n.names}
+    return ("numpy",) if "numpy" in names else ()

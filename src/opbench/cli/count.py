@@ -1,0 +1,55 @@
+"""`opbench count STATEMENT`: the instructions of one call, without a file and without a store."""
+
+from __future__ import annotations
+
+import typer
+
+from opbench.cli.options import GROUP, MATCH, RAW
+
+
+def count(
+    stmt: str = typer.Argument(metavar="STATEMENT", help="What to count: torch.add(x, y)"),
+    setup: str = typer.Option("", "--setup", "-s", metavar="CODE", help="Run once before."),
+    global_setup: str = typer.Option(
+        "", metavar="CODE", help="C++ outside of all functions: #include <…>."
+    ),
+    language: str = typer.Option("python", metavar="python|cpp", help="Of the statement."),
+    env: str = typer.Option(
+        "current", metavar="NAME|PATH", help="An environment, or the path of an interpreter."
+    ),
+    number: int = typer.Option(None, min=1, metavar="N", help="Calls that are counted together."),
+    repeats: int = typer.Option(None, min=1, metavar="N", help="How often; the smallest is kept."),
+    timeout: str = typer.Option(
+        "60s", metavar="60s", help="An answer that takes longer is a hang."
+    ),
+    functions: bool = typer.Option(False, "--functions", help="Instructions by function."),
+    match: str = MATCH,
+    group: str = GROUP,
+    raw: bool = RAW,
+) -> None:
+    """Count the instructions of one statement. Nothing is stored."""
+    from opbench.analyse.functions import FunctionView, by_function
+    from opbench.api.count import count as counted_of
+    from opbench.cli.progress import progress
+    from opbench.report.functions import breakdown
+    from opbench.report.terminal.console import Console
+
+    with progress(Console(stderr=True)) as listener:
+        found = counted_of(
+            stmt,
+            setup,
+            global_setup=global_setup,
+            language=language,
+            env=env,
+            number=number,
+            repeats=repeats,
+            timeout=timeout,
+            listener=listener,
+        )
+    console = Console(highlight=False)
+    console.print(str(found), soft_wrap=True, markup=False)
+    for warning in found.results["instructions"].warnings:
+        console.print(f"{warning.code}: {warning.text}", soft_wrap=True, markup=False)
+    if functions:
+        view = FunctionView(match, group, raw)
+        console.print(breakdown(by_function(found.stats, view)))

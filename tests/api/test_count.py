@@ -1,0 +1,50 @@
+"""`ob.count` and `opbench count`: one statement, with a real Valgrind."""
+
+from __future__ import annotations
+
+import pytest
+
+import opbench as ob
+from opbench.api.count import case_of
+from opbench.counting import valgrind
+from opbench.errors import UserError
+
+pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
+
+
+def test_what_a_statement_executes():
+    found = ob.count("sum(r)", "r = list(range(20_000))", number=10)
+    # Some fifty instructions for each number.
+    assert 20_000 * 10 < found.per_call() < 20_000 * 200
+    assert found.per_call("instructions_raw") >= found.per_call()
+    assert found.stats.number_per_run == 10
+    assert found.stats.task_spec.stmt == "sum(r)"
+    assert "instructions per call" in repr(found)
+
+
+def test_from_the_command_line(opbench_here):
+    done = opbench_here("count", "len(x)", "--setup", "x = [1]", "--functions")
+    assert done.returncode == 0, done.stderr
+    assert "instructions per call" in done.stdout
+    assert "total per call" in done.stdout
+    assert "counting instructions of 1 case" in done.stderr
+    wrong = opbench_here("count", "nowhere + 1")
+    assert wrong.returncode == 2
+    assert "NameError" in wrong.stderr
+
+
+def test_what_cannot_be_counted_is_refused_before_anything_starts():
+    with pytest.raises(UserError, match="unknown language 'fortran'"):
+        ob.count("x = 1", language="fortran")
+    with pytest.raises(UserError, match="belongs to C"):
+        ob.count("x = 1", global_setup="#include <vector>")
+    with pytest.raises(UserError, match="unknown environment"):
+        ob.count("x = 1", env="nowhere")
+
+
+def test_torch_is_imported_where_it_is_mentioned():
+    assert case_of("torch.add(x, x)", "x = torch.ones(1)", "", "python").framework == "torch"
+    assert "import torch" in case_of("x + x", "x = torch.ones(1)", "", "python").globals
+    assert case_of("x + x", "x = 1", "", "python").framework == "python"
+    assert case_of("x + x;", "auto x = at::ones({1});", "", "cpp").preload == ("torch",)
+    assert case_of("x + x", "import numpy as np\nx = np.ones(1)", "", "python").preload
