@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -44,14 +44,14 @@ def runs_with(
 
 
 def suite_results(
-    store: str | None, runs: Sequence[str], suite: str, missing: str
+    store: str | None, runs: Sequence[str], suites: Collection[str], missing: str
 ) -> tuple[list[list[StoredResult]], list[str]]:
-    """The results of each run that `runs_with` finds for a suite, and where they were measured."""
+    """The results of each run that `runs_with` finds for suites, and where they were measured."""
     from opbench.report.environment import environment_lines
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
-        found = runs_with(opened, runs, lambda stored: stored.case.suite == suite, missing)
+        found = runs_with(opened, runs, lambda stored: stored.case.suite in suites, missing)
     lines = (line for record, _ in found for line in environment_lines(record))
     return [results for _, results in found], list(dict.fromkeys(lines))
 

@@ -22,6 +22,7 @@ from opbench.plan.option import (
     CPUS,
     DURATION,
     NAMES,
+    POINTS,
     SHARE,
     STAGES,
     SWITCH,
@@ -51,6 +52,10 @@ class RunOptions:
     axes: Mapping[str, Sequence[Label]] = option(
         {}, AXES, "Use these values on this axis; may be repeated.", WHAT,
         where=("run", "ab", "time", "list", "file"), flags=("-a", "--axis"),
+    )  # fmt: skip
+    shapes: tuple[Mapping[str, Label], ...] = option(
+        (), POINTS, "A CSV file of points, a column for each axis (m,n,k); or a list that ships.",
+        WHAT, where=("run", "ab", "list", "file"), metavar="FILE|NAME",
     )  # fmt: skip
     keep: tuple[str, ...] = option(
         (), TEXTS, "Only cases whose id contains this, in upper or lower case.", WHAT,

@@ -86,12 +86,16 @@ class Supervisor:
 
         `prefix` and `rehearse` are those of a worker that counts instructions.
         """
+        try:
+            inherited = surroundings.collect()
+        except OSError as error:  # the working directory was deleted
+            raise PoolError(f"what workers inherit cannot be read: {error}") from None
         spec: dict[str, Any] = {
             "command": [*prefix, *command(python, "parent")],
             "preload": list(preload),
             "cpus": list(cpus),
             "env": surroundings.variables(env),
-            "surroundings": surroundings.collect(),
+            "surroundings": inherited,
         }
         if rehearse is not None:
             spec["rehearse"] = rehearse

@@ -198,3 +198,18 @@ def test_the_metric_takes_a_step_apart_in_a_worker(mlp):
     assert private.held["0"] == (2 + BATCH) * (6 * 5 + 5) * 4
     (result,) = (r for c, r in run if c.axes["mode"] == "hooks")
     assert result.estimate == pytest.approx(sum(private.parts.values()))
+
+
+def test_the_report_on_layers_shows_stored_steps(tmp_path, opbench_here):
+    from opbench.store import RunRecord, Store
+
+    with Store.open(tmp_path / "r.db") as store:
+        record = RunRecord.new("mine")
+        store.begin_run(record)
+        store.add_results(record.id, KNOWN)
+        store.finish_run(record.id)
+    done = opbench_here("report", "layers", "-f", "md", "--store", tmp_path / "r.db")
+    assert "## One step of m:build, batch size 32\n" in done.stdout, done.stderr
+    assert "| explained | 90 % | 94 % |" in done.stdout
+    done = opbench_here("report", "layers", "-f", "csv", "--store", tmp_path / "r.db")
+    assert (done.returncode, "use opbench export -f csv" in done.stderr) == (2, True)

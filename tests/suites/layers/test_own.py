@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from opbench.api.request import build
+from opbench.define.bench import BenchError
 from opbench.define.targets import resolve
 from opbench.errors import UserError
 from opbench.suites.layers.factors import LayerRow
@@ -99,21 +100,29 @@ WRONG = {
         "input_shape must be the sizes of one sample",
     "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_features=4, out_features=4, k=1)":
         "neither constructor takes the argument k",
-    "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_features=4, out_features=4)":
-        "the name linear is taken, opbench has one; use name=",
     "ob.layer_pair(lambda: 1, nn.ReLU, input_shape=4)": "a lambda has no name to import it by",
     "ob.grad_sample_mode(print)": "a mode is a function of one module",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_mistakes_are_one_line_with_the_place(tmp_path, line):
+def test_mistakes_are_one_line(line):
+    import opbench
+
+    with pytest.raises(BenchError) as caught:
+        eval(line, {"ob": opbench, "nn": torch.nn, "__name__": "mine"})
+    assert WRONG[line] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_is_taken_is_refused_with_its_place(tmp_path):
     path = tmp_path / "mine.py"
-    path.write_text(f"import opbench as ob\nfrom torch import nn\n\n{line}\n")
+    pair = "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_features=4, out_features=4)"
+    path.write_text(f"import opbench as ob\nfrom torch import nn\n\n{pair}\n")
     with pytest.raises(UserError) as caught:
         resolve([str(path)])
-    assert WRONG[line] in str(caught.value)
-    assert "mine.py line 4" in str(caught.value)
+    said = "mine.py line 4: the name linear is taken, opbench has one; use name="
+    assert said in str(caught.value)
 
 
 def test_a_mode_without_layers_says_what_to_run(tmp_path):

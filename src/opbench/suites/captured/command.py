@@ -48,7 +48,9 @@ def capture(
         True, "--values/--no-values", help="Keep small integers and masks, or only ranges."
     ),
     timing: bool = typer.Option(
-        None, "--timing/--no-timing", help="Time each call. [default: on the CPU]"
+        None,
+        "--timing/--no-timing",
+        help="Wait for each call and time it. [default: on the CPU; a GPU is timed without]",
     ),
     stop: bool = typer.Option(False, "--stop", help="End the script when the window is over."),
     probe: list[str] = typer.Option(

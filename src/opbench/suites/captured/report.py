@@ -18,11 +18,13 @@ from opbench.suites.captured.account import (
     step_seconds,
 )
 from opbench.suites.captured.api_report import shortened
+from opbench.suites.captured.costliest import costliest, costliest_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from opbench.capture.calls import Capture
+    from opbench.suites.peaks.limits import Peaks
 
 #: Mode of replay → its title.
 MODES = {"hot": "hot", "cold": "cold cache", "order": "in order"}
@@ -97,7 +99,7 @@ def operator_table(rows: list[OperatorRow], total: float) -> Table:
     return Table(columns, cells)
 
 
-def replay_parts(replay: Replay) -> list[RenderableType]:
+def replay_parts(replay: Replay, peaks: Peaks | None = None) -> list[RenderableType]:
     """How much of the step is explained; then, with variants, the table of variants that help."""
     from rich.text import Text
 
@@ -106,6 +108,9 @@ def replay_parts(replay: Replay) -> list[RenderableType]:
     if explained:
         parts.append(grid(fidelity_table(explained, replay)))
         parts += remarks(explained, replay)
+    if explained and replay.on_device:
+        worth = costliest(replay.capture, peaks)
+        parts.append(grid(costliest_table(worth, replay.capture.device_busy)))
     for mode in ("hot", "cold"):
         choice = choose(replay, mode)
         if choice is not None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from opbench.running.recording import Finished
+    from opbench.suites.peaks.limits import Peaks
 
 
 def describe(path: Path) -> list[RenderableType]:
@@ -29,6 +30,19 @@ def describe(path: Path) -> list[RenderableType]:
     return capture_parts(read(path))
 
 
+def gpu_peaks(store: str) -> Peaks | None:
+    """What `opbench peaks --device cuda` found last; None where it never ran."""
+    if not store:
+        return None
+    from opbench.store import Store
+    from opbench.suites.peaks.limits import peaks_of, results_of
+
+    with Store.open(store, create=False) as opened:
+        measured = [stored for stored in results_of(opened) if stored.case.device != "cpu"]
+        facts = opened.environments({stored.result.fingerprint for stored in measured})
+    return max(peaks_of(measured, facts).values(), key=lambda each: each.created, default=None)
+
+
 def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None:
     """The account of a run of captures, instead of its long table; None where something else was
     run too."""
@@ -45,7 +59,7 @@ def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None
 
     parts: list[RenderableType] = []
     for target in targets:
-        parts += replay_parts(replay_of(read(target), run.results))
+        parts += replay_parts(replay_of(read(target), run.results), gpu_peaks(run.store))
     failed = [pair for pair in run.results if pair[1].outcome not in ("ok", "unsupported")]
     return [
         *parts,

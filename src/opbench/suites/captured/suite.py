@@ -36,11 +36,13 @@ class Captured(Suite):
         from opbench.suites.captured.definition import IN_ORDER, definitions
 
         capture = read(file.path)
-        suggested = {**OPTIONS, "threads": capture.threads}
+        suggested: dict[str, Any] = {**OPTIONS, "threads": capture.threads}
         if capture.device.startswith("cuda"):
             from opbench.machine.gpu import default_device
 
-            suggested["device"] = default_device()
+            if default_device() == "cuda":
+                # A child on a GPU takes a second to start; kernels last as long in any of them.
+                suggested |= {"device": "cuda", "max_starts": 2}
         return Targets(
             list(definitions(capture)),
             suggested=suggested,

@@ -172,10 +172,13 @@ def failed(rows: Iterable[LayerRow]) -> list[str]:
 
 
 def to_terminal(
-    rows: Sequence[LayerRow], console: Console, against: Published | None = None
+    rows: Sequence[LayerRow],
+    console: Console,
+    against: Published | None = None,
+    more: Sequence[Table] = (),
 ) -> None:
     notes = not_compared(rows, against) if against else []
-    print_terminal(tables(rows, against), console, [*notes, *failed(rows)])
+    print_terminal([*tables(rows, against), *more], console, [*notes, *failed(rows)])
 
 
 def to_markdown(
@@ -183,8 +186,10 @@ def to_markdown(
     stream: TextIO,
     against: Published | None = None,
     environment: Sequence[str] = (),
+    more: Sequence[Table] = (),
 ) -> None:
     title = "Layers: what per-sample gradients cost"
-    stream.write(print_markdown(title, tables(rows, against), failed(rows), environment))
+    shown = [*tables(rows, against), *more]
+    stream.write(print_markdown(title, shown, failed(rows), environment))
     if against and (notes := not_compared(rows, against)):
         stream.write("\n" + "".join(f"- {one_line(note)}\n" for note in notes))

@@ -14,6 +14,7 @@ from opbench.errors import UserError, plural
 from opbench.report.table import console_for
 
 if TYPE_CHECKING:
+    from opbench.report.table import Table
     from opbench.suites.layers.factors import LayerRow
 
 FORMATS = ("terminal", "md", "csv")
@@ -55,15 +56,17 @@ def layers(
 
     check_format(format, FORMATS)
     theirs = published(against) if against else None
-    rows, environment = _read(runs or [], store)
+    rows, environment, steps = _read(runs or [], store)
+    if format == "csv" and not rows:
+        raise UserError("steps of models are not in this CSV; use opbench export -f csv")
 
     def write(stream: TextIO) -> None:
         if format == "csv":
             csv_file.write(rows, stream, environment)
         elif format == "md":
-            text.to_markdown(rows, stream, theirs, environment)
+            text.to_markdown(rows, stream, theirs, environment, steps)
         else:
-            text.to_terminal(rows, console_for(stream), theirs)
+            text.to_terminal(rows, console_for(stream), theirs, steps)
 
     write_to(output, write)
     if charts is not None:
@@ -81,14 +84,20 @@ def layers(
         typer.echo(f"figure in {figure}", err=True)
 
 
-def _read(runs: Sequence[str], store: str | None) -> tuple[list[LayerRow], list[str]]:
+def _read(
+    runs: Sequence[str], store: str | None
+) -> tuple[list[LayerRow], list[str], Sequence[Table]]:
+    """The rows of layers, the environment, and the tables of users' models."""
     from opbench.suites.layers.csv_file import read
     from opbench.suites.layers.factors import rows as rows_of
+    from opbench.suites.layers.model.report import tables
+    from opbench.suites.layers.names import MODELS
 
     if any(run.endswith(".csv") for run in runs):
         if len(runs) > 1:
             raise UserError("a report reads one file, or several runs")
-        return read(Path(runs[0]))
+        return *read(Path(runs[0])), ()
     missing = "layers; measure some: opbench run layers"
-    by_run, environment = suite_results(store, runs, "layers", missing)
-    return rows_of(result for results in by_run for result in results), environment
+    by_run, environment = suite_results(store, runs, ("layers", MODELS), missing)
+    found = [stored for results in by_run for stored in results]
+    return rows_of(found), environment, tables((each.case, each.result) for each in found)

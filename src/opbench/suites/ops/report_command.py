@@ -54,5 +54,5 @@ def _read(runs: Sequence[str], store: str | None) -> tuple[list[OperatorRow], li
     from opbench.suites.ops.rows import rows as rows_of
 
     missing = "operators; measure some: opbench run ops"
-    by_run, environment = suite_results(store, runs, SUITE, missing)
+    by_run, environment = suite_results(store, runs, (SUITE,), missing)
     return [row for results in by_run for row in rows_of(results)], environment

@@ -99,6 +99,6 @@ def sweep(
 
 def _stored(run: str, store: str | None) -> tuple[list[tuple[Case, Result]], list[str]]:
     missing = "a sweep; measure one: opbench run sweep.toml"
-    (results,), environment = suite_results(store, [run] if run else [], "sweep", missing)
+    (results,), environment = suite_results(store, [run] if run else [], ("sweep",), missing)
     own = [(stored.case, stored.result) for stored in results if stored.case.suite == "sweep"]
     return own, environment

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from opbench.case import Case
 from opbench.result import Result
-from opbench.suites.layers.names import BASELINE, MODELS
+from opbench.suites.layers.names import BASELINE, MODELS, MODES
 
 #: Parts of a step that are no layer.
 STEPS = ("clipping", "noise", "optimizer")
@@ -79,12 +79,16 @@ class Overhead:
 
 
 def steps(results: Iterable[tuple[Case, Result]]) -> list[Step]:
-    """The steps among results, in the order of the run."""
+    """The steps among results: by model and batch size, in the order of the modes."""
     by_case: dict[str, tuple[Case, dict[str, Result]]] = {}
     for case, result in results:
         if case.suite == MODELS:
             by_case.setdefault(case.hash, (case, {}))[1][result.metric] = result
-    return [_step(case, found) for case, found in by_case.values()]
+    return sorted((_step(case, found) for case, found in by_case.values()), key=_place)
+
+
+def _place(step: Step) -> tuple[str, int, int, str]:
+    return (step.model, step.batch_size, MODES.index(step.mode.split("+")[0]), step.mode)
 
 
 def _step(case: Case, found: Mapping[str, Result]) -> Step:
