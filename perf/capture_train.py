@@ -48,20 +48,20 @@ def resnet18(classes: int = 100) -> Any:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, classes))
 
 
-def resnet(batch: int, size: int) -> tuple[Any, Callable[[], Any]]:
+def resnet(batch: int, size: int, device: str) -> tuple[Any, Callable[[], Any]]:
     import torch
 
-    model = resnet18()
+    model = resnet18().to(device)
 
     def loss() -> Any:
-        images = torch.randn(batch, 3, size, size)
-        labels = torch.randint(0, 100, (batch,))
+        images = torch.randn(batch, 3, size, size, device=device)
+        labels = torch.randint(0, 100, (batch,), device=device)
         return torch.nn.functional.cross_entropy(model(images), labels)
 
     return model, loss
 
 
-def bert(batch: int, size: int) -> tuple[Any, Callable[[], Any]]:
+def bert(batch: int, size: int, device: str) -> tuple[Any, Callable[[], Any]]:
     """Four layers of 256, random weights: nothing is downloaded."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
@@ -74,17 +74,17 @@ def bert(batch: int, size: int) -> tuple[Any, Callable[[], Any]]:
         intermediate_size=1024,
         max_position_embeddings=1024,
     )
-    model = BertForSequenceClassification(config)
+    model = BertForSequenceClassification(config).to(device)
 
     def loss() -> Any:
-        tokens = torch.randint(5, 8000, (batch, size))
-        labels = torch.randint(0, 2, (batch,))
+        tokens = torch.randint(5, 8000, (batch, size), device=device)
+        labels = torch.randint(0, 2, (batch,), device=device)
         return model(input_ids=tokens, labels=labels).loss
 
     return model, loss
 
 
-def lstm(batch: int, size: int) -> tuple[Any, Callable[[], Any]]:
+def lstm(batch: int, size: int, device: str) -> tuple[Any, Callable[[], Any]]:
     """A word-level language model: embedding, two LSTM layers, a projection to the vocabulary."""
     import torch
     from torch import nn
@@ -99,28 +99,46 @@ def lstm(batch: int, size: int) -> tuple[Any, Callable[[], Any]]:
         def forward(self, tokens: Any) -> Any:
             return self.decoder(self.lstm(self.embedding(tokens))[0])
 
-    model = Model()
+    model = Model().to(device)
 
     def loss() -> Any:
-        tokens = torch.randint(0, 4000, (batch, size + 1))
+        tokens = torch.randint(0, 4000, (batch, size + 1), device=device)
         logits = model(tokens[:, :-1])
         return nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
 
     return model, loss
 
 
-MODELS = {"resnet": resnet, "bert": bert, "lstm": lstm}
+def gpt2(batch: int, size: int, device: str) -> tuple[Any, Callable[[], Any]]:
+    """Six layers of 768 in bfloat16 by autocast, random weights; one token in ten is padding."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    model = GPT2LMHeadModel(GPT2Config(n_layer=6, n_positions=size)).to(device)
+
+    def loss() -> Any:
+        tokens = torch.randint(0, 50257, (batch, size), device=device)
+        labels = torch.where(torch.rand(tokens.shape, device=device) < 0.1, -100, tokens)
+        with torch.autocast(device.partition(":")[0], torch.bfloat16):
+            return model(input_ids=tokens, labels=labels).loss
+
+    return model, loss
+
+
+MODELS = {"resnet": resnet, "bert": bert, "lstm": lstm, "gpt2": gpt2}
 #: Model → (batch, pixels or sequence) that the figures are for.
 SIZES = {"resnet": (8, 96), "bert": (8, 128), "lstm": (16, 32)}
+#: Of the model that is for GPUs alone.
+ON_GPU = {"gpt2": (8, 512)}
 
 
-def trainer(name: str, batch: int = 0, size: int = 0) -> Callable[[], None]:
+def trainer(name: str, batch: int = 0, size: int = 0, device: str = "cpu") -> Callable[[], None]:
     """One training step with AdamW, as a function."""
     import torch
 
     torch.manual_seed(0)
-    usual = SIZES[name]
-    model, loss = MODELS[name](batch or usual[0], size or usual[1])
+    usual = {**SIZES, **ON_GPU}[name]
+    model, loss = MODELS[name](batch or usual[0], size or usual[1], device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
     def step() -> None:
@@ -137,8 +155,9 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=0)
     parser.add_argument("--size", type=int, default=0, help="pixels, or length of the sequence")
     parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
-    step = trainer(options.model, options.batch, options.size)
+    step = trainer(options.model, options.batch, options.size, options.device)
     for _ in range(options.steps):
         step()
 

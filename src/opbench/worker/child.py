@@ -110,7 +110,10 @@ def headline(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
-    return lines[-1] if lines[0].startswith("Traceback (") else lines[0]
+    if lines[0].startswith("Traceback ("):
+        return lines[-1]
+    # `backend='inductor' raised:` says nothing without the line after it.
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
 
 
 def text_of(error):

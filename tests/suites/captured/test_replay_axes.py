@@ -164,3 +164,23 @@ def test_the_device_s_time_is_set_against_the_device_s_time():
     assert (found.total.replayed, found.total.measured) == (0.76, 1.0)
     assert found.shares[0].ratio == pytest.approx(0.95)
     assert "busy for 1.00 s (50 %) and idle for 1.00 s; the host limits it" in busy(replay)
+
+
+def test_the_costliest_calls_are_rated_against_the_peaks():
+    from opbench.suites.captured.costliest import costliest
+    from opbench.suites.peaks.limits import Peaks
+
+    a, b = TensorSpec("float32", (1000, 500)), TensorSpec("float32", (500, 2000))
+    mm = OperatorCall(0, "aten::mm", "default", (a, b), counts={"forward": 4},
+                      outputs=(TensorSpec("float32", (1000, 2000)),),
+                      device_seconds={"forward": 0.008})  # fmt: skip
+    idle = OperatorCall(1, "aten::view", "default", (a,), counts={"forward": 2},
+                        device_seconds={"forward": 0.0})  # fmt: skip
+    capture = Capture((idle, mm), {**HEADER, "steps": 2, "device": "cuda:0"}, name="step")
+    (row,) = costliest(capture, Peaks("cuda", 0, {"float32": 2e12}, bandwidth=1e12))
+    assert (row.seconds, row.per_step) == (0.002, 0.004)
+    assert row.flops == 2 * 1000 * 500 * 2000 / 0.002
+    assert row.bytes == (500_000 + 1_000_000 + 2_000_000) * 4 / 0.002
+    # Two billion operations take a millisecond at the peak, and the bytes much less.
+    assert row.of_peak == pytest.approx(0.5)
+    assert costliest(capture)[0].of_peak is None

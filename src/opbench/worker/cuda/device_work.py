@@ -37,9 +37,20 @@ def busy_ns(session, n, before=None):
 
 
 def _recorder():
+    """The recorder of this child, once it has seen a kernel: silence must not read as no work."""
     if "recorder" not in _state:
-        _state["recorder"] = cupti.Recorder()
+        _state["recorder"] = recorder = cupti.Recorder()
+        torch = sys.modules.get("torch")
+        if torch is not None and not recorder.record(lambda: _one_kernel(torch)):
+            _state["recorder"] = None
+    if _state["recorder"] is None:
+        raise cupti.Unavailable("CUPTI recorded nothing of a kernel that ran")
     return _state["recorder"]
+
+
+def _one_kernel(torch):
+    torch.zeros(1, device="cuda")
+    torch.cuda.synchronize()
 
 
 def _recorded(recorder, session, n, before):

@@ -1,7 +1,7 @@
 """Energy of one call, from the energy counter of the GPU.
 
-The counter moves some ten to fifty times a second, and counts what the whole card draws, idle or
-not: calls are repeated for long enough that one step of it is a small part.
+The counter moves in steps, and counts what the whole card draws, idle or not: calls are repeated
+from one step to another, for long enough that one step is a small part.
 """
 
 import time

@@ -1,0 +1,269 @@
+"""The clocks of a GPU held against tools that measure the same in another way.
+
+    python -m perf.gpu device     # device_time against sums of torch's profiler
+    python -m perf.gpu host       # host_time against a plain process, alternated
+    python -m perf.gpu graph      # graph_time against triton's do_bench_cudagraph
+    python -m perf.gpu capture    # three training steps: captured, replayed in order
+
+Each prints a table in Markdown. Needs torch with CUDA; `graph` triton, `capture` transformers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from opbench.case import Case
+from opbench.workers.process import Worker
+from opbench.workers.session import SessionHandle
+
+TRAIN = Path(__file__).with_name("capture_train.py")
+IMPORTS = "import torch\nimport torch.nn.functional as F"
+#: Name → (setup, statement, sizes).
+WORK = {
+    "add": ("x = torch.randn({n}, {n}, device='cuda')", "x + x", (64, 512, 2048, 8192)),
+    "exp": ("x = torch.randn({n}, {n}, device='cuda')", "x.exp()", (64, 2048, 8192)),
+    "sum": ("x = torch.randn({n}, {n}, device='cuda')", "x.sum()", (64, 2048, 8192)),
+    "softmax": ("x = torch.randn({n}, {n}, device='cuda')", "x.softmax(-1)", (128, 2048, 8192)),
+    "layernorm": (
+        "x = torch.randn({n}, {n}, device='cuda')",
+        "F.layer_norm(x, x.shape[-1:])",
+        (128, 2048, 8192),
+    ),
+    "transpose": ("x = torch.randn({n}, {n}, device='cuda')", "x.t().contiguous()", (256, 4096)),
+    "sort": ("x = torch.randn({n}, {n}, device='cuda')", "x.sort(-1)", (256, 2048)),
+    "gather": (
+        "x = torch.randn({n}, 512, device='cuda')\n"
+        "i = torch.randint(0, {n}, (4096,), device='cuda')",
+        "x[i]",
+        (1024, 65536),
+    ),
+    "matmul": ("x = torch.randn({n}, {n}, device='cuda')", "x @ x", (128, 512, 1024, 2048)),
+    "matmul_bf16": (
+        "x = torch.randn({n}, {n}, device='cuda', dtype=torch.bfloat16)",
+        "x @ x",
+        (512, 2048, 4096),
+    ),
+    "conv2d": (
+        "x = torch.randn(16, 64, {n}, {n}, device='cuda')\n"
+        "w = torch.randn(64, 64, 3, 3, device='cuda')",
+        "F.conv2d(x, w, padding=1)",
+        (14, 56),
+    ),
+    "linear_step": (
+        "net = torch.nn.Linear(512, 512, device='cuda')\nx = torch.randn({n}, 512, device='cuda')",
+        "net.zero_grad()\nnet(x).sum().backward()",
+        (16, 4096),
+    ),
+    "layernorm_step": (
+        "net = torch.nn.LayerNorm(512, device='cuda')\nx = torch.randn({n}, 512, device='cuda')",
+        "net.zero_grad()\nnet(x).sum().backward()",
+        (16, 4096),
+    ),
+}
+#: What the host waits for: launch-bound, alone, and with a backward pass.
+HOST = ("add 64", "linear_step 16", "layernorm_step 16")
+PAIRS = 20
+
+#: A process without opbench: on each line of input, what one call takes.
+PLAIN = """
+import json, sys, time
+{imports}
+torch.manual_seed(0)
+works = {{}}
+def kernels(call, n):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(n):
+            call()
+        torch.cuda.synchronize()
+    cuda = torch.autograd.DeviceType.CUDA
+    spans = [e.time_range for e in profile.events() if e.device_type == cuda]
+    return sum(each.elapsed_us() for each in spans) / n / 1e6
+def waited(call, n):
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    for _ in range(n):
+        call()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - began) / n
+def graph(call, n):
+    import triton.testing
+    return triton.testing.do_bench_cudagraph(call, rep=50) / 1e3
+for line in sys.stdin:
+    what, setup, statement, n = json.loads(line)
+    if setup not in works:
+        names = {{"torch": torch, "F": F}}
+        exec(setup, names)
+        works[setup] = names
+    exec("def call():\\n" + "".join(f"    {{each}}\\n" for each in statement.splitlines()),
+         works[setup])
+    call = works[setup]["call"]
+    end = time.perf_counter() + 0.05
+    while time.perf_counter() < end:
+        call()
+    print(json.dumps(globals()[what](call, n)), flush=True)
+"""
+
+
+class PlainProcess:
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PLAIN.format(imports=IMPORTS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, what: str, name: str, n: int) -> float:
+        setup, statement = work(name)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([what, setup, statement, n]) + "\n")
+        self._process.stdin.flush()
+        return float(json.loads(self._process.stdout.readline()))
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def work(name: str) -> tuple[str, str]:
+    kind, size = name.split()
+    setup, statement, _ = WORK[kind]
+    return setup.format(n=size), statement
+
+
+def case(name: str) -> Case:
+    setup, statement = work(name)
+    return Case(
+        "gpu",
+        name.replace(" ", "-"),
+        "call",
+        statement,
+        setup=f"torch.manual_seed(seed)\n{setup}",
+        globals=IMPORTS,
+        sync="torch.cuda.synchronize()",
+        device="cuda",
+        framework="torch",
+        preload=("torch",),
+    )
+
+
+@contextmanager
+def session(worker: Worker, name: str) -> Iterator[tuple[SessionHandle, int]]:
+    """A warm child for a case, and the calls of a block."""
+    opened = worker.open()
+    opened.prepare(case(name), 0, 120)
+    calls = int(opened.warm_up(0.1, 0.002, 120)["n"])
+    yield opened, calls
+    opened.close()
+
+
+def ours(worker: Worker, name: str, metric: str, blocks: int) -> float:
+    with session(worker, name) as (child, calls):
+        return median(child.block(metric, calls, 120)["value"] for _ in range(blocks))
+
+
+def names() -> list[str]:
+    return [f"{kind} {size}" for kind, (_, _, sizes) in WORK.items() for size in sizes]
+
+
+def device(worker: Worker) -> None:
+    """Alternated, because the clock of the GPU moves under the larger products."""
+    print("| work | device_time µs | torch's profiler µs | difference |\n|:--|--:|--:|--:|")
+    plain = PlainProcess()
+    beyond = 0
+    for name in names():
+        theirs, mine = [], []
+        with session(worker, name) as (child, calls):
+            for _ in range(3):
+                theirs.append(plain.ask("kernels", name, min(calls, 50)))
+                mine.append(child.block("device_time", min(calls, 50), 120)["value"])
+        a, b = median(mine), median(theirs)
+        beyond += abs(a - b) > (0.02 * b if b > 20e-6 else 0.3e-6)
+        print(f"| {name} | {a * 1e6:.2f} | {b * 1e6:.2f} | {a / b - 1:+.1%} |", flush=True)
+    print(f"\n{len(names())} cases; {beyond} beyond 2 % above 20 µs, or 0.3 µs below.")
+    plain.close()
+
+
+def host(worker: Worker) -> None:
+    print("| work | host_time µs | plain process µs | ratio of medians | ratios of pairs |")
+    print("|:--|--:|--:|--:|:--|")
+    plain = PlainProcess()
+    for name in HOST:
+        pairs = []
+        with session(worker, name) as (child, calls):
+            for _ in range(PAIRS):
+                mine = child.block("host_time", calls, 120)["value"]
+                child.block("device_time", calls, 120)  # as in a run: it must leave no trace
+                child.pause()
+                pairs.append((mine, plain.ask("waited", name, calls)))
+        a, b = (median(side) for side in zip(*pairs))
+        ratios = sorted(mine / theirs for mine, theirs in pairs)
+        middle = f"{ratios[len(ratios) // 4]:.2f} to {ratios[-len(ratios) // 4]:.2f}"
+        print(f"| {name} | {a * 1e6:.1f} | {b * 1e6:.1f} | {a / b:.2f} | {middle} |", flush=True)
+    plain.close()
+
+
+def graph(worker: Worker) -> None:
+    print("| work | graph_time µs | do_bench_cudagraph µs | difference |\n|:--|--:|--:|--:|")
+    plain = PlainProcess()
+    for name in ("add 64", "add 2048", "softmax 2048", "matmul 128", "matmul 1024", "sum 8192"):
+        a, b = ours(worker, name, "graph_time", 5), plain.ask("graph", name, 1)
+        print(f"| {name} | {a * 1e6:.2f} | {b * 1e6:.2f} | {a / b - 1:+.1%} |", flush=True)
+    plain.close()
+
+
+#: Model → arguments of the script: sizes that keep the GPU busy, and some that do not.
+CAPTURES = {
+    "gpt2": (),
+    "resnet": ("--batch", "128", "--size", "224"),
+    "lstm": ("--batch", "256", "--size", "128"),
+}
+
+
+def capture(_worker: Worker) -> None:
+    for model, words in CAPTURES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            opbench = [sys.executable, "-m", "opbench"]
+            train = [str(TRAIN), model, *words, "--device", "cuda", "--steps", "25"]
+            path = str(Path(folder) / f"{model}.jsonl")
+            commands: list[list[str]] = [
+                [*opbench, "capture", "--steps", "10", "-o", path, *train],
+                [*opbench, "run", path, "--no-save"],
+            ]
+            print(f"\n{model} {' '.join(words)}\n", flush=True)
+            for command in commands:
+                done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+                print(done.stdout, flush=True)
+            header: dict[str, Any] = json.loads(Path(path).read_text().splitlines()[0])
+            while_captured = header["captured_seconds"] / header["step_seconds"]
+            print(f"captured step / plain step: {while_captured:.2f}", flush=True)
+
+
+FIGURES = {"device": device, "host": host, "graph": graph, "capture": capture}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m perf.gpu", description=__doc__)
+    parser.add_argument("figure", nargs="+", choices=FIGURES)
+    parser.add_argument("--models", nargs="+", choices=CAPTURES, default=list(CAPTURES))
+    options = parser.parse_args()
+    for model in set(CAPTURES) - set(options.models):
+        del CAPTURES[model]
+    worker = Worker(sys.executable, ("torch",))
+    for figure in options.figure:
+        FIGURES[figure](worker)
+        print(flush=True)
+    worker.close()
+
+
+if __name__ == "__main__":
+    main()
