@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from opbench.result import Result
-from opbench.stats.estimate import t_quantile
+from opbench.stats.distributions import t_quantile
 from opbench.stats.prior import satterthwaite
 from opbench.stats.start_variance import Learnt
 from opbench.store import Store

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from statistics import median
+from math import exp, log, sqrt
+from statistics import fmean, median, stdev
 
 from opbench.case import Case
 from opbench.define.expand import expand
@@ -22,11 +22,15 @@ from perf.foundation import row
 TITLE = "Operators: the whole catalogue, a category, one operator; agreement with torch's Timer"
 CODE = ("running", "sampling", "stats", "suites/ops", "worker", "workers")
 
-WHOLE_MINUTES, CATEGORY_SECONDS, OPERATOR_SECONDS, AGREEMENT = 15, 60, 8, 0.03
+WHOLE_MINUTES, CATEGORY_SECONDS, AGREEMENT = 8, 60, 0.03
 
-#: One of each kind: memory-bound, arithmetic-bound, two reductions, a layer, a copy.
-COMPARED = ("add", "exp", "sum", "softmax", "LayerNorm", "concat")
-SINGLE = ("add", "softmax", "LSTM", "Conv2D")
+#: Memory-bound, arithmetic-bound, reductions, layers, copies, look-ups, overhead alone.
+COMPARED = (
+    "add", "exp", "sum", "softmax", "LayerNorm", "concat", "dot", "sort", "take", "where", "relu",
+    "reshape",
+)  # fmt: skip
+#: Seconds from the shell to the answer.
+SINGLE = {"add": 4, "softmax": 4, "LSTM": 8, "Conv2D": 8}
 #: Number of slowest categories to measure from the shell.
 SLOWEST = 3
 
@@ -35,13 +39,13 @@ def measure(quick: bool = False) -> str:
     lines = ["| figure | measured | target | |", "| :-- | --: | --: | :-- |"]
     if quick:
         lines += shell_category("rounding")
-        lines += shell_operator(SINGLE[:1])
+        lines += shell_operator(["add"])
     else:
         slowest, found = whole()
         lines += found
         for category in slowest:
             lines += shell_category(category)
-        lines += shell_operator(SINGLE)
+        lines += shell_operator(list(SINGLE))
     lines += agreement(COMPARED[:2] if quick else COMPARED, rounds=2 if quick else 12)
     return "\n".join(lines)
 
@@ -82,8 +86,8 @@ def whole() -> tuple[list[str], list[str]]:
         row(
             f"whole catalogue, torch float32 typical, forward and backward: {len(found)} cases",
             f"{seconds / 60:.1f} min; {precise} of {len(ok)} within ±5 %",
-            f"{WHOLE_MINUTES} min",
-            seconds <= WHOLE_MINUTES * 60,
+            f"{WHOLE_MINUTES} min, 90 %",
+            seconds <= WHOLE_MINUTES * 60 and precise >= 0.9 * len(ok),
         ),
         row("of them failed", str(failed), "0", failed == 0),
     ]
@@ -108,68 +112,45 @@ def shell_operator(names: Sequence[str]) -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             seconds = opbench("-a", f"op={name}", store=f"{folder}/ops.db")
         text = f"operator {name}, from the shell, its worker starts included"
-        goal = f"{OPERATOR_SECONDS} s"
-        found.append(row(text, f"{seconds:.1f} s", goal, seconds <= OPERATOR_SECONDS))
+        goal = f"{SINGLE[name]} s"
+        found.append(row(text, f"{seconds:.1f} s", goal, seconds <= SINGLE[name]))
     return found
 
 
-#: Torch's timer in a separate process: answers each line `n` with the seconds per call.
-PEER = """import json, sys
-from torch.utils.benchmark import Timer
-case = json.loads(sys.stdin.readline())
-setup = "seed = 0\\n" + case["globals"] + "\\n" + case["setup"]
-timer = Timer(case["stmt"], setup, num_threads=1)
-timer.timeit(3)
-print("ready", flush=True)
-for line in sys.stdin:
-    print(timer.timeit(int(line)).mean, flush=True)
-"""
-
-
 def agreement(names: Sequence[str], rounds: int) -> list[str]:
+    """Our clock over torch's Timer, both in the same children, a block of each in turn."""
     found = []
     for name in names:
         (case,) = expand([operator_definition(catalogue()[name])], stages=["forward"])
-        ratios = [interleaved(case) for _ in range(rounds)]
-        ratio = median(ratios) - 1
+        ratios = [log(in_one_child(case)) for _ in range(rounds)]
+        # Of 12 starts: Student's 97.5 % quantile with 11 degrees of freedom.
+        half = 2.2 * stdev(ratios) / sqrt(rounds)
+        low, middle, high = (exp(fmean(ratios) + side * half) - 1 for side in (-1, 0, 1))
         found.append(
             row(
-                f"`{case.stmt}`: ours over torch's Timer, interleaved, {rounds} fresh pairs of "
-                f"processes ({min(ratios) - 1:+.1%} to {max(ratios) - 1:+.1%})",
-                f"{ratio:+.2%}",
+                f"`{case.stmt}`: ours over torch's Timer, in {rounds} starts "
+                f"({low:+.1%} to {high:+.1%})",
+                f"{middle:+.2%}",
                 f"±{AGREEMENT:.0%}",
-                abs(ratio) <= AGREEMENT,
+                low <= AGREEMENT and high >= -AGREEMENT,
             )
         )
     return found
 
 
-def interleaved(case: Case, blocks: int = 15) -> float:
-    """One of our children and one process with the Timer, alternating block by block."""
+def in_one_child(case: Case, blocks: int = 15) -> float:
+    """The ratio in a fresh start, block by block."""
     worker = Worker(sys.executable, case.preload)
-    command = [sys.executable, "-c", PEER]
-    peer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    requests, answers = peer.stdin, peer.stdout
-    assert requests is not None
-    assert answers is not None
-
-    def ask(text: str) -> str:
-        requests.write(f"{text}\n")
-        requests.flush()
-        return answers.readline()
-
     try:
-        ask(json.dumps({"stmt": case.stmt, "setup": case.setup, "globals": case.globals}))
         session = worker.open()
         session.prepare(case, 0, 60)
         n = max(5, session.warm_up(0.2, 0.02, 60)["n"])
-        ours, theirs = [], []
+        session.block("time_torch", n, 60)
+        values: dict[str, list[float]] = {"time": [], "time_torch": []}
         for _ in range(blocks):
-            ours.append(session.block("time", n, 60)["value"])
-            theirs.append(float(ask(str(n))))
+            for metric, seen in values.items():
+                seen.append(session.block(metric, n, 60)["value"])
         session.close()
     finally:
-        requests.close()
-        peer.wait(timeout=30)
         worker.close()
-    return median(ours) / median(theirs)
+    return median(values["time"]) / median(values["time_torch"])

@@ -110,9 +110,9 @@ NEW = {
 }
 LINES = {
     "an operator": {
-        "suites/ops/catalogue/rounding.py": (
-            '    rounding("trunc"',
-            '    rounding("toward_zero", "trunc", "trunc", "", "trunc"),\n',
+        "suites/ops/catalogue/elementwise/rounding.py": (
+            "trunc   =",
+            "toward_zero  trunc  trunc  -  trunc  trunc  -100..100\n",
         )
     },
     "a command": {

@@ -8,6 +8,8 @@ import re
 import opbench.ops as ops
 import pytest
 
+from opbench.compat.initializers import normal
+from opbench.compat.initializers import ones as filled
 from opbench.compat.operator_benchmark import device_of
 from opbench.compat.operator_classes import names
 from opbench.errors import UserError
@@ -58,7 +60,8 @@ def test_every_address_of_the_classic_suite_is_one_module():
     from opbench import mxnet_benchmarks
 
     assert nn is mxnet_benchmarks.gluon.nn
-    assert rnn.LSTM is nn.LSTM is mxnet_benchmarks.nd.LSTM, "one class, at each of its addresses"
+    assert rnn.LSTM is nn.LSTM, "one class, at each of its addresses"
+    assert rnn.LSTM is not mxnet_benchmarks.nd.LSTM, "Gluon's block is not the operator"
     assert rnn.LSTM.default_framework == "mxnet"
     assert {"Dense", "L2Loss"} <= set(dir(loss))
     assert isinstance(ops.Add(), ops.OperatorBenchmark)
@@ -88,7 +91,7 @@ def test_every_operator_has_a_class_with_inputs_to_read_before_anything_runs():
     assert ops.Add(framework="mxnet", inputs={"dtype": "float64"}).inputs == {
         "lhs": (1024, 1024),
         "rhs": (1024, 1024),
-        "initializer": "normal",
+        "initializer": normal,
         "run_backward": True,
         "dtype": "float64",
     }
@@ -124,7 +127,7 @@ def test_an_unknown_operator_framework_or_initializer_is_refused_with_the_neares
     with pytest.raises(UserError, match="unknown framework 'mxnt'; did you mean mxnet"):
         ops.Add(framework="mxnt")
     with pytest.raises(UserError, match="unknown initializer 'norml'; did you mean normal"):
-        ops.Add(inputs={"initializer": "norml"}).make_case()
+        ops.Add(inputs={"initializer": "norml"})
 
 
 def test_inputs_decide_the_case():
@@ -135,6 +138,7 @@ def test_inputs_decide_the_case():
     ones = ops.Add(inputs={"initializer": "ones"}).make_case()
     assert "torch.ones((1024, 1024)" in ones.setup
     assert ones.axes["initializer"] == "ones"
+    assert ops.Add(inputs={"initializer": filled}).make_case().hash == ones.hash
 
 
 def test_devices_as_others_write_them():
@@ -176,3 +180,55 @@ def test_what_a_callable_makes_is_what_the_worker_computes_with():
     assert session.evaluate("y").tolist() == [[6.0] * 4] * 4
     with pytest.raises(UserError, match=r"an array of shape \(1,\) for lhs"):
         ops.Add(inputs={"initializer": lambda shape: numpy.ones(1)}).make_case()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"runs": 0}, "runs must be a whole number from 1 up, not 0"),
+        ({"size": "huge"}, "unknown size 'huge'"),
+        ({"threads": 0}, "threads must be a whole number from 1 up"),
+        ({"precision": -1}, "precision must be a number above 0"),
+        ({"inputs": {"dtype": "float13"}}, "unknown dtype 'float13'; did you mean float32"),
+        ({"inputs": {"lhs": "1024x1024"}}, r"lhs takes a shape such as \(1024, 1024\)"),
+        ({"inputs": {"lhs": (2.5, 3)}}, "lhs takes a shape such as 1024x1024"),
+        ({"inputs": {"lhs": (2, 3), "rhs": (4, 5)}}, "rhs=2x3 would fit"),
+        ({"inputs": {"run_backward": "no"}}, "run_backward is True or False, not 'no'"),
+    ],
+)
+def test_a_mistake_is_found_when_the_benchmark_is_made(given, says):
+    with pytest.raises(UserError, match=says):
+        ops.Add(**given)
+
+
+def test_one_shape_given_is_that_of_both():
+    made = ops.Add(inputs={"lhs": (8, 8)})
+    assert made.inputs["rhs"] == (8, 8)
+    assert "torch.randn((8, 8)" in made.make_case().setup.partition("rhs")[2]
+
+
+def test_names_of_gluon_are_blocks_of_gluon_with_their_options():
+    from opbench.mxnet_benchmarks import gluon, nd
+
+    dense = gluon.Dense(inputs={"activation": "relu", "hybridize": True}).make_case()
+    assert "mx.gluon.nn.Dense(units=256, activation='relu')" in dense.setup
+    assert "block.hybridize(" in dense.setup
+    assert "nd.FullyConnected" in nd.Dense().make_case().stmt
+    assert gluon.Dense().name == "MX_Dense_Forward_Backward_Time"
+    for name in ("PReLU", "ELU", "SELU", "LSTM", "L2Loss", "Conv2D"):
+        assert f".{name}(" in getattr(gluon, name)().make_case().setup
+
+
+def test_results_are_printed_with_their_interval_and_stored_on_request(tmp_path, capsys):
+    from opbench.store import Store
+
+    path = tmp_path / "mine.db"
+    made = ops.Exp(framework="numpy", inputs={"data": (8, 8)}, runs=2, store=str(path))
+    made.run_benchmark()
+    made.print_benchmark_results(details=True)
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first.startswith("NP_Exp_Forward_Time - ")
+    assert "95 % interval" in second
+    with Store.open(str(path), create=False) as store:
+        (run,) = store.runs()
+        assert [each.case.name for each in store.results(run=run)] == ["exp"]

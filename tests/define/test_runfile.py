@@ -243,3 +243,14 @@ def test_times_have_units():
 def test_imports_are_found_without_running_anything():
     source = "import torch.nn as nn, os\nfrom numpy import array\nfrom . import x"
     assert imported(source, "import jax") == ("torch", "os", "numpy", "jax")
+
+
+def test_a_table_of_points_is_found_beside_the_file_that_names_it(tmp_path, monkeypatch):
+    (tmp_path / "mine.csv").write_text("m,n,k\n8,6,4\n", encoding="utf-8")
+    file = tmp_path / "gemm.toml"
+    file.write_text('[run]\nsuites = ["ops"]\nshapes = "mine.csv"\n', encoding="utf-8")
+    monkeypatch.chdir("/")
+    assert load(file).run.shapes == ({"m": "8", "n": "6", "k": "4"},)
+    file.write_text('[run]\nsuites = ["ops"]\nshapes = "other.csv"\n', encoding="utf-8")
+    with pytest.raises(UserError, match=r"run\.shapes: other\.csv: No such file"):
+        load(file)

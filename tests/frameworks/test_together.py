@@ -116,3 +116,16 @@ def test_a_case_is_a_script_that_needs_no_opbench(cases, framework, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("median_seconds ")
     assert "opbench" not in [line.split()[1] for line in text.splitlines() if "import " in line]
+
+
+def test_memory_of_forward_and_backward_is_output_and_gradient_in_every_framework(cases, measure):
+    """`exp` of a tensor makes one for its result and one for the gradient, and nothing else."""
+    inputs = (Tensor("a", (256, 1024), grad=True),)
+    names = {"torch": "torch", "jax": "jnp", "mxnet": "nd"}
+    spelled = {framework: f"y = {module}.exp(a)" for framework, module in names.items()}
+    found = cases(*names, spelled=spelled, inputs=inputs, stages=("forward_backward",))
+    results = measure(found, ("memory",))
+    for framework in names:
+        memory = results[framework, "forward_backward", "memory"]
+        assert memory.ok, memory.reason
+        assert memory.estimate == 2 * 256 * 1024 * 4, framework

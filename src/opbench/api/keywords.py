@@ -17,6 +17,8 @@ class AbKeywords(TypedDict, total=False):
 
     #: Use these values on this axis; may be repeated.
     axes: Mapping[str, Label | Sequence[Label]] | None
+    #: A CSV file of points, a column for each axis (m,n,k); or a list that ships.
+    shapes: str | Path | Sequence[Mapping[str, Label]] | None
     #: Only cases whose id contains this, in upper or lower case.
     keep: str | Sequence[str] | None
     #: Only these stages: forward, backward, forward_backward, step, call.
@@ -29,6 +31,8 @@ class AbKeywords(TypedDict, total=False):
     device: str | None
     #: Of captured calls: those that make up this share of the captured time.
     top: float | str | None
+    #: For captured calls: import this module first; it registers their operators.
+    imports: str | Sequence[str] | None
     #: Seed of the inputs.
     seed: int | None
     #: Sample until the 95 % interval is within ± this.

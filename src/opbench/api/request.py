@@ -47,8 +47,7 @@ def build(
     options = RunOptions(**{**read(targets.suggested), **read(defaults or {}), **wished})
     measured = chosen(options.metrics, options.clock, options.device or "cpu")
     options = replace(options, metrics=measured, clock="")
-    for suite in suites.every().values():
-        targets.definitions = suite.narrow(targets.definitions, options)
+    targets.definitions = suites.narrowed(targets.definitions, options)
     cases = cases or expand(
         targets.definitions,
         axes=options.axes,
@@ -57,6 +56,7 @@ def build(
         device=options.device,
         threads=options.threads,
         seed=options.seed,
+        points=options.shapes,
     )
     baseline = Baseline.parse(options.baseline) if options.baseline else None
     if baseline is not None and "baseline" not in wished and not baseline.among(cases):

@@ -24,10 +24,13 @@ def list_(
         return
 
     from opbench.define.expand import expand
+    from opbench.define.suites import narrowed
     from opbench.define.targets import resolve
-    from opbench.plan.options import asked
+    from opbench.plan.options import RunOptions, asked
 
-    cases = expand(resolve(targets or []).definitions, **asked(options))
+    wished = asked(options)
+    definitions = narrowed(resolve(targets or []).definitions, RunOptions(**wished))
+    cases = expand(definitions, points=wished.pop("shapes", ()), **wished)
     if hashes:
         sys.stdout.writelines(f"{case.hash[:12]}  {case.id}\n" for case in cases)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,36 @@ def defined(targets: Sequence[str]) -> list[Case]:
     from opbench.define.targets import resolve
 
     return expand(resolve(targets or list(suites.named())).definitions)
+
+
+ID = re.compile(r"(?P<suite>[^/]+)/(?P<name>[^[]+)\[(?P<labels>.*)\]/(?P<stage>\w+)")
+
+
+def spelled(text: str, targets: Sequence[str]) -> Case | None:
+    """The case of that id, on axes that a definition does not have by default; None for any other
+    text, or where the definitions have no such case."""
+    from opbench.define import suites
+    from opbench.define.expand import RESERVED, expand
+    from opbench.define.targets import resolve
+
+    found = ID.fullmatch(text)
+    if found is None:
+        return None
+    labels = dict(each.partition("=")[::2] for each in found["labels"].split(","))
+    wanted = list(targets) or [name for name in suites.named() if name == found["suite"]]
+    for definition in resolve(wanted).definitions if wanted else ():
+        if (definition.suite, definition.name) != (found["suite"], found["name"]):
+            continue
+        known = {*definition.axes, *RESERVED}
+        axes = {axis: [value] for axis, value in labels.items() if axis in known}
+        try:
+            cases = expand([definition], axes=axes, stages=[found["stage"]])
+        except UserError:
+            continue
+        same = [case for case in cases if case.id == text]
+        if same:
+            return same[0]
+    return None
 
 
 def among(text: str, cases: Sequence[Case]) -> Case:

@@ -14,6 +14,7 @@ import typer
 from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
+from opbench.cli.compat import compat
 from opbench.cli.count import count
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
@@ -54,6 +55,7 @@ app.command("count")(count)
 app.command("selftest")(selftest)
 app.add_typer(env)
 app.add_typer(store)
+app.add_typer(compat)
 app.command("workers")(workers)
 app.command("doctor")(doctor)
 app.command("init")(init)

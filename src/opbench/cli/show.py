@@ -69,11 +69,10 @@ def _show_file(path: Path) -> bool:
 
 def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[StoredResult]]:
     """A stored case with its results, or a case that could be run."""
-    from opbench.cli.lookup import among, defined, stored
+    from opbench.cli.lookup import among, defined, spelled, stored
 
-    if targets:
-        return among(text, defined(targets)), []
-    return stored(text, store) or (among(text, defined([])), [])
+    known = None if targets else stored(text, store)
+    return known or (spelled(text, targets) or among(text, defined(targets)), [])
 
 
 def _functions(

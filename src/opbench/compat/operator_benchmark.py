@@ -9,13 +9,15 @@ from typing import Any
 
 from opbench import frameworks
 from opbench.case import Case
+from opbench.compat.initializers import INITIALIZERS, domain, normal
 from opbench.define.expand import expand
-from opbench.define.program import NORMAL, ONES, ZEROS, Domain, uniform
-from opbench.errors import UserError, nearest, unknown
+from opbench.define.program import NORMAL, Domain
+from opbench.errors import UserError, nearest, plural, unknown
 from opbench.result import Result
 from opbench.running.listener import Listener
 from opbench.suites.ops.definition import OperatorDefinition, operator_definition
-from opbench.suites.ops.entry import FRAMEWORKS, Operator
+from opbench.suites.ops.entry import ANY, FRAMEWORKS, Operator
+from opbench.suites.ops.given import check, completed, read
 
 PREFIXES = {
     "torch": "PT",
@@ -25,9 +27,6 @@ PREFIXES = {
     "mxnet": "MX",
     "numpy": "NP",
 }
-#: Each input from the domain the catalogue says it needs.
-OWN = "domain"
-INITIALIZERS = {"normal": NORMAL, "uniform": uniform(0.0, 1.0), "ones": ONES, "zeros": ZEROS}
 
 
 class OperatorBenchmark:
@@ -49,21 +48,63 @@ class OperatorBenchmark:
         precision: float = 0.05,
         max_time: float = 4.0,
         threads: int = 1,
+        store: str | None = None,
     ) -> None:
         """`runs` asks for that many single calls instead of a precision, as the classic suite did.
-        `warmup` is accepted and ignored: workers warm up until the time has settled."""
+        `warmup` is accepted and ignored: workers warm up until the time has settled. `store` keeps
+        the results as a run does: a path ending in .db, or a URL. A mistake raises UserError here,
+        before anything runs."""
+        checked_numbers(runs=runs, precision=precision, max_time=max_time, threads=threads)
+        self.store = store
         self.framework = framework or self.default_framework
         if self.framework not in FRAMEWORKS:
             raise UserError(unknown("framework", self.framework, FRAMEWORKS))
         self.device = device_of(ctx)
         self.runs, self.precision, self.max_time = runs, precision, max_time
         self.threads = threads
-        self.inputs = self._filled(inputs or {}, size)
-        self._given = dict(inputs or {})
+        if size not in ("typical", *self.operator.sizes):
+            raise UserError(unknown("size", str(size), ("typical", *self.operator.sizes)))
         self._size = size
+        self._given = dict(inputs or {})
+        self.inputs = self._filled(self._given, size)
         self._arrays: tempfile.TemporaryDirectory[str] | None = None
         self.case: Case | None = None
         self.result: Result | None = None
+        self._check()
+
+    def _check(self) -> None:
+        """Every mistake in the inputs, found before anything runs."""
+        known = dict.fromkeys((*ANY, *self.operator.dtypes))
+        dtype = self.inputs["dtype"]
+        if dtype not in known:
+            raise UserError(unknown("dtype", str(dtype), known))
+        if not isinstance(self.inputs["run_backward"], bool):
+            raise UserError(f"run_backward is True or False, not {self.inputs['run_backward']!r}")
+        for name, value in self._parameters().items():
+            if isinstance(value, str) and isinstance(self.operator.params[name], tuple):
+                like = self.operator.params[name]
+                raise UserError(f"{name} takes a shape such as {like}, not {value!r}")
+        given = completed(self.operator, self._size, read(self.operator, self._parameters()))
+        check(self.operator, self._size, self.operator.values(self._size, dtype, given))
+        self.inputs.update(given)
+        self._initializer()
+
+    def _parameters(self) -> dict[str, Any]:
+        """What was given of the operator's own parameters."""
+        own = ("initializer", "run_backward", "dtype")
+        return {name: value for name, value in self._given.items() if name not in own}
+
+    def _initializer(self) -> tuple[Any, str]:
+        """The function that fills the inputs, and its name."""
+        chosen = self.inputs["initializer"]
+        if callable(chosen):
+            return chosen, str(getattr(chosen, "__name__", "callable"))
+        if chosen not in INITIALIZERS:
+            raise UserError(
+                f"{unknown('initializer', str(chosen), INITIALIZERS)} (or give a callable that "
+                "makes an array of a given shape)"
+            )
+        return INITIALIZERS[chosen][0], str(chosen)
 
     def _filled(self, given: Mapping[str, Any], size: str) -> dict[str, Any]:
         """The operator's parameters, then the three inputs that every operator has."""
@@ -72,7 +113,7 @@ class OperatorBenchmark:
         known.update(
             initializer=self._own_initializer(),
             run_backward=self._goes_backward(),
-            dtype="float32",
+            dtype=self.operator.default_dtype,
         )
         for name in given:
             if name not in known:
@@ -82,9 +123,9 @@ class OperatorBenchmark:
                 )
         return {**known, **given}
 
-    def _own_initializer(self) -> str:
+    def _own_initializer(self) -> Callable[..., Any]:
         domains = [each.domain for each in self.operator.inputs if not each.dtype]
-        return "normal" if domains and all(each == NORMAL for each in domains) else OWN
+        return normal if domains and all(each == NORMAL for each in domains) else domain
 
     def _goes_backward(self) -> bool:
         call = self.operator.call(self.framework)
@@ -131,32 +172,21 @@ class OperatorBenchmark:
         return case
 
     def _definition(self) -> OperatorDefinition:
-        own = ("initializer", "run_backward", "dtype")
-        given = {name: value for name, value in self._given.items() if name not in own}
-        for name, value in given.items():
-            given[name] = tuple(value) if isinstance(value, list) else value
-        initializer = self.inputs["initializer"]
-        domains: dict[str, Domain] = {}
-        label = None
-        if initializer != self._own_initializer():
-            domains, label = self._domains(initializer, given)
-        return operator_definition(self.operator, given, domains, label)
+        given = read(self.operator, self._parameters())
+        chosen, label = self._initializer()
+        if chosen is self._own_initializer():
+            return operator_definition(self.operator, given)
+        return operator_definition(self.operator, given, self._domains(chosen, given), label)
 
-    def _domains(self, initializer: Any, given: dict[str, Any]) -> tuple[dict[str, Domain], str]:
+    def _domains(self, chosen: Any, given: dict[str, Any]) -> dict[str, Domain]:
         drawn = [each for each in self.operator.inputs if not each.dtype]
-        if callable(initializer):
-            values = self.operator.values(self._size, self.inputs["dtype"], given)
-            shapes = {each.name: each.shape_at(values) for each in drawn}
-            files = {name: self._stored(initializer, name, shape) for name, shape in shapes.items()}
-            return files, str(getattr(initializer, "__name__", "callable"))
-        if initializer == OWN:
-            return {}, OWN
-        if initializer not in INITIALIZERS:
-            raise UserError(
-                f"{unknown('initializer', str(initializer), (*INITIALIZERS, OWN))} (or give a "
-                "callable that makes an array of a given shape)"
-            )
-        return dict.fromkeys((each.name for each in drawn), INITIALIZERS[initializer]), initializer
+        for function, known in INITIALIZERS.values():
+            if chosen is function:
+                return dict.fromkeys((each.name for each in drawn), known) if known else {}
+        complete = completed(self.operator, self._size, given)
+        values = self.operator.values(self._size, self.inputs["dtype"], complete)
+        shapes = {each.name: each.shape_at(values) for each in drawn}
+        return {name: self._stored(chosen, name, shape) for name, shape in shapes.items()}
 
     def _stored(self, initializer: Callable[..., Any], name: str, shape: tuple) -> Domain:
         """The array that a user's callable makes, in a file that the worker reads: the callable
@@ -199,8 +229,17 @@ class OperatorBenchmark:
         interval = {"estimate": result.estimate, "low": result.low, "high": result.high}
         return {**(asdict(spread) if spread else {}), **interval}
 
-    def print_benchmark_results(self) -> None:
-        print(self.line(), flush=True)
+    def print_benchmark_results(self, details: bool = False) -> None:
+        """The classic line; with `details`, the interval and what the result warns of below it."""
+        print("\n".join([self.line(), *(self.details() if details else ())]), flush=True)
+
+    def details(self) -> list[str]:
+        result = self.result
+        if result is None or not result.ok or result.low is None or result.high is None:
+            return []
+        interval = f"  95 % interval {result.low:.6f} to {result.high:.6f} seconds"
+        counted = plural(len(result.samples), "sample")
+        return [f"{interval}, {counted}", *(f"  {warning.text}" for warning in result.warnings)]
 
     def line(self) -> str:
         if self.result is None:
@@ -250,9 +289,23 @@ def measure(
         "num_runs": first.runs,
         "num_repeats": None if first.runs is None else 1,
         "device": first.device,
-        "save": False,
+        "save": first.store is not None,
+        "store": first.store,
     }
     execute(options, cases=cases, listener=Delivery(benchmarks, on_result))
+
+
+def checked_numbers(**numbers: Any) -> None:
+    """UserError for a number that no run can have."""
+    for name, value in numbers.items():
+        if value is None and name == "runs":
+            continue
+        whole = name in ("runs", "threads")
+        kinds = (int,) if whole else (int, float)
+        low = 1 if whole else 0
+        if not isinstance(value, kinds) or isinstance(value, bool) or not value >= low or not value:
+            what = "a whole number from 1 up" if whole else "a number above 0"
+            raise UserError(f"{name} must be {what}, not {value!r}")
 
 
 def device_of(ctx: Any) -> str:

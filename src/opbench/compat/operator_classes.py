@@ -39,11 +39,21 @@ def names(framework: str = "torch") -> dict[str, Any]:
     members: dict[str, list[str]] = {category: [] for category in CATEGORIES}
     for operator in catalogue().values():
         members[operator.category].append(operator.name)
-    for group, listed in {**members, **GROUPS}.items():
+    classic = [name for listed in GROUPS.values() for name in listed]
+    for group, listed in {**members, **GROUPS, "classic": list(dict.fromkeys(classic))}.items():
         by_name[f"{BEGIN}{group}{END}"] = _runner(group, [classes[name] for name in listed])
     by_name[CUSTOM] = by_name[f"{BEGIN}custom{END}"]
     by_name[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes.values()))
     return by_name
+
+
+@cache
+def gluon_names() -> dict[str, Any]:
+    """The same on MXNet, where a name of Gluon is the block of Gluon."""
+    known = names("mxnet")
+    blocks = {name.removeprefix("Gluon"): each for name, each in known.items()
+              if name.startswith("Gluon")}  # fmt: skip
+    return {**known, **blocks}
 
 
 def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:
@@ -73,26 +83,31 @@ def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[...,
 
 
 def camel(name: str) -> str:
-    """`log_softmax` → `LogSoftmax`; names with capitals keep them."""
+    """`log_softmax` → `LogSoftmax`, `relu_` → `InplaceRelu`; names with capitals keep them."""
+    if name.endswith("_"):
+        return f"Inplace{camel(name[:-1])}"
     if name != name.lower():
         return name
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
 def attributes_of(
-    framework: str, module: str
+    framework: str, module: str, gluon: bool = False
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a module that holds the operators."""
 
+    def every() -> dict[str, Any]:
+        return gluon_names() if gluon else names(framework)
+
     def get(name: str) -> Any:
         if name == "__all__":
-            return sorted(names(framework))
+            return sorted(every())
         if name.startswith("__"):
             raise AttributeError(name)
-        known = names(framework)
+        known = every()
         if name not in known:
             hint = nearest(name, known)
             raise AttributeError(f"{module} has no operator or function '{name}'{hint}")
         return known[name]
 
-    return get, lambda: sorted(names(framework))
+    return get, lambda: sorted(every())

@@ -32,6 +32,8 @@ class Axis:
     also: tuple[Label, ...] = ()
     #: An open axis takes values that are not listed. Sizes are open, names and switches are not.
     open: bool = False
+    #: An optional axis is there only when it is asked for; `values` then show what it takes.
+    optional: bool = False
 
     @classmethod
     def of(cls, values: Axis | tuple[Label, ...] | list[Label]) -> Axis:

@@ -9,11 +9,15 @@ What `-a AXIS=V1,V2` means, on a mixture of definitions:
 - `threads` and `device` exist on every definition, and set the case's fields as well;
   `stage` chooses stages;
 - an axis that no definition has, or a value that none accepts, is an error.
+
+A table of points (`--shapes`) gives several axes together: a row is one point, of the definitions
+that have all of its axes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from opbench import frameworks
 from opbench.case import STAGES, Case, Label, label_text
@@ -33,14 +37,25 @@ def expand(
     device: str | None = None,
     threads: int | None = None,
     seed: int = 0,
+    points: Sequence[Mapping[str, Label]] = (),
 ) -> list[Case]:
     """Every case of the definitions, in their order, with the given values on the given axes.
 
     Values may be text, as a command line has them. `keep` are substrings of which a case's id
     must contain one, capitals or not. `device` and `threads` set the case's fields, and its
-    label only where the definition has such an axis.
+    label only where the definition has such an axis. `points` are rows of values of axes.
     """
     definitions = list(definitions)
+    if points:
+        same: dict[str, Any] = {
+            "stages": stages,
+            "device": device,
+            "threads": threads,
+            "seed": seed,
+        }
+        cases = list(at_points(definitions, points, dict(axes or {}), same))
+        check_unique(cases)
+        return matching(cases, [text.lower() for text in keep if text])
     wanted = {axis: list(values) for axis, values in (axes or {}).items()}
     wanted_stages = check_stages([*stages, *map(str, wanted.pop("stage", []))], definitions)
     given = {"device": device, "threads": threads}
@@ -68,6 +83,21 @@ def expand(
     return matching(cases, [text.lower() for text in keep if text])
 
 
+def at_points(
+    definitions: Sequence[Definition],
+    points: Sequence[Mapping[str, Label]],
+    axes: Mapping[str, Sequence[Label]],
+    same: Mapping[str, Any],
+) -> Iterable[Case]:
+    for number, row in enumerate(points, 1):
+        named = [axis for axis in row if axis not in (*RESERVED, "stage")]
+        check_axes({axis: [row[axis]] for axis in named}, definitions)
+        able = [each for each in definitions if all(axis in each.axes for axis in named)]
+        if not able:
+            raise UserError(f"row {number}: no benchmark has the axes {', '.join(named)} together")
+        yield from expand(able, axes={**axes, **{axis: [v] for axis, v in row.items()}}, **same)
+
+
 def points_of(
     definition: Definition,
     wanted: Mapping[str, Sequence[Label]],
@@ -88,7 +118,8 @@ def points_of(
     for name, axis in axes.items():
         given = wanted.get(name, fixed.get(name))
         if given is None:
-            grid[name] = list(axis.values)
+            if not axis.optional:
+                grid[name] = list(axis.values)
             continue
         grid[name] = []
         for value in given:

@@ -40,6 +40,10 @@ PERMUTATION = Domain("permutation")
 POSITIVE = Domain("uniform", 0.5, 1.5)
 
 
+#: Layouts other than contiguous: axes exchanged, every other element of a row, channels last.
+LAYOUTS = ("transposed", "strided", "channels_last")
+
+
 def uniform(low: float, high: float) -> Domain:
     return Domain("uniform", low, high)
 
@@ -59,6 +63,10 @@ class Tensor:
     domain: Domain = NORMAL
     #: Whether a stage that goes backward asks for its gradient.
     grad: bool = False
+    #: A parameter of the model rather than an argument of the call.
+    weight: bool = False
+    #: How it lies in memory: empty for contiguous, or one of `LAYOUTS`.
+    layout: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,10 @@ class Program:
     output: str = "y"
     #: What is compared between frameworks, where their layouts differ; empty for `output`.
     compared: str = ""
+    #: Gradients that are not those of the input of that name: (input, expression).
+    gradients: tuple[tuple[str, str], ...] = ()
+    #: Whether a compiler can take the forward statement; a copy to NumPy leaves what it knows.
+    compilable: bool = True
     #: Whether that tensor is a single number, such as a loss, which needs no gradient from outside.
     scalar: bool = False
     #: Whether it is a tuple of tensors, from all of which a backward stage starts.

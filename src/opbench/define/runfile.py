@@ -134,13 +134,22 @@ def load(path: str | Path) -> RunFile:
     """Read and check a run file; nothing in it is executed."""
     path = Path(path)
     try:
-        content = Content.model_validate(read(path))
+        content = Content.model_validate(with_tables(read(path), path.parent))
     except ValidationError as error:
         raise UserError(f"{path}: {first_error(error, Content)}") from None
     definitions = [
         definition_of(benchmark, path, index) for index, benchmark in enumerate(content.benchmark)
     ]
     return RunFile(path, content.run, definitions)
+
+
+def with_tables(content: Any, folder: Path) -> Any:
+    """The content, where a table of points that lies in the file's folder is named by its path."""
+    run = content.get("run") if isinstance(content, dict) else None
+    shapes = run.get("shapes") if isinstance(run, dict) else None
+    if not isinstance(shapes, str) or not (folder / shapes).is_file():
+        return content
+    return {**content, "run": {**run, "shapes": str(folder / shapes)}}
 
 
 def definition_of(benchmark: Benchmark, path: Path, index: int) -> Definition:

@@ -10,7 +10,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from opbench.define.definition import Definition
 from opbench.define.suite import Suite
@@ -46,6 +46,13 @@ def find(name: str) -> Suite:
 def load(name: str) -> list[Definition]:
     """The definitions of one suite."""
     return list(find(name).definitions())
+
+
+def narrowed(definitions: list[Definition], options: Any) -> list[Definition]:
+    """The definitions that all suites leave under these options of a run."""
+    for suite in every().values():
+        definitions = suite.narrow(definitions, options)
+    return definitions
 
 
 def default() -> list[str]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from opbench.case import Case
 from opbench.envs.environments import current, find
 from opbench.envs.framework_envs import env_name_of
 from opbench.errors import UserError
@@ -15,25 +18,40 @@ from opbench.worker.main import command
 #: The frameworks that can list them; compiled torch has what torch has.
 FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
 #: Importing a framework on a loaded machine, for the first time.
-TIMEOUT_S = 120.0
+TIMEOUT_S = 300.0
 
 
 def inventory(framework: str, on_line: Callable[[str], None] | None = None) -> dict[str, list[str]]:
     """Names of operators by module; UserError where the framework cannot be imported."""
+    found: dict[str, list[str]] = asked(framework, "probe.inventory", framework, on_line=on_line)
+    return found
+
+
+def executed(cases: Sequence[Case]) -> set[str]:
+    """Names of torch's functions and operators that these cases execute: each runs once."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump([case.to_dict() for case in cases], file)
+        file.flush()
+        return set(asked("torch", "probe.executed", file.name))
+
+
+def asked(
+    framework: str, probe: str, *words: str, on_line: Callable[[str], None] | None = None
+) -> Any:
+    """What a probe answers, run in the environment of the framework."""
     name = env_name_of(framework)
     environment = find(name, on_line) if name else current()
     try:
         done = subprocess.run(
-            command(environment.python, "probe.inventory", framework),
+            command(environment.python, probe, *words),
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
             check=True,
             env={**os.environ, **environment.variables()},
         )
-        found: dict[str, list[str]] = json.loads(done.stdout.strip().splitlines()[-1])
+        return json.loads(done.stdout.strip().splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         lines = (getattr(error, "stderr", None) or str(error)).strip().splitlines()
         why = lines[-1] if lines else type(error).__name__
         raise UserError(f"cannot list the operators of {framework}: {why}") from None
-    return found

@@ -32,6 +32,8 @@ class Framework:
     environment: str = ""
     #: The dtypes it supports; empty for all.
     dtypes: tuple[str, ...] = ()
+    #: The layouts of `define.program.LAYOUTS` that its tensors may have.
+    layouts: tuple[str, ...] = ()
     #: What people call it in code, where that is not its module's name: `np`.
     aliases: tuple[str, ...] = ()
 
@@ -108,7 +110,8 @@ class Framework:
         """What a stage computes, by name: its result, then the gradients."""
         taken = [t.name for t in program.inputs if t.grad] if grad else []
         result = program.compared or program.output
-        return (("y", result), *((f"gradient of {x}", f"{x}.grad") for x in taken))
+        own = dict(program.gradients)
+        return (("y", result), *((f"gradient of {x}", own.get(x, f"{x}.grad")) for x in taken))
 
     def refusal(self, stage: str, program: Program, device: str) -> str:
         """Why this stage of this program cannot run on this device; empty when it can."""
@@ -117,6 +120,8 @@ class Framework:
         for tensor in program.inputs:
             if self.dtypes and tensor.dtype not in self.dtypes:
                 return f"{self.name} has no {tensor.dtype}"
+            if tensor.layout and tensor.layout not in self.layouts:
+                return f"{self.name} has no layout {tensor.layout}"
         if stage in PLAIN:
             return ""
         if not self.autograd:

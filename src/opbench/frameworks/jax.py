@@ -26,6 +26,10 @@ except Exception as error:
     raise NotImplementedError("jax has no {platform} here: " + why) from None
 """
 
+#: By default XLA computes on a thread of its own, even with a pool of one: each call then waits to
+#: be woken, which on two busy cores varied by more than half of the time of a call.
+INLINE = 'jax.config.update("jax_cpu_enable_async_dispatch", False)'
+
 GRADIENT = """\
 grad = jax.tree.map(
     lambda part: jnp.asarray({values}, dtype=part.dtype),
@@ -105,6 +109,7 @@ class Jax(Framework):
             ),
             globals=lines(
                 self.imports(),
+                INLINE if device == "cpu" else "",
                 PLATFORM.format(platform=device.partition(":")[0]),
                 'jax.config.update("jax_enable_x64", True)' if wide else "",
                 program.globals,
@@ -129,7 +134,8 @@ class Jax(Framework):
             # be compiled with its inputs as constants, and what it returns be lost.
             return "y = None", f"y = {program.forward}", "y"
         if stage == "forward":
-            setup = lines("@jax.jit\n" + function("call", program, *more), "y = None")
+            jit = "@jax.jit\n" if program.compilable else ""
+            setup = lines(jit + function("call", program, *more), "y = None")
             return setup, f"y = call({names})", "y"
         values = "np.ones(part.shape)" if program.scalar else "rng.standard_normal(part.shape)"
         setup = lines(

@@ -37,6 +37,11 @@ MADE = {
 }
 
 
+LAID_OUT = {
+    "transposed": "np.asfortranarray({})",
+    "strided": "(lambda t: np.stack((t, t), -1)[..., 0])({})",
+}
+
 #: It has no bfloat16 of its own.
 DTYPES = (
     *("float64", "float32", "float16", "complex64", "complex128", "bool"),
@@ -57,6 +62,11 @@ class NumPy(Framework):
         return dict.fromkeys(THREAD_VARIABLES, str(threads))
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
+        text = self.drawn(tensor)
+        return LAID_OUT[tensor.layout].format(text) if tensor.layout in LAID_OUT else text
+
+    def drawn(self, tensor: Tensor) -> str:
+        """A contiguous array of values from the tensor's domain."""
         shape, domain, dtype = repr(tuple(tensor.shape)), tensor.domain, repr(tensor.dtype)
         if domain.kind in MADE:
             n = tensor.shape[-1] if tensor.shape else 1
@@ -73,8 +83,18 @@ class NumPy(Framework):
             return f"rng.integers(0, {high}, {shape}, dtype={dtype})"
         if domain.kind == "uniform":
             return f"rng.uniform({domain.low}, {domain.high}, {shape}).astype({dtype})"
+        if tensor.dtype.startswith("complex"):
+            drawn = f"rng.standard_normal({shape})"
+            return f"({drawn} + 1j * {drawn}).astype({dtype})"
         return f"rng.standard_normal({shape}).astype({dtype})"
 
 
 # Every other framework imports NumPy as well, so it is the last guess but plain Python.
-FRAMEWORK = NumPy("numpy", module="numpy", rank=900, dtypes=DTYPES, aliases=("np",))
+FRAMEWORK = NumPy(
+    "numpy",
+    module="numpy",
+    rank=900,
+    dtypes=DTYPES,
+    layouts=tuple(LAID_OUT),
+    aliases=("np",),
+)

@@ -8,6 +8,9 @@ A forward text names ONNX operators as if they were functions, one call a line:
 Keywords are attributes, `None` leaves out an optional input, a literal becomes a constant (whole
 numbers of type int64, others of the float type of the inputs), and `com_microsoft.Gelu(x)` is an
 operator of another domain. Dtypes are written as text: `y = Cast(x, to="float16")`.
+
+Weights, and variables of the set-up that the text names, are initializers of the model, as in a
+model that was exported: ONNX Runtime folds, reorders and packs them once, when it loads the model.
 """
 
 from __future__ import annotations
@@ -79,6 +82,9 @@ class Graph:
     domains: set[str] = field(default_factory=set)
     #: What the last line assigns.
     last: list[str] = field(default_factory=list)
+    #: Names that are read and that no line above assigns: inputs, weights, variables of the set-up.
+    free: dict[str, None] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
 
     @classmethod
     def read(cls, text: str, floating: str) -> Graph:
@@ -96,6 +102,7 @@ class Graph:
         domain, _, operator = ast.unparse(call.func).rpartition(".")
         self.domains.add(domain.replace("_", "."))
         inputs = [self._input(arg, floating) for arg in call.args]
+        self.assigned |= set(self.last)
         words = [f'"{operator}"', repr(inputs), repr(self.last)]
         words += [f'domain="{domain.replace("_", ".")}"'] * bool(domain)
         words += [f"{key.arg}={_attribute(key)}" for key in call.keywords]
@@ -103,6 +110,8 @@ class Graph:
 
     def _input(self, node: ast.expr, floating: str) -> str:
         if isinstance(node, ast.Name):
+            if node.id not in self.assigned:
+                self.free[node.id] = None
             return node.id
         value = ast.literal_eval(node)
         if value is None:
@@ -129,7 +138,9 @@ def _attribute(keyword: ast.keyword) -> str:
 class OnnxRuntime(Framework):
     def imports(self) -> str:
         return lines(
-            "import numpy as np", "import onnxruntime", "from onnx import TensorProto, helper"
+            "import numpy as np",
+            "import onnxruntime",
+            "from onnx import TensorProto, helper, numpy_helper",
         )
 
     def preload(self, stage: str) -> tuple[str, ...]:
@@ -154,20 +165,27 @@ class OnnxRuntime(Framework):
         floating = next((t.dtype for t in program.inputs if "float" in t.dtype), "float32")
         graph = Graph() if reason else Graph.read(program.forward, floating)
         outputs = [program.output] if program.output in graph.last else graph.last
+        given = [t for t in program.inputs if t.name in graph.free and not t.weight]
+        made = [name for name in graph.free if name not in {t.name for t in given}]
         opsets = [("", OPSET), *((domain, 1) for domain in sorted(graph.domains - {""}))]
         model = MODEL.format(
             nodes=_listed(graph.nodes),
             inputs=_listed(
                 f'helper.make_tensor_value_info("{t.name}", TensorProto.{TYPES[t.dtype]}, '
                 f"{list(t.shape)})"
-                for t in ([] if reason else program.inputs)
+                for t in given
             ),
             outputs=repr(outputs),
-            constants=_listed(graph.constants),
+            constants=_listed(
+                (
+                    *graph.constants,
+                    *(f'numpy_helper.from_array(np.ascontiguousarray({n}), "{n}")' for n in made),
+                )
+            ),
             opsets=", ".join(f'helper.make_opsetid("{d}", {v})' for d, v in opsets),
             ir_version=IR_VERSION,
             threads=threads,
-            bound=lines(*(f'binding.bind_cpu_input("{t.name}", {t.name})' for t in program.inputs)),
+            bound=lines(*(f'binding.bind_cpu_input("{t.name}", {t.name})' for t in given)),
         )
         return Source(
             stmt="session.run_with_iobinding(binding)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from opbench.define.program import Program, Tensor, lines
+from opbench.define.program import LAYOUTS, Program, Tensor, lines
 from opbench.frameworks.framework import Framework
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -55,6 +55,15 @@ MADE = {
 }
 
 
+#: A tensor in another layout, and the numbers of sides for which there is such a thing.
+LAID_OUT = {
+    "transposed": "{}.mT.contiguous().mT",
+    "strided": "(lambda t: torch.stack((t, t), -1)[..., 0])({})",
+    "channels_last": "{}.contiguous(memory_format=torch.channels_last)",
+}
+RANKS = {"transposed": range(2, 9), "strided": range(1, 9), "channels_last": (4,)}
+
+
 @dataclass(frozen=True)
 class Torch(Framework):
     def seed(self) -> str:
@@ -102,6 +111,8 @@ class Torch(Framework):
             text = f"torch.empty({shape}, {options}).uniform_({domain.low}, {domain.high})"
         else:
             text = f"torch.randn({shape}, {options})"
+        if len(tensor.shape) in RANKS.get(tensor.layout, ()):
+            text = LAID_OUT[tensor.layout].format(text)
         return f"{text}.requires_grad_()" if grad else text
 
     def options(self, dtype: str, device: str) -> str:
@@ -150,4 +161,6 @@ def parameters(program: Program) -> str:
     return program.leaves or f"[{', '.join(t.name for t in program.inputs if t.grad)}]"
 
 
-FRAMEWORK = Torch("torch", module="torch", rank=10, devices=("cpu", "cuda"), autograd=True)
+FRAMEWORK = Torch(
+    "torch", module="torch", rank=10, devices=("cpu", "cuda"), autograd=True, layouts=LAYOUTS
+)

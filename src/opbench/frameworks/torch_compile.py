@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from opbench.define.program import Program, Source, lines
+from opbench.define.program import LAYOUTS, Program, Source, lines
 from opbench.frameworks.framework import function
 from opbench.frameworks.torch import Torch
 
@@ -47,5 +47,6 @@ FRAMEWORK = TorchCompile(
     rank=20,
     devices=("cpu", "cuda"),
     autograd=True,
+    layouts=LAYOUTS,
     runtime="compile",
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from opbench.define import reading
+from opbench.define import points, reading
 
 #: Where options may be given: these commands, the command of a suite that measures, and the `[run]`
 #: table of a run file. Python takes all options of `run` and `ab`.
@@ -41,6 +41,7 @@ TEXTS = Kind(reading.texts, "str | Sequence[str]", "TEXT", repeated=True, show="
 NAMES = Kind(reading.names, "str | Sequence[str]", "NAMES", repeated=True, show=", ".join)
 STAGES = Kind(reading.stages, "str | Sequence[str]", "NAMES", repeated=True)
 AXES = Kind(reading.axes, "Mapping[str, Label | Sequence[Label]]", "AXIS=V1,V2", repeated=True)
+POINTS = Kind(points.read, "str | Path | Sequence[Mapping[str, Label]]", "FILE")
 ASSIGNMENT = Kind(reading.assignment, "str", "AXIS=VALUE")
 COUNT = Kind(reading.count, "int", "N")
 COUNT_FROM_0 = Kind(reading.count_from_0, "int", "N")

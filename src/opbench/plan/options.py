@@ -22,6 +22,7 @@ from opbench.plan.option import (
     CPUS,
     DURATION,
     NAMES,
+    POINTS,
     SHARE,
     STAGES,
     SWITCH,
@@ -51,6 +52,10 @@ class RunOptions:
     axes: Mapping[str, Sequence[Label]] = option(
         {}, AXES, "Use these values on this axis; may be repeated.", WHAT,
         where=("run", "ab", "time", "list", "file"), flags=("-a", "--axis"),
+    )  # fmt: skip
+    shapes: tuple[Mapping[str, Label], ...] = option(
+        (), POINTS, "A CSV file of points, a column for each axis (m,n,k); or a list that ships.",
+        WHAT, where=("run", "ab", "list", "file"), metavar="FILE|NAME",
     )  # fmt: skip
     keep: tuple[str, ...] = option(
         (), TEXTS, "Only cases whose id contains this, in upper or lower case.", WHAT,
@@ -85,6 +90,10 @@ class RunOptions:
     top: float | None = option(
         None, SHARE, "Of captured calls: those that make up this share of the captured time.", WHAT,
         where=("run", "ab", "file"), metavar="95%",
+    )  # fmt: skip
+    imports: tuple[str, ...] = option(
+        (), TEXTS, "For captured calls: import this module first; it registers their operators.",
+        WHAT, where=("run", "ab", "file"), flags=("--import",), metavar="MODULE",
     )  # fmt: skip
     seed: int = option(0, COUNT_FROM_0, "Seed of the inputs.", WHAT, where=ALL_MEASURING)
 

@@ -70,11 +70,16 @@ def undisturbed(*sides: Sequence[B]) -> tuple[Sequence[B], ...]:
 
 def disturbed_share(blocks: Sequence[Block]) -> float:
     """Share of a result's blocks that other programs disturbed, now and then or all the time."""
-    found = [
-        block.contended or (block.switches > 0 and _waited(block) > CROWDED_WAIT)
+    return 1 - len(quiet(blocks)) / len(blocks) if blocks else 0.0
+
+
+def quiet(blocks: Sequence[B]) -> list[B]:
+    """The blocks that no other program disturbed, now and then or all the time."""
+    return [
+        block
         for block in blocks
+        if not block.contended and not (block.switches > 0 and _waited(block) > CROWDED_WAIT)
     ]
-    return sum(found) / max(1, len(found))
 
 
 def _waited(block: Block) -> float:

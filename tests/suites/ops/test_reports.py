@@ -172,3 +172,12 @@ def test_a_real_run_from_the_suite_to_every_file(tmp_path):
     content = json.loads(stream.getvalue())
     assert len(content["operators"]) == len(found)
     assert content["fusion"][0]["gain"] == pytest.approx(gain.value)
+
+
+def test_an_emulation_is_marked_and_never_the_fastest():
+    slower = replace(ROW, framework="mxnet", estimate=2.0, low=1.9, high=2.1)
+    third = replace(ROW, framework="jax", estimate=3.0, low=2.9, high=3.1, note="writes nothing")
+    page = markdown([replace(ROW, emulated=True), slower, third])
+    assert "| 1.00 s ± 10 % † | 2.00 s ± 5.0 % * | 3.00 s" in page
+    assert "† several operators stand for one that the framework lacks" in page
+    assert "add in jax: writes nothing" in page

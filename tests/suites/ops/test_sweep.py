@@ -16,6 +16,8 @@ from opbench.worker.session import Session
 torch = pytest.importorskip("torch")
 
 OPERATORS = list(catalogue().values())
+#: What they return is whatever was in memory.
+UNWRITTEN = ("empty", "empty_like", "empty_strided")
 
 
 def cases(operator, framework, stage, size="small"):
@@ -39,7 +41,8 @@ def outcome(case):
 
 def tensors(value):
     if isinstance(value, torch.Tensor):
-        return [value.to_dense() if value.is_sparse else value]
+        dense = value.to_dense() if value.is_sparse else value
+        return [dense.dequantize() if dense.is_quantized else dense]
     if isinstance(value, (tuple, list)):
         return [each for part in value for each in tensors(part)]
     return []
@@ -51,9 +54,9 @@ def test_torch_runs_it_and_all_values_are_finite(operator):
     assert len(made) == len(forms(operator)) if operator.parts else len(made) == 1
     for case in made:
         if case.unsupported:
-            assert "torch" not in operator.spelling
+            assert "torch" not in operator.spelling or "on cuda only" in case.unsupported
             continue
-        found = tensors(outcome(case).y)
+        found = [] if operator.name in UNWRITTEN else tensors(outcome(case).y)
         assert all(torch.isfinite(each).all() for each in found), case.stmt
 
 

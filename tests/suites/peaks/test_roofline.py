@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opbench.case import Case, Work
-from opbench.result import Result
+from opbench.result import Result, Sample
 from opbench.store.records import StoredResult
 from opbench.suites.peaks.limits import peaks_of
 from opbench.suites.peaks.roofline import roofline
@@ -82,3 +84,28 @@ def test_results_without_a_formula_or_without_a_time_are_left_out():
     memory = stored("add", 4e6, 1e6, 5e6, metric="memory")
     nothing = StoredResult("run", Case("ops", "x", "forward", "pass"), plain.result)
     assert roofline([failed, memory, nothing, *PEAKS], {}, FACTS) == []
+
+
+def blocks(*values: tuple[float, float, int]) -> tuple[Sample, ...]:
+    """(value, CPU share, preemptions) of each block of a tenth of a second."""
+    return tuple(
+        Sample(value, wall_ns=10**8, cpu_ns=int(share * 10**8), switches=switches)
+        for value, share, switches in values
+    )
+
+
+def test_a_limit_is_the_best_sample_that_nothing_disturbed():
+    """Of 2 GFLOP: 0.01 s waiting for the core, 0.02 s undisturbed, 0.05 s on a crowded machine."""
+    quiet = stored("gemm", 0.05, 2e9, 1e6, "peaks", dtype="float32")
+    samples = blocks((0.01, 0.5, 9), (0.02, 0.99, 1), (0.05, 0.4, 9))
+    quiet = replace(quiet, result=replace(quiet.result, samples=samples))
+    (found,) = peaks_of([quiet], FACTS).values()
+    assert found.flops["float32"] == pytest.approx(1e11)
+    crowded = replace(quiet, result=replace(quiet.result, samples=samples[2:]))
+    assert peaks_of([crowded], FACTS) == {}
+
+
+def test_truth_values_are_not_held_against_products_of_matrices():
+    mask = stored("logical_and", 0.001, 1e9, 5e6, dtype="bool")
+    (point,) = roofline([mask], peaks_of(PEAKS, FACTS), FACTS)
+    assert point.bound == "memory"

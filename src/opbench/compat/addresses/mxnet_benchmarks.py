@@ -18,7 +18,9 @@ def install() -> None:
         name = f"{__name__}.{path}"
         module = ModuleType(name, "Operators of the classic suite, on MXNet.")
         vars(module)["__path__"] = []
-        vars(module)["__getattr__"], vars(module)["__dir__"] = attributes_of("mxnet", name)
+        vars(module)["__getattr__"], vars(module)["__dir__"] = attributes_of(
+            "mxnet", name, gluon=path.startswith("gluon")
+        )
         sys.modules[name] = module
         parent, _, own = name.rpartition(".")
         setattr(sys.modules[parent], own, module)

@@ -1,9 +1,12 @@
-"""Which functions of a framework the operator catalogue calls, by the text of its spellings."""
+"""Which functions of a framework the operator catalogue calls: by the text of its spellings, and
+for torch by running them, since one function of torch is often several operators of other names."""
 
 from __future__ import annotations
 
 import re
 
+from opbench.case import Case
+from opbench.envs.inventory import executed
 from opbench.suites.ops.catalogue import catalogue
 
 CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
@@ -22,4 +25,20 @@ def covered(framework: str) -> set[str]:
         for part in (call.text, call.setup, call.globals):
             text = part if isinstance(part, str) else part(operator.values())
             called |= {name.rpartition(".")[2] for name in CALLED.findall(text)}
-    return called | {name.rstrip("_") for name in called}
+    if framework == "torch":
+        called |= executed(runnable())
+    return called | {name.rstrip("_") for name in called} | {name.lstrip("_") for name in called}
+
+
+def runnable() -> list[Case]:
+    """Every entry of torch, forward, at its smallest."""
+    from opbench.define.expand import expand
+    from opbench.suites.ops.definition import operator_definition
+
+    cases: list[Case] = []
+    for operator in catalogue().values():
+        if "torch" in operator.spelling:
+            size = "small" if "small" in operator.sizes else "typical"
+            axes = {"size": [size], **({"form": ["fused"]} if operator.parts else {})}
+            cases += expand([operator_definition(operator)], axes=axes, stages=["forward"])
+    return [case for case in cases if not case.unsupported]

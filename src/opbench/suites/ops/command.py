@@ -12,10 +12,10 @@ def ops(
     category: str = typer.Option("", help="Only this category."),
     framework: str = typer.Option("", help="Only this framework."),
     uncovered: bool = typer.Option(
-        False, "--uncovered", help="List the operators of each framework that the catalogue lacks."
+        False, "--uncovered", help="List what each framework has and the catalogue lacks."
     ),
 ) -> int:
-    """The operators that `opbench run ops` measures, and how each framework spells them."""
+    """List the operators that `opbench run ops` measures, or show how each framework calls one."""
     if uncovered:
         return print_uncovered(framework)
     if name:
@@ -64,6 +64,9 @@ def _show(name: str) -> None:
     for framework in FRAMEWORKS:
         source = program(operator, frameworks.get(framework), operator.values(), "cpu")
         text = f"({source.unsupported})" if source.unsupported else source.forward
+        call = operator.call(framework)
+        if call is not None and (call.emulated or call.note):
+            text += f"\n({call.note or 'emulated: there is no such operator'})"
         for line in text.split("\n"):
             print(f"  {framework:14} {line}")
             framework = ""

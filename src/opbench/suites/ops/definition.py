@@ -11,9 +11,10 @@ from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Domain
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.entry import ANY, FRAMEWORKS, SIZES, Operator, Values
+from opbench.suites.ops.given import axes_of, check, completed, read, text_of
 from opbench.suites.ops.groups import groups_of
 from opbench.suites.ops.programs import program
-from opbench.suites.ops.scaling import fitted
+from opbench.suites.ops.scaling import fitted, obstacle
 
 FORWARD, TRAINING = "forward", "forward_backward"
 STAGES = (FORWARD, "backward", TRAINING)
@@ -33,7 +34,9 @@ class OperatorDefinition(Definition):
     initializer: str | None = None
 
     def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
-        rest = {axis: values for axis, values in grid.items() if axis not in CHOOSING}
+        # What was given stands last in an id, after what every operator has.
+        given = {axis: values for axis, values in grid.items() if self.axes[axis].optional}
+        rest = {axis: v for axis, v in grid.items() if axis not in (*CHOOSING, *given)} | given
         yield from super().points(rest)
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
@@ -46,14 +49,21 @@ class OperatorDefinition(Definition):
                 reason = f"{entry.name} has no size {size}"
                 yield self.unsupported_case(stage, reason, point, context)
                 continue
-            values, scaled = fitted(
-                entry,
-                entry.values(size, dtype, dict(self.given)),
-                device=context.device,
-                threads=context.threads,
-                backward=stage != FORWARD,
-            )
-            labels = {**point, **self.labels_given(), **({"scaled": scaled} if scaled else {})}
+            asked = {name: value for name, value in point.items() if name in self.optional}
+            given = read(entry, {**dict(self.given), **asked})
+            where = {"device": context.device, "threads": context.threads}
+            values = entry.values(size, dtype, completed(entry, size, given))
+            if given:
+                check(entry, size, values)
+            labels = {**point, **self.labels_given()}
+            if any(isinstance(value, tuple) for value in given.values()):
+                if obstacle(entry, values, **where, backward=stage != FORWARD) == "memory":
+                    reason = f"{entry.name} at these shapes needs more memory than is free"
+                    yield self.unsupported_case(stage, reason, labels, context)
+                    continue
+            else:
+                values, scaled = fitted(entry, values, **where, backward=stage != FORWARD)
+                labels |= {"scaled": scaled} if scaled else {}
             yield self.case_of(stage, *self.formed(entry, values, point), labels, context)
 
     def case_of(
@@ -84,6 +94,10 @@ class OperatorDefinition(Definition):
         )
 
     @property
+    def optional(self) -> list[str]:
+        return [name for name, axis in self.axes.items() if axis.optional]
+
+    @property
     def entry(self) -> Operator:
         assert self.operator is not None
         return self.operator
@@ -103,7 +117,7 @@ class OperatorDefinition(Definition):
 
     def labels_given(self) -> dict[str, Label]:
         filled = {} if self.initializer is None else {"initializer": self.initializer}
-        return {**{name: shape_text(value) for name, value in self.given}, **filled}
+        return {**{name: text_of(value) for name, value in self.given}, **filled}
 
     def formed(self, entry: Operator, values: Values, point: Point) -> tuple[Operator, Values]:
         """The operator to run: the entry, or one of the parts of a fused one, at its shapes."""
@@ -113,13 +127,6 @@ class OperatorDefinition(Definition):
         part = entry.parts[int(form.partition(".")[0]) - 1]
         operator = catalogue()[part.operator]
         return operator, operator.values("typical", values.dtype, part.params(values))
-
-
-def shape_text(value: Any) -> Label:
-    """A parameter as a label: shapes as `512x512`."""
-    if isinstance(value, (tuple, list)):
-        return "x".join(str(each) for each in value) or "()"
-    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
 def forms(operator: Operator) -> tuple[str, ...]:
@@ -135,6 +142,9 @@ def operator_definition(
 ) -> OperatorDefinition:
     """`given` replaces parameters of the size class, `domains` those of the inputs, under the label
     `initializer`."""
+    # Of an operator on floats every dtype may be asked for, and has its reason where there is none.
+    floats = operator.default_dtype == "float32"
+    dtypes = tuple(dict.fromkeys((*(ANY if floats else ()), *operator.dtypes)))
     axes = {
         "op": Axis(
             (operator.name,),
@@ -143,10 +153,11 @@ def operator_definition(
         "category": Axis((operator.category,), also=groups_of(operator)),
         "framework": Axis(("torch",), choices=FRAMEWORKS),
         "size": Axis(("typical",), choices=SIZES),
-        "dtype": Axis(("float32",), choices=ANY),
+        "dtype": Axis((operator.default_dtype,), choices=dtypes),
     }
     if operator.parts:
         axes["form"] = Axis(forms(operator))
+    axes = {**axes_of(operator), **axes}
     return OperatorDefinition(
         suite="ops",
         name=operator.name,

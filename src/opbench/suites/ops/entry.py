@@ -12,7 +12,7 @@ ONNX operators in the same manner: `ReduceSum(data, [{axis}], keepdims=0)`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from types import SimpleNamespace
@@ -51,6 +51,8 @@ class Input:
     dtype: str = ""
     #: Whether a backward stage asks for its gradient.
     grad: bool = True
+    #: A parameter of the model: an exported graph contains it, so that it is prepared once.
+    weight: bool = False
     #: Where its shape follows from parameters; None where it is a parameter of the same name.
     shape: Callable[[Values], Shape] | None = None
 
@@ -62,6 +64,16 @@ class Input:
 
     def domain_at(self, values: Values) -> Domain:
         return self.domain if isinstance(self.domain, Domain) else self.domain(values)
+
+
+def weight(name: str, domain: Domain = NORMAL, **more: Any) -> Input:
+    """A parameter of the model."""
+    return Input(name, domain, weight=True, **more)
+
+
+#: Positions: int64, but where users of a framework have int32.
+INDEX = "int64"
+INDEX_DTYPES = {"jax": "int32"}
 
 
 @dataclass(frozen=True)
@@ -87,8 +99,14 @@ class Call:
     devices: tuple[str, ...] = ("cpu", "cuda")
     #: The dtypes of this spelling, where it lacks some; empty for those of the entry.
     dtypes: tuple[str, ...] = ()
-    #: False for what `torch.compile` has nothing to do with, such as an optimizer's step.
+    #: False for what a compiler cannot take: an optimizer's step, a copy to NumPy.
     compilable: bool = True
+    #: By the name of an input, its gradient, where that is not the tensor's own: packed weights.
+    gradients: Callable[[Values], Mapping[str, str]] | None = None
+    #: Several operators stand for one that the framework lacks: never called the fastest.
+    emulated: bool = False
+    #: What a reader of the time should know.
+    note: str = ""
     #: For a fused operator: `kernel` where one call does it all, `sequence` where this is the parts
     #: in one statement, `graph` where a compiler sees them together.
     how: str = ""
@@ -117,6 +135,8 @@ class Operator:
     flops: float | Callable[[Values], float] | None = 1.0
     #: Bytes of one forward call; None for each input read once, the result written once.
     traffic: Callable[[Values], float] | None = None
+    #: Names of the sides of inputs, `{"lhs": "m k", "rhs": "k n"}`: equal names, equal sides.
+    sides: Mapping[str, str] = field(default_factory=dict)
     #: Parameters whose leading dimension shrinks when memory or time cannot hold the size; empty
     #: for every shape that has the leading dimension of the first.
     shrinks: tuple[str, ...] = ()
@@ -145,18 +165,24 @@ class Operator:
         if wrong:
             raise ValueError(f"{self.name}: unknown framework or size: {', '.join(wrong)}")
         numpy = self.spelling.get("numpy")
+        if isinstance(numpy, Call) and numpy == Call(numpy.text, note=numpy.note):
+            numpy = numpy.text
         named = {*self.spelling, *self.absent}
         # Random generators are the one part of NumPy that JAX does differently.
         if isinstance(numpy, str) and "jax" not in named and "rng." not in numpy:
             jax = re.sub(r"\bnp\.", "jnp.", numpy)
             object.__setattr__(self, "spelling", {**self.spelling, "jax": jax})
 
+    @property
+    def default_dtype(self) -> str:
+        return self.dtypes[0]
+
     def values(
-        self, size: str = "typical", dtype: str = "float32", given: Mapping[str, Any] | None = None
+        self, size: str = "typical", dtype: str = "", given: Mapping[str, Any] | None = None
     ) -> Values:
         """The parameters at a size class, with `given` on top."""
-        changed = self.sizes.get(size, {})
-        return SimpleNamespace(**{**self.params, **changed, **(given or {}), "dtype": dtype})
+        changed = {**self.sizes.get(size, {}), **(given or {})}
+        return SimpleNamespace(**{**self.params, **changed, "dtype": dtype or self.default_dtype})
 
     def call(self, framework: str) -> Call | None:
         """How the framework spells it; None where it does not."""
@@ -168,7 +194,8 @@ class Operator:
     def result_shape(self, values: Values) -> Shape:
         if self.result is not None:
             return tuple(self.result(values))
-        return self.inputs[0].shape_at(values)
+        shapes = [each.shape_at(values) for each in self.inputs]
+        return broadcast(shapes) or shapes[0]
 
 
 @dataclass(frozen=True)
@@ -182,3 +209,13 @@ class Part:
 
 def elements(shape: Shape) -> int:
     return prod(shape)
+
+
+def broadcast(shapes: Sequence[Shape]) -> Shape | None:
+    """The shape of all of them together; None where they do not broadcast."""
+    longest = max(map(len, shapes), default=0)
+    sides = zip(*((1,) * (longest - len(shape)) + tuple(shape) for shape in shapes))
+    together = [set(each) - {1} for each in sides]
+    if any(len(each) > 1 for each in together):
+        return None
+    return tuple(each.pop() if each else 1 for each in together)

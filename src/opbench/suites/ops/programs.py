@@ -9,12 +9,32 @@ from typing import TYPE_CHECKING
 
 from opbench.case import Work
 from opbench.define.program import Domain, Program, Tensor, integers, lines
-from opbench.suites.ops.entry import Call, DType, Input, Operator, Values, elements
+from opbench.suites.ops.entry import (
+    INDEX,
+    INDEX_DTYPES,
+    Call,
+    DType,
+    Input,
+    Operator,
+    Values,
+    elements,
+)
 
 if TYPE_CHECKING:
     from opbench.define.definition import Spelling
 
-BYTES = {"float64": 8, "int64": 8, "float16": 2, "bfloat16": 2, "bool": 1, "int8": 1, "uint8": 1}
+BYTES = {
+    "float64": 8,
+    "int64": 8,
+    "complex64": 8,
+    "complex128": 16,
+    "float8_e4m3fn": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+}
 #: Of every other dtype.
 WORD = 4
 
@@ -49,11 +69,16 @@ def program(
     uses_functional = framework.name.startswith("torch") and re.search(r"\bF\.", forward + setup)
     return Program(
         forward=assigned(forward),
-        inputs=tuple(tensor(each, values, differentiable, domains) for each in operator.inputs),
+        inputs=tuple(
+            tensor(each, values, differentiable, framework.name, domains)
+            for each in operator.inputs
+        ),
         globals=lines(FUNCTIONAL if uses_functional else "", call.globals),
         setup=setup,
         output=call.output,
         compared=filled(call.compared),
+        gradients=tuple(call.gradients(values).items()) if call.gradients else (),
+        compilable=call.compilable,
         scalar=operator.scalar,
         several=operator.several,
         before=before,
@@ -112,17 +137,22 @@ def tensor(
     given: Input,
     values: Values,
     differentiable: bool,
+    framework: str,
     domains: Mapping[str, Domain] | None = None,
 ) -> Tensor:
     dtype = given.dtype_at(values)
+    if given.dtype == INDEX:
+        dtype = INDEX_DTYPES.get(framework, INDEX)
     domain = (domains or {}).get(given.name) or given.domain_at(values)
-    whole = "float" not in dtype
+    whole = not dtype.startswith(("float", "bfloat", "complex"))
     return Tensor(
         name=given.name,
         shape=given.shape_at(values),
         dtype=dtype,
         domain=whole_numbers(domain) if whole else domain,
         grad=given.grad and differentiable and not whole,
+        weight=given.weight,
+        layout=str(getattr(values, "layout", "")),
     )
 
 

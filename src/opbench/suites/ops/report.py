@@ -49,16 +49,22 @@ def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
     lines = []
     for by_framework in grid.values():
         first = next(iter(by_framework.values()))
-        times = [row.estimate for row in by_framework.values() if row.ok and row.estimate]
+        own_kind = [row for row in by_framework.values() if not row.emulated]
+        times = [row.estimate for row in own_kind if row.ok and row.estimate]
         best = min(times) if len(times) > 1 else None
         cells = []
         for name in names:
             own = by_framework.get(name)
-            fastest = own is not None and own.ok and own.estimate == best
-            cells.append(f"{time_text(own)} *" if fastest else time_text(own))
+            emulated = own is not None and own.emulated and own.ok
+            fastest = own is not None and own.ok and own.estimate == best and not emulated
+            cells.append(time_text(own) + (" *" if fastest else " †" if emulated else ""))
         lines.append([first.category, title(first), *cells])
-    note = "* the fastest. A view costs nothing where a framework makes views; others copy."
-    return plain_table(f"time, {what}", ["category", "operator", *names], lines, notes=[note])
+    notes = ["* the fastest. A view costs nothing where a framework makes views; others copy."]
+    if any(row.emulated for row in rows):
+        notes.append("† several operators stand for one that the framework lacks; not ranked.")
+    said = {f"{row.operator} in {row.framework}: {row.note}": None for row in rows if row.note}
+    columns = ["category", "operator", *names]
+    return plain_table(f"time, {what}", columns, lines, notes=[*notes, *said])
 
 
 def quantile_table(rows: Sequence[OperatorRow], what: str) -> Table:
@@ -131,7 +137,7 @@ def fusion(measured: Sequence[Gain]) -> Table:
         words=5,
         notes=[
             "kernel: one call, or weights folded beforehand. graph: a compiler sees all of it. "
-            "sequence: the parts in one statement, as this framework joins nothing by itself."
+            "sequence: the parts in one statement; the framework fuses nothing."
         ]
         if lines
         else [],

@@ -45,6 +45,9 @@ class OperatorRow:
     flops: float
     bytes: float
     case_hash: str
+    #: Whether several operators stand for one that the framework lacks, and what else to know.
+    emulated: bool = False
+    note: str = ""
     #: The run it comes from: two runs may have measured the same case.
     run: str = ""
     #: The result it shows.
@@ -71,6 +74,7 @@ def rows(results: Iterable[StoredResult]) -> list[OperatorRow]:
 def _row(stored: StoredResult) -> OperatorRow:
     case, result = stored.case, stored.result
     entry = find(case.name)
+    call = entry.call(case.framework) if entry else None
     labels = {axis: label_text(value) for axis, value in case.labels}
     given = ", ".join(f"{axis}={text}" for axis, text in labels.items() if axis not in KNOWN)
     return OperatorRow(
@@ -96,6 +100,8 @@ def _row(stored: StoredResult) -> OperatorRow:
         flops=case.work.flops if case.work else 0.0,
         bytes=case.work.bytes if case.work else 0.0,
         case_hash=result.case_hash,
+        emulated=bool(call and call.emulated),
+        note=call.note if call else "",
         run=stored.run_id,
         result=result,
     )

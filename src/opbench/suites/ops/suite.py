@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
 from opbench.define.suite import Command, Suite
@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from opbench.running.recording import Finished
+
+
+def has_torch(definition: Definition) -> bool:
+    operator = getattr(definition, "operator", None)
+    return operator is None or "torch" in operator.spelling
 
 
 class Ops(Suite):
@@ -23,6 +28,13 @@ class Ops(Suite):
         from opbench.suites.ops.definition import definitions
 
         return definitions()
+
+    def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
+        """Without a word on frameworks or operators, what torch does not have is left out: a run
+        need not say of each operator of another framework that torch lacks it."""
+        if {"framework", "op", "category"} & set(options.axes) or options.shapes:
+            return definitions
+        return [each for each in definitions if has_torch(each)]
 
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         from opbench.report.table import grid

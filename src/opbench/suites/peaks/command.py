@@ -1,4 +1,4 @@
-"""`opbench peaks`: what this machine can do at most, measured once and kept."""
+"""`opbench peaks`: the limits of this machine, measured once and stored."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ def peaks(
     precision: str = run_option("precision", default=0.05),
     store: str = run_option("store"),
 ) -> int:
-    """Measure the fastest matrix product of each dtype and the fastest copy, and keep them.
+    """Measure what this machine can do at most: matrix products of each dtype, and a copy.
 
-    `opbench report roofline` shows how much of that each operator achieves.
+    `opbench report roofline` shows how much of these limits each operator achieves.
     """
     from opbench.api.run import run as measure
     from opbench.cli.progress import progress
+    from opbench.errors import plural
     from opbench.report.terminal.console import Console
     from opbench.report.warnings.run_note import run_note
     from opbench.suites.peaks.definitions import SIZES_CUDA, SIZES_MANY, SUITE
+    from opbench.suites.peaks.limits import fastest
 
     on_cpu = device.partition(":")[0] == "cpu"
     axes: dict[str, list] = {"framework": list(names(framework)) or _frameworks(on_cpu)}
@@ -68,6 +70,13 @@ def peaks(
     with progress(console) as listener:
         run = measure(SUITE, listener=listener, **options)
     _show(store)
+    refused = [case.id for case, result in run if result.ok and fastest(result) is None]
+    if refused:
+        console.print(
+            f"{plural(len(refused), 'limit')} not kept: other programs disturbed every sample. "
+            "Run opbench peaks again on an idle machine.",
+            markup=False,
+        )
     if facts := run_note([result for _, result in run]).facts:
         print(f"This run: {facts}. Measure again when the machine is idle (opbench doctor).")
     return run.exit_code

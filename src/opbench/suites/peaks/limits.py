@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from opbench.result import Result
+from opbench.stats.contention import quiet
 from opbench.store.records import StoredResult
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ TIMES = {"cpu": ("time", "host_time"), "cuda": ("device_time", "host_time", "tim
 
 @dataclass
 class Peaks:
-    """The best rates seen on one machine, one device, with that many threads."""
+    """The best undisturbed rates seen on one machine, one device, with that many threads."""
 
     device: str
     threads: int
@@ -65,15 +67,26 @@ def peaks_of(
             continue
         if result.metric not in TIMES.get(device_of(case.device), ()):
             continue
+        seconds = fastest(result)
+        if seconds is None:
+            continue
         place = place_of(stored, facts)
         peaks = by_place.setdefault(place, Peaks(place[1], place[2]))
         peaks.created = max(peaks.created, result.created)
         if case.work.flops:
-            rate = case.work.flops / result.estimate
+            rate = case.work.flops / seconds
             peaks.flops[case.dtype] = max(peaks.flops.get(case.dtype, 0.0), rate)
         else:
-            peaks.bandwidth = max(peaks.bandwidth, case.work.bytes / result.estimate)
+            peaks.bandwidth = max(peaks.bandwidth, case.work.bytes / seconds)
     return by_place
+
+
+def fastest(result: Result) -> float | None:
+    """Seconds of the best block that nothing disturbed: a limit is what the machine can do, and a
+    neighbour's load is no part of that. None where every block was disturbed."""
+    if not result.samples:
+        return result.estimate
+    return min((block.value for block in quiet(result.samples)), default=None)
 
 
 def results_of(store: Store) -> list[StoredResult]:

@@ -1,6 +1,9 @@
 """Bytes the framework allocates during one call, from its own allocator, not from RSS.
 
-The value is the peak of one call above the lowest level held in it. The detail has the rest: the
+The value is what one call needs at its peak above what it is given, in every framework: results,
+gradients, what is saved for the backward pass, room to work in. Nothing of the call before counts
+against it: old results are released, and gradients that a framework keeps from call to call (MXNet)
+count as made. The detail has the rest: the
 bytes of each component (inputs, layer, gradients, …), the level after each line of the statement
 and its peak, hence after forward and after backward, and `max_memory`, the peak of everything.
 
@@ -8,20 +11,19 @@ The case runs here line by line in a namespace of its own, from a fresh setup, s
 allocated since then is accounted for.
 """
 
-import ast
 import gc
 import importlib
 import sys
 import time
 
-from .. import source
 from ..memory.ledger import Cuda, Events, Traced, largest_rise
+from ..memory.lines import Lines
 from ..session import Unsupported
 
 DESCRIBE = {
     "name": "memory",
     "unit": "bytes",
-    "description": "peak bytes allocated during one call, above the lowest level held in it",
+    "description": "peak bytes of one call: results, gradients, saved tensors, scratch space",
     "sampled": False,
 }
 
@@ -65,6 +67,7 @@ def measure(session, _options):
         for _ in range(repeats):
             gc.collect()
             with ledger.piece("before"):
+                case.release()
                 case.run(case.before)
             for line in case.statement:
                 with ledger.piece(line.text):
@@ -151,38 +154,3 @@ def storages_of(value, torch):
         elif hasattr(item, "nbytes"):
             storages[id(item)] = int(item.nbytes)
     return storages
-
-
-class Line:
-    """One statement of the source, compiled so that its line numbers point into the listing."""
-
-    def __init__(self, node, filename):
-        self.text = " ".join(ast.unparse(node).split())[:200]
-        self.deletes = isinstance(node, ast.Delete)
-        self.goes_backward = any(
-            isinstance(part, ast.Attribute) and part.attr == "backward" for part in ast.walk(node)
-        )
-        self.code = compile(ast.Module(body=[node], type_ignores=[]), filename, "exec")
-
-
-class Lines:
-    """The sections of a case, to be run line by line in one namespace."""
-
-    def __init__(self, session):
-        filename = session.module.__file__
-        sections = source.sections(session.case, filename)
-        self.setup, self.before, self.statement, self.sync = (
-            [Line(node, filename) for node in sections[name]]
-            for name in ("SETUP", "BEFORE", "STMT", "SYNC")
-        )
-        self.names = dict(session.module.__dict__, seed=session.case["seed"])
-
-    def run(self, lines):
-        for line in lines:
-            exec(line.code, self.names)
-
-    def call(self):
-        self.run(self.before + self.statement + self.sync)
-
-    def evaluate(self, expression):
-        return eval(expression, self.names)

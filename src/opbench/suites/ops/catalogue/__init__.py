@@ -1,4 +1,4 @@
-"""The operator catalogue: one entry per operator, in a file for each category.
+"""The operator catalogue: one entry per operator, in a file for each category, in a few rooms.
 
 `catalogue()["add"]` is an `Operator`; `find("Add")` gives it by any of its names.
 """
@@ -37,18 +37,22 @@ CATEGORIES = (
     "optimizer",
     "fused",
     "misc",
+    "aten",
+    "quantized",
+    "gluon",
 )
 
 
 @cache
 def catalogue() -> dict[str, Operator]:
     """Every operator by name, category by category."""
-    here = {module.name for module in pkgutil.iter_modules(__path__)}
+    here = {
+        each.name.rpartition(".")[2]: each.name
+        for each in pkgutil.walk_packages(__path__, f"{__name__}.")
+    }
     found: dict[str, Operator] = {}
     for category in CATEGORIES:
-        if category not in here:
-            continue
-        for operator in import_module(f"{__name__}.{category}").OPERATORS:
+        for operator in import_module(here[category]).OPERATORS:
             if operator.name in found:
                 raise ValueError(f"two operators are called {operator.name}")
             found[operator.name] = operator

@@ -1,0 +1,44 @@
+"""Tables of points: values of several axes that belong together, a row for each point."""
+
+from __future__ import annotations
+
+import csv
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+
+def read(value: Any) -> tuple[dict[str, Any], ...]:
+    """A CSV file with a column for each axis, or the name of a list that ships; or its rows."""
+    if not isinstance(value, (str, Path)):
+        rows = [{str(axis): given for axis, given in row.items()} for row in value]
+    else:
+        try:
+            text = shipped(str(value)) or Path(value).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "not a text file"
+            lists = ", ".join(shipped_names())
+            raise ValueError(f"{value}: {why}; lists that ship: {lists}") from None
+        kept = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
+        table = csv.DictReader(kept, skipinitialspace=True)
+        rows = [{str(axis): given for axis, given in row.items()} for row in table]
+    for number, row in enumerate(rows, 1):
+        if None in row.values() or "None" in row:
+            raise ValueError(f"{value}: row {number} has not one value for each column")
+        rows[number - 1] = {axis: given for axis, given in row.items() if given != ""}
+    if not rows:
+        raise ValueError(f"{value}: expected a header of axes, and rows")
+    return tuple(rows)
+
+
+def shipped_names() -> list[str]:
+    found = resources.files("opbench.data").joinpath("shapes").iterdir()
+    return sorted(each.name.removesuffix(".csv") for each in found if each.name.endswith(".csv"))
+
+
+def shipped(name: str) -> str:
+    """The text of a list of shapes that ships; empty for any other name."""
+    if name not in shipped_names():
+        return ""
+    place = resources.files("opbench.data").joinpath("shapes", f"{name}.csv")
+    return place.read_text(encoding="utf-8")

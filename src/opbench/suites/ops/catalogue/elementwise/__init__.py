@@ -1,0 +1,1 @@
+"""Functions of elements, one by one."""

@@ -1,0 +1,104 @@
+"""Normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from opbench.define.program import POSITIVE
+from opbench.suites.ops.entry import Call, Shape, Values, weight
+from opbench.suites.ops.shapes import (
+    op,
+    sizes,
+)
+
+MAPS = sizes((2, 4, 8, 8), (32, 16, 64, 64), (64, 64, 112, 112), (256, 512, 1, 1))
+TOKENS = sizes((8, 64), (1024, 1024), (16384, 1024), (10000, 10))
+
+
+def channels(v: Values) -> Shape:
+    return (v.data[1],)
+
+
+def each(factor: float) -> Callable[[Values], float]:
+    return lambda v: factor * prod(v.data)
+
+
+SCALE = (weight("gamma", POSITIVE, shape=channels), weight("beta", shape=channels))
+STATISTICS = (
+    weight("mean", grad=False, shape=channels),
+    weight("variance", POSITIVE, grad=False, shape=channels),
+)
+#: Along all axes but that of the channels.
+WIDE = "[None, :, None, None]"
+
+OPERATORS = (
+    # In training: with the statistics of the batch. What frameworks keep of them on the side is the
+    # work of the layer around the operator, and left out.
+    op("BatchNorm", "norm", ("data", *SCALE), shapes=MAPS, eps=1e-5, flops=each(8.0),
+        tolerance=64.0,
+        absent={"onnxruntime": "ONNX Runtime normalises with given statistics only: "
+            "see BatchNormInference"},
+        torch="F.batch_norm(data, None, None, gamma, beta, True, 0.1, {eps})",
+        jax="m = jnp.mean(data, axis=(0, 2, 3), keepdims=True)\n"
+        "v = jnp.var(data, axis=(0, 2, 3), keepdims=True)\n"
+        f"y = (data - m) * lax.rsqrt(v + {{eps}}) * gamma{WIDE} + beta{WIDE}",
+        mxnet=Call("with mx.autograd.train_mode():\n"
+            "    y = nd.BatchNorm(data, gamma, beta, moving_mean, moving_var, eps={eps}, "
+            "fix_gamma=False)",
+            setup="moving_mean = nd.zeros_like(beta)\nmoving_var = nd.ones_like(beta)")),
+    op("BatchNormInference", "norm", ("data", *SCALE, *STATISTICS), shapes=MAPS, eps=1e-5,
+        flops=each(4.0), tolerance=64.0,
+        torch="F.batch_norm(data, mean, variance, gamma, beta, False, 0.1, {eps})",
+        jax=f"y = (data - mean{WIDE}) * lax.rsqrt(variance{WIDE} + {{eps}}) * "
+        f"gamma{WIDE} + beta{WIDE}",
+        onnx="BatchNormalization(data, gamma, beta, mean, variance, epsilon={eps})",
+        mxnet="nd.BatchNorm(data, gamma, beta, mean, variance, eps={eps}, "
+        "fix_gamma=False, use_global_stats=True)"),
+    op("LayerNorm", "norm", ("data", *SCALE), shapes=TOKENS, eps=1e-5, flops=each(8.0),
+        tolerance=32.0,
+        torch=lambda v: f"F.layer_norm(data, ({v.data[1]},), gamma, beta, {v.eps})",
+        jax="m = jnp.mean(data, axis=-1, keepdims=True)\n"
+        "v = jnp.var(data, axis=-1, keepdims=True)\n"
+        "y = (data - m) * lax.rsqrt(v + {eps}) * gamma + beta",
+        onnx="LayerNormalization(data, gamma, beta, axis=-1, epsilon={eps})",
+        mxnet="nd.LayerNorm(data, gamma, beta, axis=-1, eps={eps})"),
+    op("InstanceNorm", "norm", ("data", *SCALE),
+        shapes={k: v for k, v in MAPS.items() if k != "skewed"}, eps=1e-5, flops=each(8.0),
+        tolerance=32.0,
+        torch="F.instance_norm(data, weight=gamma, bias=beta, eps={eps})",
+        jax="m = jnp.mean(data, axis=(2, 3), keepdims=True)\n"
+        "v = jnp.var(data, axis=(2, 3), keepdims=True)\n"
+        f"y = (data - m) * lax.rsqrt(v + {{eps}}) * gamma{WIDE} + beta{WIDE}",
+        onnx="InstanceNormalization(data, gamma, beta, epsilon={eps})",
+        mxnet="nd.InstanceNorm(data, gamma, beta, eps={eps})"),
+    # MXNet 1.9 has one factor for each group, not for each channel.
+    op("GroupNorm", "norm", ("data", *SCALE), shapes=MAPS, num_groups=4, eps=1e-5, flops=each(8.0),
+        tolerance=32.0,
+        torch="F.group_norm(data, {num_groups}, gamma, beta, {eps})",
+        jax="g = data.reshape(data.shape[0], {num_groups}, -1)\n"
+        "m = jnp.mean(g, axis=-1, keepdims=True)\n"
+        "v = jnp.var(g, axis=-1, keepdims=True)\n"
+        f"y = ((g - m) * lax.rsqrt(v + {{eps}})).reshape(data.shape) * gamma{WIDE} "
+        f"+ beta{WIDE}",
+        onnx="GroupNormalization(data, gamma, beta, num_groups={num_groups}, "
+        "epsilon={eps})",
+        mxnet=Call("nd.GroupNorm(data, ones, zeros, num_groups={num_groups}, eps={eps}) "
+            "* nd.reshape(gamma, shape=(1, -1, 1, 1)) + nd.reshape(beta, shape=(1, -1, 1, 1))",
+            setup="ones = nd.ones(({num_groups},), {options})\n"
+            "zeros = nd.zeros(({num_groups},), {options})")),
+    op("L2Normalization", "norm", "data", flops=each(3.0), tolerance=8.0,
+        torch="F.normalize(data, dim=1)", onnx="LpNormalization(data, axis=1, p=2)",
+        mxnet="nd.L2Normalization(data)",
+        numpy="data / np.linalg.norm(data, axis=1, keepdims=True)"),
+    op("LRN", "norm", "data", shapes=MAPS, nsize=5, alpha=1e-4, beta=0.75, k=1.0, flops=each(30.0),
+        tolerance=16.0,
+        torch="F.local_response_norm(data, {nsize}, {alpha}, {beta}, {k})",
+        onnx="LRN(data, size={nsize}, alpha={alpha}, beta={beta}, bias={k})",
+        mxnet="nd.LRN(data, nsize={nsize}, alpha={alpha}, beta={beta}, knorm={k})"),
+    op("RMSNorm", "norm", ("data", SCALE[0]), shapes=TOKENS, eps=1e-5, flops=each(5.0),
+        tolerance=32.0,
+        torch=lambda v: f"F.rms_norm(data, ({v.data[1]},), gamma, {v.eps})",
+        jax="data * lax.rsqrt(jnp.mean(jnp.square(data), axis=-1, keepdims=True) + {eps}) "
+        "* gamma"),
+)  # fmt: skip

@@ -1,0 +1,98 @@
+"""Products in few bits, and attention as one call: what PyTorch's own operator benchmark adds.
+
+Weights are quantized and packed in the set-up, as loading a model does. float8 needs a GPU that has
+it; grouped products need bfloat16.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opbench.define.program import integers, uniform
+from opbench.suites.ops.entry import Call, Input, Operator, weight
+from opbench.suites.ops.shapes import PLANE, op, sizes
+
+ROWS = sizes((16, 64), (512, 512), (4096, 1024))
+MAPS = sizes((1, 8, 16, 16), (8, 32, 56, 56), (32, 64, 112, 112))
+#: int8 with one scale: enough for values from -1 to 1.
+SCALE = 0.01
+
+
+def quantized(name: str, inputs: tuple[str | Input, ...], shapes: Any, **more: Any) -> Operator:
+    given = {"flops": None, "dtypes": ("float32",), "parity": "", **more}
+    return op(name, "quantized", inputs, shapes, grad=False, **given)
+
+
+def torch(text: str, setup: str = "", **more: Any) -> Call:
+    return Call(text, setup=setup, compilable=False, **more)
+
+
+LINEAR = ("data", weight("weight", uniform(-0.5, 0.5), shape=lambda v: (v.units, v.data[1])))
+PACKED = f"""\
+q = torch.quantize_per_tensor(weight, {SCALE}, 0, torch.qint8)
+packed = torch.ops.quantized.linear_prepack(q, torch.zeros(weight.shape[0]))"""
+CONVOLVED = f"""\
+q = torch.quantize_per_tensor(weight, {SCALE}, 0, torch.qint8)
+bias = torch.zeros(weight.shape[0])
+packed = torch.ops.quantized.conv2d_prepack(q, bias, [1, 1], [1, 1], [1, 1], 1)
+given = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)"""
+FLOAT8 = """\
+a = lhs.to(torch.float8_e4m3fn)
+b = rhs.to(torch.float8_e4m3fn).t().contiguous().t()
+one = torch.ones((), device=lhs.device)"""
+ATTENTION = """\
+e = data.shape[2]
+win, wout = torch.randn(3 * e, e).to(data) / e, torch.randn(e, e).to(data) / e
+bin, bout = torch.zeros(3 * e).to(data), torch.zeros(e).to(data)"""
+
+
+def products(v: Any) -> float:
+    return 2.0 * v.data[0] * v.data[1] * v.units
+
+
+OPERATORS = (
+    quantized("quantize_per_tensor", ("data",), PLANE,
+        torch=torch(f"torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)"),
+        onnx=f"QuantizeLinear(data, {SCALE})"),
+    quantized("dequantize", ("data",), PLANE, torch=torch("given.dequantize()",
+        f"given = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)")),
+    quantized("fake_quantize", ("data",), PLANE,
+        torch=f"torch.fake_quantize_per_tensor_affine(data, {SCALE}, 0, -128, 127)"),
+    quantized("quantized_linear", LINEAR, {"data": ROWS, "units": sizes(32, 512, 1024)},
+        result=lambda v: (v.data[0], v.units), flops=products, torch=torch(
+            "torch.ops.quantized.linear(given, packed, 0.1, 128)",
+            f"{PACKED}\ngiven = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)",
+            devices=("cpu",))),
+    quantized("quantized_linear_dynamic", LINEAR, {"data": ROWS, "units": sizes(32, 512, 1024)},
+        result=lambda v: (v.data[0], v.units), flops=products,
+        torch=torch("torch.ops.quantized.linear_dynamic(data, packed)", PACKED, devices=("cpu",))),
+    quantized("quantized_conv2d",
+        ("data", weight("weight", uniform(-0.5, 0.5),
+            shape=lambda v: (v.channels, v.data[1], 3, 3))),
+        MAPS, channels=32, result=lambda v: (v.data[0], v.channels, *v.data[2:]),
+        flops=lambda v: 18.0 * v.data[0] * v.data[1] * v.channels * v.data[2] * v.data[3],
+        torch=torch("torch.ops.quantized.conv2d(given, packed, 0.1, 128)", CONVOLVED,
+            devices=("cpu",))),
+    quantized("int_mm", (Input("lhs", integers(-8, 8)), Input("rhs", integers(-8, 8))),
+        sizes((64, 64), (1024, 1024), (4096, 4096)), dtypes=("int8",), result_dtype="int32",
+        flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1], parity="values",
+        torch=torch("torch._int_mm(lhs, rhs)"), onnx="MatMulInteger(lhs, rhs)",
+        jax="lax.dot(lhs, rhs, preferred_element_type='int32')",
+        numpy="np.matmul(lhs, rhs, dtype='int32')"),
+    quantized("scaled_mm", ("lhs", "rhs"), sizes((64, 64), (1024, 1024), (4096, 4096)),
+        dtypes=("float32",), flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1],
+        torch=torch("torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16)", FLOAT8,
+            devices=("cuda",), note="float8_e4m3fn, scaled to bfloat16")),
+    quantized("grouped_mm", ("lhs", Input("rhs", shape=lambda v: (v.groups, v.lhs[1], v.lhs[1]))),
+        {"lhs": sizes((64, 64), (2048, 512), (8192, 1024))}, groups=4, dtypes=("bfloat16",),
+        flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] ** 2,
+        torch=torch("torch._grouped_mm(lhs, rhs, offs=offsets)",
+            "step = lhs.shape[0] // {groups}\n"
+            "offsets = torch.arange(1, {groups} + 1, device=lhs.device, dtype=torch.int32) * step",
+            )),
+    op("multi_head_attention", "quantized", ("data",),
+        sizes((8, 2, 32), (128, 16, 256), (512, 32, 512)), heads=8, parity="", tolerance=64.0,
+        flops=lambda v: v.data[0] * v.data[1] * v.data[2] * (8.0 * v.data[2] + 4.0 * v.data[0]),
+        torch=Call("F.multi_head_attention_forward(data, data, data, e, {heads}, win, bin, None, "
+            "None, False, 0.0, wout, bout, need_weights=False)[0]", setup=ATTENTION)),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""What one framework alone has: operators of ATen, blocks of Gluon."""

@@ -1,0 +1,214 @@
+"""Operators of ATen that no other entry has alone: those that torch tags as core, and their like.
+
+A row is a name and a call of torch; a line that is indented goes on with it. The names in the call
+are inputs, made at the sizes of `KINDS`; `n` is the first of `data`'s sides. Operators that end in
+`_backward` are the ones that autograd calls, on their own.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from opbench.define.program import PERMUTATION, POSITIVE, Domain, integers, uniform
+from opbench.suites.ops.entry import ANY, INDEX, Call, Input, Operator, Shape, Values
+from opbench.suites.ops.shapes import PLANE, op, sizes
+
+PICTURES = sizes((2, 4, 16, 16), (16, 16, 64, 64), (32, 32, 128, 128))
+#: Inputs by name: shape by size class, domain, dtype (empty for that of the case).
+KINDS: dict[str, tuple[dict[str, Shape], Domain, str]] = {
+    "data": (PLANE, uniform(-1.0, 1.0), ""),
+    "other": (PLANE, uniform(-1.0, 1.0), ""),
+    "positive": (PLANE, POSITIVE, ""),
+    "mask": (PLANE, integers(0, 2), "bool"),
+    "place": (PLANE, PERMUTATION, INDEX),
+    "row": (sizes((64,), (1024,), (4096,), (10,)), POSITIVE, ""),
+    "rows": (sizes((32, 16), (512, 64), (2048, 64)), uniform(-1.0, 1.0), ""),
+    "points": (sizes((16, 16), (256, 64), (1024, 64)), uniform(-1.0, 1.0), ""),
+    "signals": (sizes((2, 4, 64), (16, 16, 1024), (32, 32, 4096)), uniform(-1.0, 1.0), ""),
+    "images": (PICTURES, uniform(-1.0, 1.0), ""),
+    "maps": (PICTURES, uniform(-1.0, 1.0), ""),
+    "volumes": (sizes((1, 2, 8, 8, 8), (4, 8, 16, 32, 32)), uniform(-1.0, 1.0), ""),
+    "bags": (sizes((8, 4), (512, 16), (4096, 16)), integers(0, 64), INDEX),
+    "table": (sizes((64, 16), (20000, 64), (20000, 256)), uniform(-1.0, 1.0), ""),
+    "tokens": (sizes((32,), (4096,), (32768,)), integers(0, 64), INDEX),
+    "kernel": (sizes((4, 4, 3, 3), (16, 16, 3, 3), (32, 32, 3, 3)), uniform(-0.2, 0.2), ""),
+    "channel": (sizes((4,), (16,), (32,)), POSITIVE, ""),
+}  # fmt: skip
+
+TABLE = """
+adaptive_avg_pool1d      F.adaptive_avg_pool1d(signals, 8)
+adaptive_avg_pool2d      F.adaptive_avg_pool2d(images, 8)
+adaptive_avg_pool3d      F.adaptive_avg_pool3d(volumes, 4)
+adaptive_max_pool2d      F.adaptive_max_pool2d(images, 8)
+avg_pool3d               F.avg_pool3d(volumes, 2)
+max_pool2d_with_indices  F.max_pool2d(images, 2, return_indices=True)[0]
+max_pool3d_with_indices  F.max_pool3d(volumes, 2, return_indices=True)[0]
+reflection_pad1d         F.pad(signals, (2, 2), "reflect")
+reflection_pad2d         F.pad(images, (2, 2, 2, 2), "reflect")
+reflection_pad3d         F.pad(volumes, (2, 2, 2, 2, 2, 2), "reflect")
+replication_pad2d        F.pad(images, (2, 2, 2, 2), "replicate")
+replication_pad3d        F.pad(volumes, (2, 2, 2, 2, 2, 2), "replicate")
+circular_pad             F.pad(images, (2, 2, 2, 2), "circular")
+channel_shuffle          F.channel_shuffle(images, 2)
+upsample_bicubic2d       F.interpolate(images, scale_factor=2, mode="bicubic")
+cdist                    torch.cdist(rows, points[:, : rows.shape[1]])
+cdist_l1                 torch.cdist(rows, points[:, : rows.shape[1]], 1.0)
+pdist                    torch.pdist(points)
+fft_rfft                 torch.fft.rfft(data)
+fft_irfft                torch.fft.irfft(torch.fft.rfft(data))
+fft_fft2                 torch.fft.fft2(data)
+embedding_bag            F.embedding_bag(bags, table)
+gather                   torch.gather(data, 1, place)
+scatter                  torch.scatter(data, 1, place, other)
+scatter_add              torch.scatter_add(data, 1, place, other)
+scatter_reduce           torch.scatter_reduce(data, 1, place, other, "amax")
+masked_scatter           torch.masked_scatter(data, mask, other)
+masked_select            torch.masked_select(data, mask)
+masked_softmax           torch.softmax(data.masked_fill(mask, -1e9), 1)
+select_scatter           torch.select_scatter(data, row, 0, 3)
+slice_scatter            torch.slice_scatter(data, other[: n // 2], 0, 0, n // 2)
+select                   torch.select(data, 0, 3)
+as_strided               torch.as_strided(data, (n // 2, 2), (4, 2))
+alias                    torch.ops.aten.alias(data)
+view                     data.view(-1)
+view_as_real             torch.view_as_real(torch.view_as_complex(data.view(-1, 2)))
+narrow                   torch.narrow(data, 0, 0, n // 2)
+unfold                   data.unfold(0, 2, 2)
+unbind                   torch.unbind(data[:8])[0]
+chunk                    torch.chunk(data, 2)[0]
+split_with_sizes         torch.split(data, [n // 4, n - n // 4])[0]
+movedim                  torch.movedim(images, 1, 3)
+contiguous               data.t().contiguous()
+channels_last            images.contiguous(memory_format=torch.channels_last)
+repeat_torch             data.repeat(2, 2)
+rot90                    torch.rot90(data)
+triu                     torch.triu(data)
+diag_embed               torch.diag_embed(data[:16])
+trace                    torch.trace(data)
+outer                    torch.outer(row, row)
+mv                       torch.mv(data, row)
+dot_product              torch.dot(row, row)
+baddbmm                  torch.baddbmm(signals, signals, signals.mT @ signals)
+einsum                   torch.einsum("ij,kj->ik", points, points)
+hardtanh                 F.hardtanh(data)
+celu                     F.celu(data)
+gelu_tanh                F.gelu(data, approximate="tanh")
+rrelu                    F.rrelu(data)
+tanhshrink               F.tanhshrink(data)
+normalize                F.normalize(data, dim=1)
+bilinear_pool            F.lp_pool2d(images, 2, 2)
+binary_cross_entropy     F.binary_cross_entropy(torch.sigmoid(data), positive * 0.5)
+poisson_nll_loss         F.poisson_nll_loss(data, positive)
+margin_ranking_loss      F.margin_ranking_loss(data, other, torch.ones_like(data))
+triplet_margin_loss      F.triplet_margin_loss(data, other, positive)
+cross_product            torch.linalg.cross(data[:, :3], other[:, :3])
+qr                       torch.linalg.qr(points)[0]
+pinv                     torch.linalg.pinv(points)
+matrix_norm              torch.linalg.matrix_norm(data)
+cummax                   torch.cummax(data, 1)[0]
+logcumsumexp             torch.logcumsumexp(data, 1)
+diff                     torch.diff(data)
+kthvalue                 torch.kthvalue(data, 2, 1)[0]
+native_dropout           torch.native_dropout(data, 0.5, True)[0]
+"""
+
+#: The same for what has no gradient.
+WITHOUT_GRADIENT = """
+empty                     torch.empty(data.shape, {options})
+empty_strided             torch.empty_strided(data.shape, data.stride(), {options})
+empty_like                torch.empty_like(data)
+full_like                 torch.full_like(data, 1.5)
+scalar_tensor             torch.scalar_tensor(1.5, {options})
+eye                       torch.eye(n, {options})
+linspace                  torch.linspace(0.0, 1.0, n * n, {options})
+randperm                  torch.randperm(place.shape[0], {options})
+rand_like                 torch.rand_like(data)
+bernoulli                 torch.bernoulli(positive * 0.5)
+fill                      torch.fill(data, 0.5)
+copy                      torch.ops.aten.copy(data, other)
+resize_                   data.resize_(data.shape)
+item                      data[0, 0].item()
+unique                    torch.unique(place)
+histc                     torch.histc(data, 100)
+bucketize                 torch.bucketize(data, row)
+allclose                  torch.allclose(data, data)
+isclose                   torch.isclose(data, other)
+msort                     torch.msort(data)
+nonzero_static            torch.nonzero_static(mask, size=n)
+index_put                 data.index_put((tokens % n,), row)
+index_fill                torch.index_fill(data, 0, tokens[:8] % n, 0.5)
+sym_size                  torch.ops.aten.sym_size.int(data, 0)
+sym_stride                torch.ops.aten.sym_stride.int(data, 0)
+sym_numel                 torch.ops.aten.sym_numel(data)
+sym_storage_offset        torch.ops.aten.sym_storage_offset(data)
+sym_is_contiguous         torch.ops.aten.sym_is_contiguous(data)
+native_batch_norm_legit   aten._native_batch_norm_legit(images, channel, channel, True, 0.1, 1e-5)
+batch_norm_no_training    aten._native_batch_norm_legit_no_training(
+    images, channel, channel, channel, channel, 0.1, 1e-5)
+adaptive_avg_pool2d_backward  aten._adaptive_avg_pool2d_backward(images[:, :, :8, :8], maps)
+avg_pool2d_backward       aten.avg_pool2d_backward(
+    half, images, [2, 2], [2, 2], [0, 0], False, True, None)
+max_pool2d_backward       aten.max_pool2d_with_indices_backward(
+    half, images, [2, 2], [2, 2], [0, 0], [1, 1], False, found)
+convolution_backward      aten.convolution_backward(
+    maps, images, kernel, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, False])
+embedding_backward        aten.embedding_dense_backward(given, tokens, 64, -1, False)
+group_norm_backward       aten.native_group_norm_backward(
+    maps, images, means, rstds, channel, *images.shape[:2], area, 2, [True, True, True])
+layer_norm_backward       aten.native_layer_norm_backward(
+    other, data, data.shape[1:], mean, rstd, None, None, [True, False, False])
+"""
+#: What a row needs besides its inputs.
+SETUPS = {
+    "avg_pool2d_backward": "half = F.avg_pool2d(images, 2)",
+    "max_pool2d_backward": "half, found = F.max_pool2d(images, 2, return_indices=True)",
+    "embedding_backward": "given = torch.randn(tokens.shape[0], 16).to(tokens.device)",
+    "group_norm_backward": "means = torch.zeros(images.shape[0], 2).to(images)\n"
+    "rstds, area = torch.ones_like(means), images[0, 0].numel()",
+    "layer_norm_backward": "mean = torch.zeros(data.shape[0], 1).to(data)\n"
+    "rstd = torch.ones_like(mean)",
+}
+#: Torch has these for floats alone; the others move, pick and make elements of any dtype.
+MOVES = (
+    "gather scatter masked_select select as_strided alias view narrow unfold unbind chunk movedim "
+    "contiguous channels_last repeat_torch rot90 triu copy fill full_like empty_like"
+)
+
+
+def row(line: str, grad: bool) -> Operator:
+    name, call = line.split(maxsplit=1)
+    words = dict.fromkeys(re.findall(r"\b[a-z]+\b", call))
+    named = [word for word in words if word in KINDS and not re.search(rf"[.\"]{word}\b", call)]
+    setup = "\n".join(filter(None, (
+        "n = data.shape[0]" if re.search(r"\bn\b", call) else "",
+        "aten = torch.ops.aten" if call.startswith("aten.") else "",
+        SETUPS.get(name, ""),
+    )))  # fmt: skip
+    if "n = " in setup and "data" not in named:
+        named.append("data")
+    inputs = tuple(
+        Input(each, KINDS[each][1], KINDS[each][2], grad=grad and not KINDS[each][2])
+        for each in named
+    )
+    # Where every input has a dtype of its own, that is the one which is computed with.
+    own = {KINDS[each][2] for each in named} or {""}
+    dtypes = ANY if name in MOVES.split() else ("float32", "float64", "bfloat16")
+    return op(
+        name, "aten", inputs, {each: KINDS[each][0] for each in named}, grad=grad,
+        dtypes=dtypes if "" in own else tuple(own), flops=None,
+        result=result_of, parity="", torch=Call(call, setup=setup, compilable=grad),
+    )  # fmt: skip
+
+
+def result_of(v: Values) -> Shape:
+    """For scaling alone: about as much as it is given."""
+    shapes = (shape for shape in vars(v).values() if isinstance(shape, tuple))
+    return max(shapes, key=prod, default=())
+
+
+OPERATORS = tuple(
+    row(line, grad)
+    for text, grad in ((TABLE, True), (WITHOUT_GRADIENT, False))
+    for line in re.sub(r"\n +", "", text).strip().splitlines()
+)

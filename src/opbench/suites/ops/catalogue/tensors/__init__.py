@@ -1,0 +1,1 @@
+"""Making, moving, reducing and searching tensors."""

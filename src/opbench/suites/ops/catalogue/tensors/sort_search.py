@@ -1,0 +1,66 @@
+"""Sorting and searching along an axis, in random values: sorted ones are several times faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opbench.define.program import integers
+from opbench.suites.ops.catalogue.tensors.reduction import left
+from opbench.suites.ops.entry import ANY, Call, Input, Operator, Values
+from opbench.suites.ops.shapes import LINE, PLANE, op, sizes
+
+SORTED = {**PLANE, "large": (4096, 1024)}
+
+
+def search(name: str, **more: Any) -> Operator:
+    given = {"flops": None, "result_dtype": "int64", "parity": "ties", "dtypes": ANY, **more}
+    return op(name, "sort_search", "data", SORTED, grad=False, axis=1, **given)
+
+
+def largest_in_jax(v: Values) -> str:
+    """`lax.top_k` knows the last axis alone."""
+    if v.axis % 2 == 1:
+        return f"y, i = lax.top_k(data, {v.k})"
+    return f"y, i = lax.top_k(data.T, {v.k})\ny = y.T"
+
+
+def largest_in_numpy(v: Values) -> str:
+    kept = f"[:, :{v.k}]" if v.axis % 2 == 1 else f"[:{v.k}]"
+    return f"-np.sort(np.partition(-data, {v.k}, axis={v.axis}){kept}, axis={v.axis})"
+
+
+OPERATORS = (
+    op("sort", "sort_search", "data", shapes=SORTED, axis=1, flops=None, dtypes=ANY, parity="ties",
+        torch="y, i = torch.sort(data, {axis})", mxnet="nd.sort(data, axis={axis})",
+        numpy="np.sort(data, axis={axis})"),
+    search("argsort", classic="ArgSort",
+        torch="torch.argsort(data, {axis})", mxnet="nd.argsort(data, axis={axis})",
+        numpy="np.argsort(data, axis={axis})"),
+    op("topk", "sort_search", "data", shapes=SORTED, k=8, axis=1,
+        result=lambda v: (v.data[0], v.k) if v.axis % 2 == 1 else (v.k, v.data[1]), flops=None,
+        dtypes=ANY, classic="TopK",
+        torch="y, i = torch.topk(data, {k}, {axis})", jax=largest_in_jax,
+        onnx="y, i = TopK(data, [{k}], axis={axis})",
+        mxnet="nd.topk(data, k={k}, axis={axis}, ret_typ='value')", numpy=largest_in_numpy),
+    *(
+        search(name, result=left, flops=lambda v: v.data[0] * v.data[1], classic=classic,
+            torch=f"torch.{name}(data, {{axis}})",
+            onnx=f"{classic}(data, axis={{axis}}, keepdims=0)",
+            mxnet=f"nd.{name}(data, axis={{axis}})", numpy=f"np.{name}(data, axis={{axis}})")
+        for name, classic in (("argmax", "ArgMax"), ("argmin", "ArgMin"))
+    ),
+    op("searchsorted", "sort_search",
+        (Input("data", grad=False), Input("values", grad=False, shape=lambda v: (v.count,))),
+        shapes={"data": LINE, "count": sizes(64, 65536, 1048576)},
+        differentiable=False, result=lambda v: (v.count,), result_dtype="int64", flops=None,
+        parity="ties", shrinks=("data",),
+        torch=Call("torch.searchsorted(ordered, values)", setup="ordered, i = data.sort()"),
+        jax=Call("jnp.searchsorted(ordered, values)", setup="ordered = jnp.sort(data)"),
+        numpy=Call("np.searchsorted(ordered, values)", setup="ordered = np.sort(data)")),
+    op("nonzero", "sort_search", (Input("data", integers(0, 2)),), grad=False,
+        dtypes=("bool",), result=lambda v: (v.data[0] * v.data[1] // 2, 2),
+        result_dtype="int64", flops=0.0,
+        absent={"jax": "a jitted function cannot have a result whose shape depends on values"},
+        torch="torch.nonzero(data)", onnx="i = NonZero(data)\ny = Transpose(i, perm=[1, 0])",
+        numpy="np.argwhere(data)"),
+)  # fmt: skip

@@ -1,0 +1,159 @@
+"""Parameters that a person gives (`lhs=512x64`, `m=1`), on the command line, in a table of shapes,
+in a run file or in Python: read, completed and checked here.
+
+What is not given follows: an operator that names the sides of its inputs (`lhs` is m x k, `rhs` is
+k x n) takes those of the given ones; inputs of one shape stay of one shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from opbench.case import Label
+from opbench.define.definition import Axis
+from opbench.define.program import LAYOUTS
+from opbench.errors import UserError, unknown
+from opbench.suites.ops.entry import Operator, Shape, Values, broadcast
+
+SHAPE = re.compile(r"\d+(x\d+)*|\(\)")
+
+#: Categories whose operators take tensors of any number of sides.
+ANY_RANK = ("reduction", "sort_search")
+
+
+def axes_of(operator: Operator) -> dict[str, Axis]:
+    """An axis for each parameter and each named side: there when it is asked for."""
+    found: dict[str, Axis] = {}
+    for name, value in operator.params.items():
+        text = text_of(value)
+        choices = (True, False) if isinstance(value, bool) else ()
+        found[name] = Axis((text,), choices=choices, open=not choices, optional=True)
+    sides = dict.fromkeys(side for text in operator.sides.values() for side in text.split())
+    for side in sides:
+        found.setdefault(side, Axis((1,), open=True, optional=True))
+    if operator.inputs:
+        found.setdefault("layout", Axis(("contiguous",), choices=LAYOUTS, optional=True))
+    return found
+
+
+def text_of(value: Any) -> Label:
+    """A parameter as a label: shapes as `512x512`."""
+    if isinstance(value, (tuple, list)):
+        return "x".join(str(each) for each in value) or "()"
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+
+
+def read(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given values in the types of the parameters; a UserError names what would be right."""
+    return {name: read_one(operator, name, value) for name, value in given.items()}
+
+
+def read_one(operator: Operator, name: str, value: Any) -> Any:
+    like = operator.params.get(name)
+    if name == "layout":
+        if value not in LAYOUTS:
+            raise UserError(unknown("layout", str(value), LAYOUTS))
+        return value
+    if isinstance(like, tuple):
+        return read_shape(operator, name, value, like)
+    kind: type = int if name not in operator.params else type(like)
+    if kind is bool and not isinstance(value, bool):
+        raise UserError(f"{operator.name}: {name} is True or False, not {value!r}")
+    if kind in (int, float):
+        try:
+            number = kind(value)
+        except (TypeError, ValueError):
+            number = None
+        if number is None or isinstance(value, bool) or (kind is int and number != float(value)):
+            what = "a whole number" if kind is int else "a number"
+            raise UserError(f"{operator.name}: {name} takes {what}, not {value!r}")
+        return number
+    return value
+
+
+def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
+    if isinstance(value, str) and SHAPE.fullmatch(value):
+        value = tuple(int(side) for side in value.split("x")) if value != "()" else ()
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = (value,)
+    whole = isinstance(value, (tuple, list)) and all(type(side) is int for side in value)
+    # A shape that an operator makes may leave a side open, as -1.
+    if not whole or any(side < 0 for side in value if name in shapes_of_inputs(operator)):
+        raise UserError(
+            f"{operator.name}: {name} takes a shape such as {text_of(like)}, not {value!r}"
+        )
+    return tuple(value)
+
+
+def shapes_of_inputs(operator: Operator) -> list[str]:
+    return [each.name for each in operator.inputs if each.shape is None]
+
+
+def completed(operator: Operator, size: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters that differ from those of the size class, the given ones among them."""
+    if not given:
+        return {}
+    defaults = vars(operator.values(size))
+    found = {name: value for name, value in given.items() if name in defaults or name == "layout"}
+    sides = {name: value for name, value in given.items() if name not in found}
+    for name, text in operator.sides.items():
+        shape, names = found.get(name), text.split()
+        if shape is not None:
+            values = shape if isinstance(shape, tuple) else (shape,)
+            if len(values) != len(names):
+                raise misfit(operator, name, shape, defaults[name])
+            for side, value in zip(names, values):
+                if sides.setdefault(side, value) != value:
+                    right = tuple(sides.get(each, v) for each, v in zip(names, values))
+                    raise misfit(operator, name, shape, right)
+    for name, text in operator.sides.items():
+        if sides and name not in found:
+            own = defaults[name] if isinstance(defaults[name], tuple) else (defaults[name],)
+            values = tuple(sides.get(side, old) for side, old in zip(text.split(), own))
+            found[name] = values if isinstance(defaults[name], tuple) else values[0]
+    together = [name for name in shapes_of_inputs(operator) if name not in operator.sides]
+    for name in together:
+        leader = next((x for x in together if x in given and defaults[x] == defaults[name]), None)
+        if name not in found and leader is not None:
+            found[name] = found[leader]
+    return found
+
+
+def misfit(operator: Operator, name: str, shape: Any, right: Any) -> UserError:
+    rule = ", ".join(f"{each} is {' x '.join(t.split())}" for each, t in operator.sides.items())
+    return UserError(
+        f"{operator.name}: {name}={text_of(shape)} does not fit: {rule}; "
+        f"{name}={text_of(right)} would"
+    )
+
+
+def check(operator: Operator, size: str, values: Values) -> None:
+    """UserError where shapes do not fit, with the rule and shapes that would."""
+    names = shapes_of_inputs(operator)
+    defaults = operator.values(size)
+    shapes = [tuple(getattr(values, name)) for name in names]
+    same = len(names) > 1 and len({getattr(defaults, name) for name in names}) == 1
+    if same and operator.result is None and broadcast(shapes) is None:
+        given = ", ".join(f"{name}={text_of(shape)}" for name, shape in zip(names, shapes))
+        raise UserError(
+            f"{operator.name}: {given} do not broadcast: from the last side on, sides are equal or "
+            f"1; {names[1]}={text_of(shapes[0])} would fit"
+        )
+    sides = [(len(shape), len(getattr(defaults, name))) for name, shape in zip(names, shapes)]
+    free = operator.result is None or operator.category in ANY_RANK
+    try:
+        if not free and any(found != usual for found, usual in sides):
+            raise IndexError
+        for each in operator.inputs:
+            each.shape_at(values)
+        operator.result_shape(values)
+        if callable(operator.flops):
+            operator.flops(values)
+    except (IndexError, TypeError, ValueError):
+        given = ", ".join(f"{n}={text_of(s)}" for n, s in zip(names, shapes))
+        like = ", ".join(f"{n}={text_of(getattr(defaults, n))}" for n in names)
+        raise UserError(
+            f"{operator.name} cannot take {given}; shapes of as many sides as {like} would fit"
+        ) from None

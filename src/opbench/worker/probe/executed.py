@@ -1,0 +1,42 @@
+"""The functions and operators of torch that some cases execute: `main.py probe.executed FILE`.
+
+The file has a list of cases as JSON, of which each statement runs once. A function is seen where
+Python calls it, an operator where torch dispatches it: `F.pad` and `constant_pad_nd`.
+"""
+
+import importlib
+import json
+
+
+def main(path):
+    with open(path, encoding="utf-8") as stream:
+        cases = json.load(stream)
+    print(json.dumps(sorted(executed(cases))))
+
+
+def executed(cases):
+    importlib.import_module("torch")
+    overrides = importlib.import_module("torch.overrides")
+    dispatch = importlib.import_module("torch.utils._python_dispatch")
+    seen = set()
+
+    class Functions(overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, arguments=(), keywords=None):
+            seen.add(getattr(function, "__name__", ""))
+            return function(*arguments, **(keywords or {}))
+
+    class Operators(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            seen.add(function._schema.name.partition("::")[2])
+            return function(*arguments, **(keywords or {}))
+
+    for case in cases:
+        names = {"seed": 0}
+        try:
+            for section in ("globals", "setup", "before"):
+                exec(case[section], names)
+            with Functions(), Operators():
+                exec(case["stmt"], names)
+        except Exception:
+            continue  # it cannot run here: nothing is executed
+    return seen

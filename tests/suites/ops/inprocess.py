@@ -1,0 +1,78 @@
+"""Entries of the catalogue run in this process, on the same inputs in each framework.
+
+What a run does in workers, with less around it: for tests of what an entry computes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from opbench import frameworks
+from opbench.define.expand import expand
+from opbench.suites.ops.catalogue import catalogue
+from opbench.suites.ops.definition import operator_definition
+from opbench.suites.ops.programs import program
+
+#: Frameworks that this process can import together.
+HERE = ("torch", "jax", "numpy")
+CONVERT = {
+    "torch": "torch.from_numpy({0}.copy())",
+    "jax": "jnp.asarray({0})",
+    "numpy": "{0}.copy()",
+}
+
+
+def case_of(name: str, framework: str, stage: str = "forward", **axes: Any):
+    (case,) = expand(
+        [operator_definition(catalogue()[name])],
+        axes={"framework": [framework], "size": ["small"], **{k: [v] for k, v in axes.items()}},
+        stages=[stage],
+    )
+    return case
+
+
+def prepared(case) -> dict[str, Any]:
+    """The names of the case after its set-up."""
+    names: dict[str, Any] = {"seed": 0}
+    exec(case.globals, names)
+    exec(case.setup, names)
+    return names
+
+
+def called(case, calls: int = 1) -> dict[str, Any]:
+    names = prepared(case)
+    before, stmt = (compile(text, "case", "exec") for text in (case.before, case.stmt))
+    for _ in range(calls):
+        exec(before, names)
+        exec(stmt, names)
+    return names
+
+
+def computed(name: str, framework: str, size: str = "small", **given: Any) -> Any:
+    """What the entry's own text computes, of inputs that are the same in every framework."""
+    operator = catalogue()[name]
+    values = operator.values(size, given=given)
+    source = program(operator, frameworks.get(framework), values, "cpu")
+    assert not source.unsupported, source.unsupported
+    drawn: dict[str, Any] = {"np": np, "rng": np.random.default_rng(0), "seed": 0}
+    names: dict[str, Any] = dict(drawn)
+    exec(frameworks.get(framework).imports(), names)
+    for tensor in source.inputs:
+        drawn["x"] = eval(frameworks.get("numpy").tensor(tensor, "cpu", False), drawn)
+        names["x"] = drawn["x"]
+        names[tensor.name] = eval(CONVERT[framework].format("x"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(source.globals, names)
+        exec(source.setup, names)
+        exec(source.forward, names)
+    return as_arrays(eval(source.compared or source.output, names))
+
+
+def as_arrays(value: Any) -> list[np.ndarray]:
+    if isinstance(value, (tuple, list)):
+        return [array for each in value for array in as_arrays(each)]
+    return [np.asarray(value.detach() if hasattr(value, "detach") else value)]
