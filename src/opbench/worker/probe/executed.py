@@ -4,7 +4,6 @@ The file has a list of cases as JSON, of which each statement runs once. A funct
 Python calls it, an operator where torch dispatches it: `F.pad` and `constant_pad_nd`.
 """
 
-import importlib
 import json
 
 
@@ -15,17 +14,17 @@ def main(path):
 
 
 def executed(cases):
-    importlib.import_module("torch")
-    overrides = importlib.import_module("torch.overrides")
-    dispatch = importlib.import_module("torch.utils._python_dispatch")
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
     seen = set()
 
-    class Functions(overrides.TorchFunctionMode):
+    class Functions(TorchFunctionMode):
         def __torch_function__(self, function, types, arguments=(), keywords=None):
             seen.add(getattr(function, "__name__", ""))
             return function(*arguments, **(keywords or {}))
 
-    class Operators(dispatch.TorchDispatchMode):
+    class Operators(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
             seen.add(function._schema.name.partition("::")[2])
             return function(*arguments, **(keywords or {}))
