@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from opbench.errors import plural
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table as Grid
 
     from opbench.report.terminal.console import Console
@@ -99,6 +100,11 @@ def grid(table: Table) -> Grid:
 
     from opbench.report.terminal.folded import Folded
 
+    def shown(column: Column, value: Cell) -> RenderableType:
+        style = STYLES[value.style][0] if value.style else ""
+        folds = column.wrap == "fold"
+        return Folded(value.text, style) if folds else Text(value.text, style)
+
     more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
     printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
     for column in table.columns:
@@ -112,11 +118,7 @@ def grid(table: Table) -> Grid:
     for index, row in enumerate(table.rows):
         if table.total and index == len(table.rows) - 1:
             printed_table.add_section()
-        kinds = [Folded if column.wrap == "fold" else Text for column in table.columns]
-        cells = zip(kinds, map(cell, row))
-        printed_table.add_row(
-            *(kind(c.text, STYLES[c.style][0] if c.style else "") for kind, c in cells)
-        )
+        printed_table.add_row(*map(shown, table.columns, map(cell, row)))
     return printed_table
 
 

@@ -81,12 +81,16 @@ class Supervisor:
         cpus: Sequence[int],
     ) -> socket.socket:
         """The control socket of a worker that announces itself when it is ready."""
+        try:
+            inherited = surroundings.collect()
+        except OSError as error:  # the working directory was deleted
+            raise PoolError(f"what workers inherit cannot be read: {error}") from None
         spec = {
             "command": command(python, "parent"),
             "preload": list(preload),
             "cpus": list(cpus),
             "env": surroundings.variables(env),
-            "surroundings": surroundings.collect(),
+            "surroundings": inherited,
         }
         _, fds = self._ask({"op": "lease", "spec": spec, "start": start}, "leased")
         return socket.socket(fileno=fds[0])

@@ -94,7 +94,12 @@ def rank(names: Sequence[str], name: str) -> int:
 
 def rows(stored: Iterable[StoredResult]) -> list[LayerRow]:
     """Every result of the suite `layers`, with its factors, in the order of a table."""
-    layers = (result for result in stored if result.case.suite == "layers")
+    # A user's own file may be called layers.py, and its benchmarks have other axes.
+    layers = (
+        result
+        for result in stored
+        if result.case.suite == "layers" and {"mode", "batch_size"} <= result.case.axes.keys()
+    )
     seen = [view for result in layers for view in _views(result)]
     by_key = {_key(each, each.case.name, str(each.case.axes["mode"])): each for each in seen}
     notes = Notes.of(seen)

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 import uuid
+from typing import Any
 
 from .. import protocol
 from . import surroundings, wire
@@ -33,11 +34,11 @@ class Lease:
     def __init__(self, number, spec, control):
         self.number, self.spec = number, spec
         #: The start that is to serve it.
-        self.start = None
+        self.start: Any = None
         #: The worker's end of its control socket, until it is forked.
         self.control = control
         #: Of the worker, once it is forked.
-        self.pid = None
+        self.pid: Any = None
         #: When to stop waiting for it to be forked or, after its client has gone, to end.
         self.deadline = None
         #: Starts that could not serve it.

@@ -33,7 +33,7 @@ def confinement(pid):
     proc = "/proc/%s" % pid
     with open(proc + "/status") as lines:
         pairs = (line.split(":", 1) for line in lines)
-        found = {name: value.split() for name, value in pairs if name in STATUS}
+        found: dict = {name: value.split() for name, value in pairs if name in STATUS}
     for name in NAMESPACES:
         try:
             found["namespace " + name] = os.readlink("%s/ns/%s" % (proc, name))

@@ -83,9 +83,10 @@ class Starts:
         if event == "broken":
             self._lost(start, report["reason"])
         elif event == "stale":
-            lease = start.leases.pop(report["lease"])
+            lease = start.leases.pop(report["lease"], None)
             self.dismiss(start)
-            self._move(start, lease)
+            if lease is not None:
+                self._move(start, lease)
         elif event == "ended" and start in self._leaving and not start.leases:
             self._end(start)
 
@@ -103,8 +104,9 @@ class Starts:
 
     def dismiss(self, start):
         """Give it no more leases, and end it as soon as it has none."""
-        if self._kept.get((start.key, start.number)) is start:
-            del self._kept[start.key, start.number]
+        place = start.key, start.number
+        if self._kept.get(place) is start:
+            del self._kept[place]
             self._leaving.add(start)
         if not start.leases and start in self._leaving:
             self._end(start)
