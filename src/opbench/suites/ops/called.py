@@ -24,6 +24,10 @@ def covered(framework: str) -> set[str]:
             continue
         for part in (call.text, call.setup, call.globals):
             text = part if isinstance(part, str) else part(operator.values())
+            # `torch.ops.aten.sym_size.int` is an overload of `sym_size`.
+            called |= {
+                name.partition(".aten.")[2].partition(".")[0] for name in CALLED.findall(text)
+            }
             called |= {name.rpartition(".")[2] for name in CALLED.findall(text)}
     if framework == "torch":
         called |= executed(runnable())

@@ -157,7 +157,7 @@ def operator_definition(
     }
     if operator.parts:
         axes["form"] = Axis(forms(operator))
-    axes = {**axes_of(operator), **axes}
+    axes |= {name: axis for name, axis in axes_of(operator).items() if name not in axes}
     return OperatorDefinition(
         suite="ops",
         name=operator.name,
