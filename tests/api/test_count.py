@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import pytest
 
 import opbench as ob
 from opbench.api.count import case_of
 from opbench.counting import valgrind
 from opbench.errors import UserError
+from opbench.workers.shared import NoSupervisor, Supervisor
 
 pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
+
+
+@pytest.fixture(autouse=True)
+def pool(tmp_path_factory, monkeypatch) -> Iterator[None]:
+    """A pool of the test's own, ended with it."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+    yield
+    with contextlib.suppress(NoSupervisor):
+        supervisor = Supervisor(begin=False)
+        supervisor.retire()
+        supervisor.close()
+
+
+def test_the_next_call_finds_its_worker_and_the_same_count():
+    def kept() -> list[str]:
+        supervisor = Supervisor(begin=False)
+        try:
+            return [start["id"] for start in supervisor.starts()]
+        finally:
+            supervisor.close()
+
+    first = ob.count("f(3)", "def f(n):\n    return [n] * n")
+    starts = kept()
+    assert len(starts) == 1
+    ob.count("sorted(x)", "x = [str(n) for n in range(50)]")
+    again = ob.count("f(3)", "def f(n):\n    return [n] * n")
+    assert kept() == starts
+    exact = not first.results["instructions"].warnings
+    assert again.per_call() == pytest.approx(first.per_call(), rel=0 if exact else 0.001)
+    ob.count("f(3)", "def f(n):\n    return [n] * n", pool=False)
+    assert kept() == starts
 
 
 def test_what_a_statement_executes():

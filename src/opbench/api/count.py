@@ -64,9 +64,13 @@ def count(
     number: int | None = None,
     repeats: int | None = None,
     timeout: float | str = 60.0,
+    pool: bool = True,
     listener: Listener | None = None,
 ) -> Counted:
-    """Instructions of one call of `stmt` after `setup`, counted by Callgrind."""
+    """Instructions of one call of `stmt` after `setup`, counted by Callgrind.
+
+    The worker is kept for the next call, by default (docs/workers.md).
+    """
     if language.lower() not in LANGUAGES:
         raise UserError(unknown("language", language, LANGUAGES))
     case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()])
@@ -80,6 +84,7 @@ def count(
         number=options.number,
         repeats=options.repeats,
         jobs=1,
+        pool=pool,
     )
     runner = Runner(request, lambda _case, _result, _replacing: None, listener)
     found = {result.metric: result for _case, result in runner.run()}

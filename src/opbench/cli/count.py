@@ -22,6 +22,11 @@ def count(
     timeout: str = typer.Option(
         "60s", metavar="60s", help="An answer that takes longer is a hang."
     ),
+    pool: bool = typer.Option(
+        True,
+        "--pool/--no-pool",
+        help="Take the worker from the pool that outlives commands (docs/workers.md).",
+    ),
     functions: bool = typer.Option(False, "--functions", help="Instructions by function."),
     match: str = MATCH,
     group: str = GROUP,
@@ -44,6 +49,7 @@ def count(
             number=number,
             repeats=repeats,
             timeout=timeout,
+            pool=pool,
             listener=listener,
         )
     console = Console(highlight=False)

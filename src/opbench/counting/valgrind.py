@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
+import time
 from pathlib import Path
 
+from opbench.worker import cache
 from opbench.worker.callgrind import requests
 
 #: The framework is imported uninstrumented; the worker starts instrumentation once. Whether to
@@ -41,6 +44,9 @@ ENVIRONMENT = {
 #: of it, where a timed case runs for seconds.
 SLOWDOWN = 5.0
 
+#: Seconds after which nobody is going to read a dump any more.
+LEFT_BEHIND = 24 * 3600.0
+
 SOURCE = "Callgrind (Valgrind runs its own selection of SIMD kernels, maybe not this machine's)"
 
 
@@ -60,6 +66,16 @@ def why_not() -> str:
 
 def program() -> str:
     return os.environ.get("OPBENCH_VALGRIND") or "valgrind"
+
+
+def shared_folder() -> str:
+    """For the dumps of workers that are kept between commands; old ones are removed."""
+    folder = Path(cache.folder("callgrind"))
+    for file in folder.iterdir():
+        with contextlib.suppress(OSError):  # another command was faster
+            if time.time() - file.stat().st_mtime > LEFT_BEHIND:
+                file.unlink()
+    return str(folder)
 
 
 def command(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -145,16 +145,23 @@ class Pool:
         )
 
     def _leased(self, kind: Kind, start: int) -> socket.socket | None:
-        """A worker of the supervisor; None where it has none to give, or counts are wanted."""
-        if self._supervisor is None or kind.rehearse is not None:
+        """A worker of the supervisor; None where it has none to give."""
+        if self._supervisor is None:
             return None
+        env, prefix = dict(kind.env), tuple[str, ...]()
+        if kind.rehearse is not None:
+            # One folder for all commands: it is part of what a start is made of.
+            prefix, out = valgrind.command(valgrind.shared_folder())
+            env.update(out)
         try:
             return self._supervisor.lease(
                 kind.environment.python,
                 kind.preload,
                 start=start,
-                env=environment_of(dict(kind.env)),
+                env=environment_of(env),
                 cpus=self.cpus,
+                prefix=prefix,
+                rehearse=kind.rehearse,
             )
         except PoolError as error:
             if self._notice is not None and str(error) not in self._refusals:

@@ -79,19 +79,26 @@ class Supervisor:
         start: int,
         env: Mapping[str, str],
         cpus: Sequence[int],
+        prefix: Sequence[str] = (),
+        rehearse: str | None = None,
     ) -> socket.socket:
-        """The control socket of a worker that announces itself when it is ready."""
+        """The control socket of a worker that announces itself when it is ready.
+
+        `prefix` and `rehearse` are those of a worker that counts instructions.
+        """
         try:
             inherited = surroundings.collect()
         except OSError as error:  # the working directory was deleted
             raise PoolError(f"what workers inherit cannot be read: {error}") from None
-        spec = {
-            "command": command(python, "parent"),
+        spec: dict[str, Any] = {
+            "command": [*prefix, *command(python, "parent")],
             "preload": list(preload),
             "cpus": list(cpus),
             "env": surroundings.variables(env),
             "surroundings": inherited,
         }
+        if rehearse is not None:
+            spec["rehearse"] = rehearse
         _, fds = self._ask({"op": "lease", "spec": spec, "start": start}, "leased")
         return socket.socket(fileno=fds[0])
 

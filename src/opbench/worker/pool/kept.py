@@ -14,6 +14,8 @@ from . import surroundings, wire
 
 #: A start that was asked to fork, or to end, and does neither within this time hangs.
 ANSWER_SECONDS = 3.0
+#: Under Valgrind a start looks at its files, and forks, so much more slowly.
+SLOWDOWN = 20
 #: The worker of a client that has gone ends at once; one that does not is given so long.
 END_SECONDS = 2.0
 #: Importing a framework on a loaded machine for the first time: minutes, not more.
@@ -81,7 +83,9 @@ class Kept:
         self.id = uuid.uuid4().hex[:12]
         #: Which of the starts of its key: the first one asked for is 0.
         self.key, self.number = key, number
-        self.python, self.preload = spec["command"][0], spec["preload"]
+        # The command ends with interpreter, file and module; Valgrind may stand before.
+        self.python, self.preload = spec["command"][-3], spec["preload"]
+        self._answer_seconds = ANSWER_SECONDS * (SLOWDOWN if "rehearse" in spec else 1)
         self.ready = False
         self.leases = {}
         self.began = self.used = now()
@@ -109,6 +113,8 @@ class Kept:
         finally:
             theirs.close()
         options = {"preload": spec["preload"], "cpus": spec["cpus"], "pooled": self.id}
+        if "rehearse" in spec:
+            options["rehearse"] = spec["rehearse"]
         self.control.send(protocol.encode(options))
         self.control.setblocking(False)
 
@@ -121,7 +127,7 @@ class Kept:
             self._order(lease)
 
     def _order(self, lease):
-        lease.deadline = now() + ANSWER_SECONDS
+        lease.deadline = now() + self._answer_seconds
         message = protocol.encode({"op": "fork", "lease": lease.number})
         try:
             socket.send_fds(self.control, [message], [lease.control.fileno()])
