@@ -53,6 +53,7 @@ _HOME = {
     "run_layer_benchmark": "opbench.compat.layer_benchmark",
     "record": "opbench.capture.record",
     "record_api": "opbench.capture.record",
+    "load_ipython_extension": "opbench.capture.notebook",
 }
 
 __all__ = [

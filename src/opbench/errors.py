@@ -36,6 +36,14 @@ def nearest(wanted: str, known: Iterable[str], cutoff: float = 0.4) -> str:
     return f"; did you mean {' or '.join(lower[name] for name in close)}?" if close else ""
 
 
+def printable(text: str) -> str:
+    """The text with everything that could steer a terminal, or begin another line, spelled out:
+    what a file or its name says is shown, never obeyed."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
+
+
 def plural(count: int, noun: str) -> str:
     """`1 case`, `2 cases`, `1,234 cases`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

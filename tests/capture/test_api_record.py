@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import pickle
+import pickletools
 import subprocess
 import sys
 from pathlib import Path
@@ -243,7 +246,7 @@ from opbench.patching_hook import init, hook, add_wrapper
 import torch
 from torch import nn
 nn.modules.module.register_module_forward_pre_hook(hook)
-init()
+init(path="out/picklefile")
 import textwrap
 add_wrapper(textwrap, "dedent")
 nn.Sequential(nn.Linear(4, 2), nn.ReLU())(torch.ones(3, 4)).view(-1).repeat(2)
@@ -257,9 +260,31 @@ def test_a_script_of_the_older_tool_runs_after_its_import_line(tmp_path):
         [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
-    names = {call.name: call for call in read_api(tmp_path / "opbench-api.jsonl")}
+    names = {call.name: call for call in read_api(tmp_path / "out/picklefile.jsonl")}
     assert names["torch.nn.modules.linear.Linear"].count == 1
     assert {"torch.Tensor.view", "torch.Tensor.repeat", "textwrap:dedent"} <= set(names)
+    assert "wrote" in done.stderr
+    assert "out/picklefile.jsonl" in done.stderr
+    # Plain values only: nothing in it names a class or a function.
+    pickled = (tmp_path / "out/picklefile").read_bytes()
+    used = {op.name for op, _, _ in pickletools.genops(pickled)}
+    assert not used & {"GLOBAL", "STACK_GLOBAL", "REDUCE", "INST", "OBJ", "NEWOBJ", "BUILD"}
+    calls = pickle.loads(pickled)
+    assert {"module": "torch.nn.modules.linear.Linear"}.items() <= calls[1].items()
+
+
+def test_the_pickle_of_the_older_tool_is_written_where_its_document_says():
+    from opbench.patching_hook import init
+
+    assert inspect.signature(init).parameters["path"].default == "/tmp/picklefile"
+
+
+def test_a_pickle_is_not_loaded_and_the_way_out_is_named(tmp_path, opbench_here):
+    (tmp_path / "picklefile").write_bytes(pickle.dumps({"a": 1}))
+    done = opbench_here("run", "picklefile")
+    assert done.returncode == 2
+    assert "picklefile is a pickle, which opbench does not load" in done.stderr
+    assert "opbench.patching_hook" in done.stderr
 
 
 SCRIPT = """

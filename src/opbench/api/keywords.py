@@ -31,6 +31,8 @@ class AbKeywords(TypedDict, total=False):
     device: str | None
     #: Of captured calls: those that make up this share of the captured time.
     top: float | str | None
+    #: For captured calls: import this module first; it registers their operators.
+    imports: str | Sequence[str] | None
     #: Seed of the inputs.
     seed: int | None
     #: Sample until the 95 % interval is within ± this.

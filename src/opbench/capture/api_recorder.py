@@ -12,6 +12,7 @@ import torch
 
 from opbench.capture.api_hooks import ApiHooks
 from opbench.capture.api_log import ApiLog
+from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import VERSION
 from opbench.capture.writing import write_lines
 from opbench.errors import UserError
@@ -60,6 +61,7 @@ class ApiRecorder:
             )
         # A process forked meanwhile has the log too, but the file is its parent's.
         if self._pid == os.getpid():
+            self.path = path_of_rank(self.path, rank_of())
             write_lines([header(), *self.log.calls.values()], self.path)
             self.written = True
 

@@ -13,7 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from opbench.capture.compiled.graph import Graph
 from opbench.capture.values import Arguments, Opaque, TensorSpec, leaves, mapped, tensors_in
+
+#: Namespaces of operators that talk to other ranks.
+COLLECTIVES = ("c10d", "_c10d_functional", "_c10d_functional_autograd", "_dtensor")
 
 #: In the order in which a training step runs through them.
 PHASES = ("data", "forward", "backward", "optimizer")
@@ -47,6 +51,8 @@ class OperatorCall:
     apis: tuple[str, ...] = ()
     #: Axis → (position among `scale.integers`, its value at that axis' probe), where it differs.
     at: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    #: Of a compiled region: what it computes.
+    graph: Graph | None = None
 
     @property
     def count(self) -> int:
@@ -76,12 +82,24 @@ class OperatorCall:
         return tuple(tensors_in(self.given.values))
 
     @property
+    def compiled(self) -> bool:
+        return self.graph is not None
+
+    @property
+    def collective(self) -> bool:
+        return self.operator.partition("::")[0] in COLLECTIVES
+
+    @property
     def in_place(self) -> bool:
         return bool(self.writes)
 
     @property
     def obstacle(self) -> str:
         """Why it cannot be replayed, as far as its description tells; empty when it can."""
+        if self.graph is not None and self.graph.reason:
+            return self.graph.reason
+        if self.collective:
+            return "a collective needs the other ranks"
         opaque = (value for value in leaves(self.given.values) if isinstance(value, Opaque))
         return next((value.obstacle for value in opaque), "")
 

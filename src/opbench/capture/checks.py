@@ -6,7 +6,16 @@ import json
 import re
 from typing import Any
 
+from opbench.errors import printable
+
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+#: A name in torch's registry; what does not look like one is not even looked up.
+OPERATOR = re.compile(r"([A-Za-z]\w*::[A-Za-z_]\w*)(?:\.(\w+))?", re.ASCII)
+#: The only operators whose names look like Python's own: `x & y` is `aten::__and__`.
+BITWISE = re.compile(r"aten::__i?(and|or|xor|lshift|rshift)__")
+#: Registered operators that read or write files: no business of a benchmark.
+REFUSED = ("aten::from_file", "aten::save")
 
 #: More than any memory has; keeps arithmetic on a hostile file small.
 LARGEST = 1 << 62
@@ -77,5 +86,22 @@ def text_of(value: Any, what: str, longest: int = LONGEST_TEXT) -> str:
     return value
 
 
-def texts_of(value: Any, what: str) -> tuple[str, ...]:
-    return tuple(text_of(each, what) for each in sequence(value, what))
+def label_of(value: Any, what: str) -> str:
+    """Text that is only ever shown, with nothing in it that a terminal would obey."""
+    return printable(text_of(value, what))
+
+
+def labels_of(value: Any, what: str) -> tuple[str, ...]:
+    return tuple(label_of(each, what) for each in sequence(value, what))
+
+
+def operator_of(name: Any) -> tuple[str, str]:
+    """('aten::add_', 'Tensor') of `aten::add_.Tensor`, when it could be a registered name."""
+    found = OPERATOR.fullmatch(name) if isinstance(name, str) and len(name) < 300 else None
+    if found is None or ("__" in name and not BITWISE.fullmatch(found[1])):
+        raise Wrong(
+            f"{str(name)[:60]!r} is not an operator's name; one looks like 'aten::add.Tensor'"
+        )
+    if found[1] in REFUSED:
+        raise Wrong(f"{found[1]} touches files and is not replayed")
+    return found[1], found[2] or "default"

@@ -15,6 +15,7 @@ from opbench.capture.checks import (
     LARGEST,
     NAME,
     Wrong,
+    label_of,
     mapping,
     number,
     numbers,
@@ -22,17 +23,22 @@ from opbench.capture.checks import (
     text_of,
     whole,
 )
+from opbench.capture.contents.decoding import values_of
 from opbench.capture.values import (
     ITEM_SIZE,
     Arguments,
     ModuleSpec,
+    NodeRef,
     Opaque,
+    StorageSpec,
     TensorSpec,
     TorchConstant,
     contiguous,
 )
 
 TENSOR = re.compile(r"(\w+)\[([\d,]*)\]", re.ASCII)
+#: Every dtype of torch is spelled so, and nothing else that torch has: `torch.save` is no dtype.
+DTYPE = re.compile(r"(q?u?int|b?float|complex|bits)\d\w*", re.ASCII)
 DEVICE = re.compile(r"[a-z]+(:\d+)?", re.ASCII)
 #: `torch.nn.functional.relu`, `app.kernels:fused`; nothing else gets anywhere near source text.
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_<]\w*>?)*(:[A-Za-z_][\w.<>]*)?", re.ASCII)
@@ -44,6 +50,10 @@ LAYOUTS = (
 MEMORY_FORMATS = (
     "contiguous_format", "preserve_format", "channels_last", "channels_last_3d",
 )  # fmt: skip
+#: Sparse layout → its parts: indices and values; or two kinds of indices, and values.
+SPARSE_PARTS = {
+    "sparse_coo": 2, "sparse_csr": 3, "sparse_csc": 3, "sparse_bsr": 3, "sparse_bsc": 3,
+}  # fmt: skip
 CONSTANTS = ("dtype", "device", "layout", "memory_format", "generator")
 NOT_FINITE = ("inf", "-inf", "nan")
 
@@ -65,6 +75,8 @@ class Codec:
     any_dtype: bool = False
     #: Whether integers are kept as `range`, two numbers, rather than as `v`.
     ranges: bool = False
+    #: Whether a value may be the result of a node of the same graph.
+    nodes: bool = False
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -75,6 +87,10 @@ class Codec:
             return {"tuple": [self.encode(part) for part in value]}
         if isinstance(value, TensorSpec):
             return self._encode_tensor(value)
+        if isinstance(value, NodeRef):
+            return {"node": value.number}
+        if isinstance(value, StorageSpec):
+            return {"storage": value.bytes}
         if isinstance(value, TorchConstant):
             return {value.kind: value.name}
         if isinstance(value, dict):
@@ -103,6 +119,10 @@ class Codec:
         line: dict[str, Any] = {self.tensor: spec.text}
         if spec.layout:
             line["layout"] = spec.layout
+        if spec.parts:
+            line["parts"] = [self._encode_tensor(part) for part in spec.parts]
+        if spec.coalesced:
+            line["coalesced"] = True
         if spec.strides is not None:
             line[self.strides] = list(spec.strides)
         if spec.offset:
@@ -149,7 +169,11 @@ class Codec:
                 return TorchConstant(kind, content)
             raise Wrong(f"unknown {kind} {str(content)[:60]!r}")
         if kind == self.opaque:
-            return Opaque(text_of(content, kind))
+            return Opaque(label_of(content, kind))
+        if kind == "node" and self.nodes:
+            return NodeRef(whole(content, kind))
+        if kind == "storage":
+            return StorageSpec(whole(content, kind))
         if kind == "float":
             return float_of(content, kind)
         if kind == "complex":
@@ -197,7 +221,7 @@ class Codec:
         return DEVICE.fullmatch(name) is not None
 
     def _is_dtype(self, name: str) -> bool:
-        return name in ITEM_SIZE or (self.any_dtype and NAME.fullmatch(name) is not None)
+        return name in ITEM_SIZE or (self.any_dtype and DTYPE.fullmatch(name) is not None)
 
     def _decode_tensor(self, value: dict[str, Any]) -> TensorSpec:
         text = value[self.tensor]
@@ -218,6 +242,11 @@ class Codec:
             raise Wrong(f"unknown device {str(device)[:40]!r}")
         if layout and layout not in LAYOUTS:
             raise Wrong(f"unknown layout {str(layout)[:40]!r}")
+        parts = [self._decode_part(part) for part in sequence(value.get("parts", []), "parts")]
+        if parts and len(parts) != SPARSE_PARTS.get(layout):
+            raise Wrong(
+                f"a tensor of layout {layout or 'strided'} does not have {len(parts)} parts"
+            )
         alias = value.get("a")
         spec = TensorSpec(
             dtype=found[1],
@@ -229,13 +258,22 @@ class Codec:
             values=range_of(value) if self.ranges else values_of(value.get("v"), found[1], shape),
             grad=bool(value.get("grad", False)),
             layout=layout,
+            parts=tuple(parts),
+            coalesced=bool(value.get("coalesced", False)),
         )
         if len(shape) > MOST_DIMENSIONS or spec.extent > LARGEST or prod(shape) > LARGEST:
             raise Wrong(f"{text[:60]} is larger than any memory")
         return spec
 
+    def _decode_part(self, value: Any) -> TensorSpec:
+        content = mapping(value, "parts")
+        if self.tensor not in content or "parts" in content or content.get("layout"):
+            raise Wrong("parts: expected strided tensors only")
+        return self._decode_tensor(content)
+
 
 OPERATORS = Codec("t", "s", "d", opaque="other", deepest=4)
+GRAPHS = Codec("t", "s", "d", opaque="other", deepest=6, nodes=True)
 API = Codec("tensor", "strides", "device", opaque="object", deepest=20, any_dtype=True, ranges=True)
 
 
@@ -263,49 +301,3 @@ def range_of(value: dict[str, Any]) -> dict[str, int] | None:
     if len(low_high) != 2 or low_high[0] > low_high[1]:
         raise Wrong("range: expected the least and the greatest value")
     return {"lo": low_high[0], "hi": low_high[1]}
-
-
-def values_of(value: Any, dtype: str, shape: tuple[int, ...]) -> Any:
-    """A regime of floats as a list of numbers; integers as one of a few objects."""
-    if value is None:
-        return None
-    floating = "float" in dtype or "complex" in dtype
-    if isinstance(value, list):
-        if not 2 <= len(value) <= 7:
-            raise Wrong("values of a float tensor are 2 to 7 numbers")
-        if not floating:
-            raise Wrong(f"values of {dtype} are an object such as {{'lo': 0, 'hi': 9}}")
-        return tuple(number(each, "values") for each in value)
-    content = mapping(value, "values")
-    if floating:
-        raise Wrong(f"values of {dtype} are a list of 2 to 7 numbers")
-    known = {"is", "bits", "all", "from", "by", "lo", "hi", "sorted", "distinct", "true", "marked"}
-    if set(content) - known:
-        raise Wrong(f"values: unknown {', '.join(sorted(set(content) - known))[:80]}")
-    if "is" in content:
-        listed = [whole(each, "values", least=None) for each in sequence(content["is"], "values")]
-        if len(listed) != prod(shape):
-            raise Wrong(f"{len(listed)} values for a tensor of {prod(shape)}")
-        return {"is": listed}
-    if "bits" in content:
-        bits = content["bits"]
-        if not isinstance(bits, str) or set(bits) - {"0", "1"} or len(bits) != prod(shape):
-            raise Wrong(f"bits: expected as many 0 and 1 as the tensor has elements, {prod(shape)}")
-        return {"bits": bits}
-    for first, second in (("from", "by"), ("lo", "hi")):
-        if (first in content) != (second in content):
-            raise Wrong(f"values: expected both {first} and {second}")
-    for key in ("all", "from", "by", "lo", "hi"):
-        if key in content:
-            whole(content[key], f"values: {key}", least=None)
-    for key in ("distinct", "true"):
-        if key in content:
-            number(content[key], f"values: {key}")
-    if "marked" in content:
-        if len(sequence(content["marked"], "values: marked")) != 2:
-            raise Wrong("values: marked is a number and the share of elements that have it")
-        whole(content["marked"][0], "values: marked", least=None)
-        number(content["marked"][1], "values: marked")
-    if content.get("sorted") not in (None, "up", "down"):
-        raise Wrong("values: sorted is 'up' or 'down'")
-    return content

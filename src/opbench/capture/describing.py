@@ -13,6 +13,7 @@ from opbench.capture.values import (
     Arguments,
     ModuleSpec,
     Opaque,
+    StorageSpec,
     TensorSpec,
     TorchConstant,
     contiguous,
@@ -44,6 +45,10 @@ def describe(value: Any, ranges: bool = False, depth: int = 0) -> Any:
         return TorchConstant("device", str(value))
     if isinstance(value, torch.Generator):
         return TorchConstant("generator", value.device.type)
+    if isinstance(value, StorageSpec):
+        return value
+    if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
+        return StorageSpec(value.nbytes())
     if isinstance(value, slice):
         return slice(*(describe(e, False, DEEPEST) for e in (value.start, value.stop, value.step)))
     if depth < DEEPEST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from opbench.capture.phases import Phases
@@ -20,6 +21,8 @@ class FunctionNames(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         phases = self.phases
+        if torch.compiler.is_compiling():
+            return func(*args, **kwargs) if kwargs else func(*args)
         if phases.api:  # `linear` calls `addmm`: the function the person wrote is the outer one
             return func(*args, **kwargs) if kwargs else func(*args)
         phases.api = registered_name(func) or str(getattr(func, "__name__", ""))

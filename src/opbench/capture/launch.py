@@ -75,7 +75,12 @@ class Launch:
                 script, *rest = words
                 sys.argv = [script, *rest]
                 sys.path[0] = str(Path(script).resolve().parent)
-                runpy.run_path(script, run_name="__main__")
+                if script.endswith(".ipynb"):
+                    from opbench.capture.notebook import run_notebook
+
+                    run_notebook(script)
+                else:
+                    runpy.run_path(script, run_name="__main__")
         except SystemExit as end:
             code = end.code
         except BaseException as error:
@@ -94,6 +99,7 @@ class Launch:
         found: dict[str, Any] = {"torch": "torch" in sys.modules}
         for name in ("steps", "calls", "written"):
             found[name] = getattr(self.recorder, name, 0)
+        found["path"] = str(getattr(self.recorder, "path", ""))
         Path(self.options["report"]).write_text(json.dumps(found), encoding="utf-8")
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 from opbench.capture.calls import Capture, OperatorCall, Step
 from opbench.capture.checks import Wrong
+from opbench.capture.compiled.regions import Region
 from opbench.capture.describing import LONGEST_NAME, name_of
 from opbench.capture.device_clock import DeviceTimes
 from opbench.capture.reading import operator_call
@@ -28,7 +30,9 @@ Entry = tuple[int, str, tuple[int, ...], tuple[int, ...]]
 class LoggedCall:
     """One unique call."""
 
-    __slots__ = ("apis", "arguments", "counts", "func", "index", "modules", "outputs", "seconds")
+    __slots__ = (
+        "apis", "arguments", "counts", "func", "index", "modules", "outputs", "seconds", "steps",
+    )  # fmt: skip
 
     def __init__(self, index: int, func: Any, arguments: Any) -> None:
         self.index = index
@@ -37,7 +41,10 @@ class LoggedCall:
         self.arguments = arguments
         self.outputs: Any = None
         self.counts: dict[str, int] = {}
+        #: Phase → seconds in the running step.
         self.seconds: dict[str, float] = {}
+        #: The same of each step that ended.
+        self.steps: list[dict[str, float]] = []
         self.modules: dict[str, None] = {}
         self.apis: dict[str, None] = {}
 
@@ -48,24 +55,41 @@ class LoggedCall:
         if api and api not in self.apis and len(self.apis) < MOST_NAMES:
             self.apis[api] = None
 
+    def end_step(self) -> None:
+        if self.seconds:
+            self.steps.append(self.seconds)
+            self.seconds = {}
+
+    def typical_seconds(self) -> dict[str, float]:
+        """Phase → seconds in the window. One step in which something else ran does not count more
+        than the others: its median times the number of steps."""
+        self.end_step()
+        by_phase: dict[str, list[float]] = {}
+        for step in self.steps:
+            for phase, seconds in step.items():
+                by_phase.setdefault(phase, []).append(seconds)
+        return {phase: median(found) * len(found) for phase, found in by_phase.items()}
+
     def described(self, values: bool, device: DeviceTimes | None) -> OperatorCall:
         args, kwargs = self.arguments
         given = described_arguments(args, kwargs, values)
-        writes = writes_of(self.func, len(args))
+        region = self.func if isinstance(self.func, Region) else None
+        writes = region.writes if region else writes_of(self.func, len(args))
         outputs = tuple(TensorSpec(name_of(d), shape) for d, shape in self.outputs or ())
         # What a call writes to is its result: described once is enough.
         if writes or any(output.dtype not in ITEM_SIZE for output in outputs):
             outputs = ()
         call = OperatorCall(
             index=self.index,
-            operator=self.func._schema.name,
-            overload=self.func._schema.overload_name or "default",
+            operator=region.operator if region else self.func._schema.name,
+            overload="default" if region else self.func._schema.overload_name or "default",
+            graph=region.graph if region else None,
             args=given.args,
             kwargs=given.kwargs,
             writes=writes,
             outputs=outputs,
             counts=dict(self.counts),
-            seconds=dict(self.seconds),
+            seconds=self.typical_seconds(),
             device_seconds={
                 phase: device.of_call.get((self.index, phase), 0.0)
                 for phase in (self.counts if device is not None else ())
@@ -114,6 +138,8 @@ class OperatorLog:
 
     def end_step(self) -> None:
         self.last_order, self.order, self.call_ends = self.order, [], []
+        for call in self.calls.values():
+            call.end_step()
 
     def end_call(self) -> None:
         self.call_ends.append(len(self.order))
@@ -143,5 +169,6 @@ class OperatorLog:
         schemas = {
             call.qualified: str(logged.func._schema)
             for call, logged in zip(calls, self.calls.values())
+            if not call.compiled
         }
         return Capture(calls, header, order, skipped, name, schemas)

@@ -12,12 +12,20 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from opbench.capture.compiled.regions import Region
+from opbench.capture.contents.regimes import (
+    STEERED,
+    first_row,
+    glance,
+    glance_at,
+    order_of,
+)
 from opbench.capture.device_clock import DeviceClock
 from opbench.capture.operator_log import LoggedCall, OperatorLog
 from opbench.capture.phases import Phases
-from opbench.capture.snapshots import take_snapshots
+from opbench.capture.snapshots import SPARSE, take_snapshots
 from opbench.worker.cuda.cupti import Recorder
 
 #: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
@@ -62,10 +70,25 @@ class OperatorMode(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not self.active or getattr(func, "namespace", "") == "profiler":  # a marker, no work
             return func(*args, **kwargs) if kwargs else func(*args)
+        if types and any(hasattr(each, "__tensor_flatten__") for each in types):
+            # A tensor made of others (jagged, sharded): its operators on those are the work.
+            return NotImplemented
         if not isinstance(func, torch._ops.OpOverload):
             name = str(getattr(func, "__name__", func))
             self.log.skipped[name] = self.log.skipped.get(name, 0) + 1
             return func(*args, **(kwargs or {}))
+        return self.note(func, args, kwargs or {}, lambda: func(*args, **(kwargs or {})))
+
+    def region(self, region: Region, inputs: Any, run: Callable[[], Any]) -> Any:
+        """A run of compiled code: its kernels are its own business."""
+        if not self.active:
+            return run()
+        with _disable_current_modes():
+            return self.note(region, tuple(inputs), {}, run)
+
+    def note(self, func: Any, args: Any, kwargs: dict[str, Any], run: Callable[[], Any]) -> Any:
+        """Run the call, and note it."""
+        entered = perf_counter()
         tensors: list[Tensor] = []
         key: tuple[Any, ...] = (func, *[part(a, tensors) for a in args])
         if kwargs:
@@ -73,12 +96,14 @@ class OperatorMode(TorchDispatchMode):
         reads = tuple([address(tensor) for tensor in tensors])
         if len(reads) > 1 and len(set(reads)) < len(reads):
             key = (*key, sharing(tensors, reads))
+        if getattr(func, "__name__", "").partition(".")[0] in STEERED:
+            key = (*key, *[glance(tensor) for tensor in tensors])
         call = self.log.calls.get(key)
         fresh = call is None
         if call is None:
             if self.clock is not None:
                 self.clock.push_own()
-            call = LoggedCall(len(self.log.calls), func, take_snapshots(args, kwargs or {}, reads))
+            call = LoggedCall(len(self.log.calls), func, take_snapshots(args, kwargs, reads))
             self.log.calls[key] = call
             if self.clock is not None:
                 self.clock.pop()
@@ -91,15 +116,16 @@ class OperatorMode(TorchDispatchMode):
             module, api = phases.module, phases.api
             if phase == "forward":
                 phases.module_of_node[sequence_number() - 1] = module
+        timed = self.timing is not False and (self.timing or not tensors or tensors[0].is_cpu)
         if self.clock is not None:
             self.clock.push(call.index, phase)
         began = perf_counter()
         try:
-            result = func(*args, **kwargs) if kwargs else func(*args)
+            result = run()
         finally:
             if self.clock is not None:
                 self.clock.pop()
-        if self.timing is not False and (self.timing or not tensors or tensors[0].is_cpu):
+        if timed:
             if self.timing and torch.cuda.is_initialized():
                 torch.cuda.synchronize()
             call.seconds[phase] = call.seconds.get(phase, 0.0) + (perf_counter() - began)
@@ -112,6 +138,7 @@ class OperatorMode(TorchDispatchMode):
         if fresh:
             call.outputs = shapes(result)
         self.log.add((call.index, phase, reads, outputs))
+        phases.handle(phase, perf_counter() - entered)
         return result
 
 
@@ -130,7 +157,8 @@ def part(argument: Any, tensors: list[Tensor]) -> Any:
         try:
             return (argument.shape, argument.stride(), argument.dtype, argument.device)
         except (RuntimeError, NotImplementedError):  # a sparse tensor has no strides
-            return (argument.shape, argument.layout, argument.dtype, argument.device)
+            nnz = argument._nnz() if argument.layout in SPARSE else 0
+            return (argument.shape, argument.layout, nnz, argument.dtype, argument.device)
     kind = type(argument)
     if kind is int or kind is bool or argument is None or kind is str:
         return argument if kind is not bool else (kind, argument)
@@ -181,6 +209,8 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
         skip_code(function.__code__)
 
 
-keep_uncompiled(OperatorMode.__torch_dispatch__, behind, part, address, sharing, shapes,
-                take_snapshots, OperatorLog.add, LoggedCall.note, DeviceClock.push,
-                DeviceClock.push_own, Recorder.push, Recorder.pop)  # fmt: skip
+keep_uncompiled(
+    OperatorMode.__torch_dispatch__, OperatorMode.note, behind, part, address, sharing, shapes,
+    glance, glance_at, first_row, order_of, take_snapshots, OperatorLog.add, LoggedCall.note,
+    DeviceClock.push, DeviceClock.push_own, Recorder.push, Recorder.pop,
+)  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -19,11 +19,14 @@ import torch
 from torch.overrides import _get_current_function_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
+from opbench.capture.between import between
+from opbench.capture.compiled.regions import CompiledRegions, Region
 from opbench.capture.device_clock import device_clock
 from opbench.capture.function_names import FunctionNames
 from opbench.capture.operator_log import OperatorLog
 from opbench.capture.operator_mode import OperatorMode
 from opbench.capture.phases import Phases
+from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import VERSION
 from opbench.capture.snapshots import snapshots_in
 from opbench.capture.window import window_of
@@ -62,16 +65,20 @@ class OperatorRecorder:
         source: str = "",
         auto: bool = False,
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = self._given = Path(path).absolute()
         self.window = window_of(steps, calls, auto)
         self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
         self.stop, self.source = stop, source
         self.log = OperatorLog()
         self.phases = Phases(self._step_ended, self._call_ended)
+        self._regions = CompiledRegions(self._region, self._step_aside, self._come_back)
         self.written = False
+        #: Rank and number of ranks; asked while the program still knows them.
+        self._ranks: tuple[int, int] | None = None
         self._pid = os.getpid()
         self._mode: OperatorMode | None = None
         self._names: FunctionNames | None = None
+        self._names_aside = False
         #: Steps of the optimizer, and calls of the top module, that were seen.
         self.steps = self.calls = 0
         #: Units (steps or calls) recorded, and when the running one began.
@@ -80,6 +87,10 @@ class OperatorRecorder:
         #: Seconds of the units recorded; and, with their phases, of some that were not.
         self._captured: list[float] = []
         self._unrecorded: list[tuple[float, dict[str, float]]] = []
+        #: Of those: seconds of waiting for a data loader. Of the last one recorded, by phase: its
+        #: time, the time in calls, and their number.
+        self._waited: list[float] = []
+        self._seen: tuple[dict[str, float], dict[str, float], dict[str, int]] | None = None
         #: On a GPU: marks in its queue, at the beginning of the running unit, and around those that
         #: were not recorded. The program itself may run ahead of the GPU, and need not wait for it.
         self._mark: Any = None
@@ -90,6 +101,7 @@ class OperatorRecorder:
 
     def start(self) -> OperatorRecorder:
         self.phases.watch()
+        self._regions.watch()
         os.register_at_fork(after_in_child=self.abandon)
         if self.window.kind in ("all", "auto") or self.window.first <= 1:
             self._open()
@@ -104,7 +116,7 @@ class OperatorRecorder:
         self._finished = True
         recording = self._mode is not None
         self._close()
-        self.phases.unwatch()
+        self._unwatch()
         if recording or (self._unrecorded and self.written):
             self._write()
 
@@ -132,10 +144,35 @@ class OperatorRecorder:
                 self._mode.clock = None
             self._mode = None
         if self._names is not None:
-            if _get_current_function_mode() is self._names:
+            if not self._names_aside and _get_current_function_mode() is self._names:
                 self._names.__exit__(None, None, None)
+            self._names_aside = False
             self._names = None
             self.phases.api = ""
+
+    # -- compiled code ---------------------------------------------------------------------
+
+    def _region(self, region: Region, inputs: Any, run: Callable[[], Any]) -> Any:
+        if self._mode is None or self._over():
+            return run()
+        return self._mode.region(region, inputs, run)
+
+    def _step_aside(self) -> None:
+        """A compiled function begins: what the compiler could trace of ours is taken away."""
+        if self._names is not None and _get_current_function_mode() is self._names:
+            self._names.__exit__(None, None, None)
+            self._names_aside = True
+        self.phases.step_aside()
+
+    def _come_back(self) -> None:
+        if self._names is not None and self._names_aside:
+            self._names.__enter__()
+        self._names_aside = False
+        self.phases.come_back()
+
+    def _unwatch(self) -> None:
+        self.phases.unwatch()
+        self._regions.unwatch()
 
     def _step_ended(self) -> None:
         self.steps += 1
@@ -159,6 +196,7 @@ class OperatorRecorder:
         window = self.window
         if window.kind not in (kind, "all", "auto"):
             return
+        self._ranks = self._ranks or rank_of()
         self._note_unit(seconds, number)
         if window.kind != "all":
             # With `auto` the first step is recorded in case there is no second.
@@ -173,7 +211,7 @@ class OperatorRecorder:
                 self._recorded, self._captured = 0, []
                 self._open()
             elif len(self._unrecorded) >= MOST_TIMED and self.written:
-                self.phases.unwatch()
+                self._unwatch()
         self.phases.restart()
         self._mark = marked_queue()
         self._unit_began = perf_counter()
@@ -184,8 +222,12 @@ class OperatorRecorder:
             self._recorded += 1
             self._captured.append(seconds)
             self.log.end_step()
+            walls = dict(self.phases.seconds)
+            walls["data"] = max(0.0, walls.get("data", 0.0) - self.phases.waiting)
+            self._seen = (walls, dict(self.phases.handled), dict(self.phases.calls))
         elif number > 1:  # the first pays for what is set up once
             self._unrecorded.append((seconds, dict(self.phases.seconds)))
+            self._waited.append(self.phases.waiting)
             if self._mark is not None:
                 self._marked.append((self._mark, marked_queue()))
 
@@ -205,6 +247,8 @@ class OperatorRecorder:
             "device": self._device(),
             "values": self.values,
         }
+        if self._ranks is not None:
+            facts["rank"], facts["ranks"] = self._ranks
         if self.sizes:
             facts["sizes"] = self.sizes
         if self._captured:
@@ -213,6 +257,10 @@ class OperatorRecorder:
             facts["step_seconds"] = rounded(median(self._steps_timed()))
             facts["steps_timed"] = len(self._unrecorded)
             names = dict.fromkeys(phase for _, phases in self._unrecorded for phase in phases)
+            facts["waiting_seconds"] = rounded(median(self._waited))
+            if self._seen is not None:
+                found = between(*self._seen)
+                facts["between_seconds"] = {phase: rounded(s) for phase, s in found.items()}
             facts["phase_seconds"] = {
                 phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._unrecorded))
                 for phase in names
@@ -242,5 +290,7 @@ class OperatorRecorder:
         return max(devices, key=lambda device: devices[device], default="cpu")
 
     def _write(self) -> None:
+        self._ranks = self._ranks or rank_of()
+        self.path = path_of_rank(self._given, self._ranks)
         write(self.log.capture(self.header(), self.values, self.path.stem), self.path)
         self.written = True

@@ -8,6 +8,7 @@ optimizer's step (clipping gradients, say) counts as the optimizer's; everything
 from __future__ import annotations
 
 import functools
+import warnings
 import weakref
 from collections.abc import Callable
 from time import perf_counter
@@ -20,6 +21,7 @@ from torch.optim.optimizer import (
     register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook,
 )
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 
 class Phases:
@@ -32,6 +34,11 @@ class Phases:
         #: Sequence number of an autograd node → the module whose forward created it.
         self.module_of_node: dict[int, str] = {}
         self.seconds: dict[str, float] = {}
+        #: Phase → seconds in calls that were recorded, with what recording them took; and how many.
+        self.handled: dict[str, float] = {}
+        self.calls: dict[str, int] = {}
+        #: Seconds in which the program waited for the workers of a data loader.
+        self.waiting = 0.0
         self._since = perf_counter()
         self._path: list[str] = []
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
@@ -42,6 +49,9 @@ class Phases:
         self.call_began = 0.0
         self._step_ended, self._call_ended = step_ended, call_ended
         self._undo: list[Callable[[], Any]] = []
+        self._module_hooks: list[Any] = []
+        #: Whether our hooks are taken away while compiled code runs, and whether that is the model.
+        self._aside = self._compiled_call = False
 
     @property
     def module(self) -> str:
@@ -55,16 +65,21 @@ class Phases:
 
     def restart(self) -> None:
         """A new step begins now."""
-        self.seconds = {}
+        self.seconds, self.handled, self.calls, self.waiting = {}, {}, {}, 0.0
         self._since = perf_counter()
         self.module_of_node.clear()
+
+    def handle(self, phase: str, seconds: float) -> None:
+        self.handled[phase] = self.handled.get(phase, 0.0) + seconds
+        self.calls[phase] = self.calls.get(phase, 0) + 1
 
     # -- hooks -----------------------------------------------------------------------------
 
     def watch(self) -> None:
+        # A hook that fires once more for a compiled module changes nothing here.
+        warnings.filterwarnings("ignore", "Using `torch.compile.module.` when there are global")
+        self._watch_modules()
         handles = [
-            modules.register_module_forward_pre_hook(self._enter_module),
-            modules.register_module_forward_hook(self._leave_module, always_call=True),
             register_optimizer_step_pre_hook(self._before_step),
             register_optimizer_step_post_hook(self._after_step),
         ]
@@ -72,8 +87,40 @@ class Phases:
         self._wrap(torch.autograd, "backward", self._around_backward)
         self._wrap(torch.autograd, "grad", self._around_backward)
         self._wrap(Optimizer, "zero_grad", self._around_zero_grad)
+        if hasattr(_MultiProcessingDataLoaderIter, "_next_data"):
+            self._wrap(_MultiProcessingDataLoaderIter, "_next_data", self._around_waiting)
+
+    def _watch_modules(self) -> None:
+        self._module_hooks = [
+            modules.register_module_forward_pre_hook(self._enter_module),
+            modules.register_module_forward_hook(self._leave_module, always_call=True),
+        ]
+
+    def _unwatch_modules(self) -> None:
+        while self._module_hooks:
+            self._module_hooks.pop().remove()
+
+    def step_aside(self) -> None:
+        """A compiled function begins. A model that is called compiled calls no hook, so this is
+        where its forward begins."""
+        if not self._path and not self._backward and self.now == "data":
+            self.enter("forward")
+            self.call_began = perf_counter()
+            self._compiled_call = True
+        self._aside = bool(self._module_hooks)
+        self._unwatch_modules()
+
+    def come_back(self) -> None:
+        if self._aside:
+            self._watch_modules()
+        self._aside = False
+        if self._compiled_call:
+            self._compiled_call = False
+            self._call_over()
 
     def unwatch(self) -> None:
+        self._unwatch_modules()
+        self._aside = False
         while self._undo:
             self._undo.pop()()
 
@@ -93,6 +140,8 @@ class Phases:
         self._undo.append(restore)
 
     def _enter_module(self, module: torch.nn.Module, _inputs: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
         if not self._path:
             if module not in self._names:
                 for name, child in module.named_modules():
@@ -103,12 +152,17 @@ class Phases:
         self._path.append(self._names.get(module) or type(module).__name__)
 
     def _leave_module(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
         if self._path:
             self._path.pop()
         if not self._path and not self._backward:
-            self._call_ended()
-            if not torch.is_grad_enabled():  # inference: no loss will follow
-                self.enter("data")
+            self._call_over()
+
+    def _call_over(self) -> None:
+        self._call_ended()
+        if not torch.is_grad_enabled():  # inference: no loss will follow
+            self.enter("data")
 
     def _around_backward(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if not self._backward:
@@ -131,6 +185,13 @@ class Phases:
             return original(*args, **kwargs)
         finally:
             self.enter(before)
+
+    def _around_waiting(self, original: Callable[..., Any], *args: Any) -> Any:
+        began = perf_counter()
+        try:
+            return original(*args)
+        finally:
+            self.waiting += perf_counter() - began
 
     def _before_step(self, _optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
         self.enter("optimizer")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +17,26 @@ from opbench.capture.calls import PHASES, ApiCall, Capture, OperatorCall, Step
 from opbench.capture.checks import (
     NAME,
     Wrong,
+    label_of,
+    labels_of,
     loaded,
     mapping,
     number,
     numbers,
+    operator_of,
     sequence,
     text_of,
-    texts_of,
     whole,
 )
 from opbench.capture.codec import API, OPERATORS, dotted
+from opbench.capture.compiled.graph import Graph, graph_of
 from opbench.capture.values import TensorSpec
-from opbench.errors import UserError
+from opbench.errors import UserError, printable
 
 VERSION = 1
 LONGEST_LINE = 1 << 26
 
-#: A name in torch's registry; what does not look like one is not even looked up.
-OPERATOR = re.compile(r"([A-Za-z]\w*::[A-Za-z_]\w*)(?:\.(\w+))?", re.ASCII)
-#: The only operators whose names look like Python's own: `x & y` is `aten::__and__`.
-BITWISE = re.compile(r"aten::__i?(and|or|xor|lshift|rshift)__")
 STEP = re.compile(r"(\d+):([\d,]*)>([\d,]*)", re.ASCII)
-
-#: Registered operators that read or write files: no business of a benchmark.
-REFUSED = ("aten::from_file", "aten::save")
 
 API_KINDS = ("module", "function", "method", "named")
 
@@ -57,13 +54,13 @@ def level_of(path: Path | str) -> str:
         return ""
     if not isinstance(first, dict) or first.get("opbench") != "capture":
         return ""
-    return str(first.get("level", "operators"))
+    return printable(str(first.get("level", "operators")))
 
 
 def read(path: Path | str) -> Capture:
     """The operator calls in a file, or `BadCapture` with the line that is wrong."""
     path = Path(path)
-    return _opened(path, lambda lines: parse(lines, path.stem, str(path)))
+    return _opened(path, lambda lines: parse(lines, printable(path.stem), str(path)))
 
 
 def read_api(path: Path | str) -> list[ApiCall]:
@@ -84,6 +81,7 @@ def _opened(path: Path, parse_lines: Callable[[Iterable[str]], Any]) -> Any:
 def parse(lines: Iterable[str], name: str = "capture", where: str = "capture") -> Capture:
     writes: dict[str, tuple[int | str, ...]] = {}
     schemas: dict[str, str] = {}
+    graphs: dict[str, Graph] = {}
     calls: list[OperatorCall] = []
     order: list[Step] = []
     skipped: dict[str, tuple[int, str]] = {}
@@ -95,16 +93,19 @@ def parse(lines: Iterable[str], name: str = "capture", where: str = "capture") -
             if "schema" in content:
                 schemas[content["operator"]] = text_of(content["schema"], "schema", longest=10_000)
         elif "call" in content:
-            calls.append(operator_call(content, len(calls), writes))
+            call = operator_call(content, len(calls), writes)
+            calls.append(replace(call, graph=graphs.get(call.qualified)))
+        elif "graph" in content:
+            graphs[label_of(content["graph"], "graph")] = graph_of(content)
         elif "order" in content:
             order.extend(steps_of(content, calls))
         elif "skipped" in content:
-            skipped[text_of(content["skipped"], "skipped")] = (
+            skipped[label_of(content["skipped"], "skipped")] = (
                 whole(content.get("count", 0), "count"),
-                text_of(content.get("reason", ""), "reason"),
+                label_of(content.get("reason", ""), "reason"),
             )
         else:
-            raise Wrong("this line is neither operator, call, order nor skipped")
+            raise Wrong("this line is neither operator, graph, call, order nor skipped")
 
     header = _each_line(lines, where, "operators", take)
     _check_any(calls, where)
@@ -164,28 +165,16 @@ def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
             if not NAME.fullmatch(axis):
                 raise Wrong(f"{key}: {axis[:40]!r} is not a name for an axis")
             whole(size, f"{key}: {axis}", least=1)
-    for key in ("phase_seconds", "device_phases"):
+    for key in ("phase_seconds", "between_seconds", "device_phases"):
         for phase, seconds in mapping(content.get(key, {}), key).items():
-            number(seconds, f"{key}: {phase}")
-    for key in ("step_seconds", "device_seconds"):
+            number(seconds, f"{key}: {phase_of(phase)}")
+    for key in ("step_seconds", "captured_seconds", "waiting_seconds", "device_seconds"):
         if content.get(key) is not None:
             number(content[key], key)
-    return content
+    return {key: label_of(v, key) if isinstance(v, str) else v for key, v in content.items()}
 
 
 # -- operators -----------------------------------------------------------------------------------
-
-
-def operator_of(name: Any) -> tuple[str, str]:
-    """('aten::add_', 'Tensor') of `aten::add_.Tensor`, when it could be a registered name."""
-    found = OPERATOR.fullmatch(name) if isinstance(name, str) and len(name) < 300 else None
-    if found is None or ("__" in name and not BITWISE.fullmatch(found[1])):
-        raise Wrong(
-            f"{str(name)[:60]!r} is not an operator's name; one looks like 'aten::add.Tensor'"
-        )
-    if found[1] in REFUSED:
-        raise Wrong(f"{found[1]} touches files and is not replayed")
-    return found[1], found[2] or "default"
 
 
 def operator_call(
@@ -218,8 +207,8 @@ def operator_call(
                 content.get("device_seconds", {}), "device_seconds"
             ).items()
         },
-        modules=texts_of(content.get("modules", []), "modules"),
-        apis=texts_of(content.get("api", []), "api"),
+        modules=labels_of(content.get("modules", []), "modules"),
+        apis=labels_of(content.get("api", []), "api"),
         at={
             axis: tuple(pair_of(pair) for pair in sequence(pairs, "at"))
             for axis, pairs in mapping(content.get("at", {}), "at").items()
@@ -293,9 +282,9 @@ def api_call(content: dict[str, Any], index: int) -> ApiCall:
         args=given.args,
         kwargs=given.kwargs,
         init=API.decode_arguments(content.get("init") or {}, "init"),
-        init_from=str(content.get("init_from", "constructor")),
+        init_from=label_of(content.get("init_from", "constructor"), "init_from"),
         training=bool(content.get("training", True)),
         out=API.decode(content.get("out")),
         count=whole(content.get("count", 1), "count", least=1),
-        inside=texts_of(content.get("inside", []), "inside"),
+        inside=labels_of(content.get("inside", []), "inside"),
     )

@@ -1,8 +1,6 @@
 """The arguments of an operator: copied while the program waits, described when it no longer does.
 
-Integers and booleans steer the work (indices, masks), so they are kept one by one while they are
-few, and as a range or a density otherwise. Floats are kept as a regime: range, mean, deviation, and
-the shares of zeros, of denormals and of masked-out elements.
+What of their contents is kept is for `regimes` to say.
 """
 
 from __future__ import annotations
@@ -13,15 +11,20 @@ from typing import Any
 
 import torch
 
+from opbench.capture.contents.regimes import first_row, values_of
 from opbench.capture.describing import describe, describe_tensor
-from opbench.capture.values import Arguments, Opaque, TensorSpec
+from opbench.capture.values import Arguments, Opaque, StorageSpec, TensorSpec
 
-#: Integers kept one by one: a batch of token ids, not an image of indices.
-MOST_LISTED = 2048
 #: Elements looked at to tell the regime of floats.
 SAMPLE = 4096
-#: Values below are a mask's minus infinity, whatever a program writes for it.
-MASKED = -1e30
+#: Sparse layout → how to ask for its parts.
+SPARSE: dict[torch.layout, Any] = {
+    torch.sparse_coo: lambda t: (t._indices(), t._values()),
+    torch.sparse_csr: lambda t: (t.crow_indices(), t.col_indices(), t.values()),
+    torch.sparse_bsr: lambda t: (t.crow_indices(), t.col_indices(), t.values()),
+    torch.sparse_csc: lambda t: (t.ccol_indices(), t.row_indices(), t.values()),
+    torch.sparse_bsc: lambda t: (t.ccol_indices(), t.row_indices(), t.values()),
+}
 
 
 @dataclass
@@ -33,6 +36,11 @@ class TensorSnapshot:
     offset: int
     #: A copy of its elements (integers), or of a sample of them (floats).
     sample: torch.Tensor | None
+    #: The beginning of its first row (floats): whether that is sorted.
+    row: torch.Tensor | None = None
+    #: Of a sparse tensor: its indices and values.
+    parts: tuple[TensorSnapshot, ...] = ()
+    coalesced: bool = False
 
 
 def take_snapshots(args: Any, kwargs: dict[str, Any], reads: tuple[int, ...]) -> tuple[Any, Any]:
@@ -44,16 +52,27 @@ def take_snapshots(args: Any, kwargs: dict[str, Any], reads: tuple[int, ...]) ->
             return snapshot(argument, next(addresses))
         if isinstance(argument, (list, tuple)):
             return [copied(each) for each in argument]
+        if isinstance(argument, (torch.UntypedStorage, torch.TypedStorage)):
+            return StorageSpec(argument.nbytes())  # not the memory itself, which would stay
         return argument
 
     return [copied(each) for each in args], {name: copied(v) for name, v in kwargs.items()}
 
 
 def snapshot(tensor: torch.Tensor, address: int) -> TensorSnapshot:
+    if tensor.layout in SPARSE:
+        parts = tuple(snapshot(part, 1) for part in SPARSE[tensor.layout](tensor))
+        coalesced = tensor.layout is torch.sparse_coo and tensor.is_coalesced()
+        return TensorSnapshot(
+            describe_tensor(tensor), address, 0, None, parts=parts, coalesced=coalesced
+        )
     strided = tensor.layout is torch.strided
     offset = int(tensor.storage_offset()) if strided else 0
     sample = sampled(tensor) if strided and address else None
-    return TensorSnapshot(describe_tensor(tensor), address, offset, sample)
+    row = None
+    if sample is not None and tensor.dtype.is_floating_point and tensor.dim():
+        row = first_row(tensor.detach())[:SAMPLE].clone()
+    return TensorSnapshot(describe_tensor(tensor), address, offset, sample, row)
 
 
 def sampled(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -80,6 +99,11 @@ def described_arguments(args: Any, kwargs: dict[str, Any], keep: bool) -> Argume
     shared = {a: min(found) for a, found in offsets.items() if a and len(found) > 1}
     addresses: list[int] = []
 
+    def contents(tensor: TensorSnapshot) -> Any:
+        if tensor.sample is None:
+            return None
+        return values_of(tensor.sample, keep, tensor.spec.strides, tensor.row)
+
     def described(argument: Any) -> Any:
         if isinstance(argument, list):
             return [described(each) for each in argument]
@@ -88,10 +112,13 @@ def described_arguments(args: Any, kwargs: dict[str, Any], keep: bool) -> Argume
         address, spec = argument.address, argument.spec
         alias = addresses.index(address) if address in shared and address in addresses else None
         addresses.append(address)
+        if argument.parts:
+            parts = tuple(replace(each.spec, values=contents(each)) for each in argument.parts)
+            return replace(spec, parts=parts, coalesced=argument.coalesced)
         if spec.layout:
             return Opaque(f"tensor of layout {spec.layout}")
         offset = argument.offset - shared.get(address, argument.offset)
-        return replace(spec, offset=offset, alias=alias, values=values_of(argument.sample, keep))
+        return replace(spec, offset=offset, alias=alias, values=contents(argument))
 
     return Arguments(tuple(map(described, args)), {n: described(v) for n, v in kwargs.items()})
 
@@ -102,72 +129,3 @@ def snapshots_in(argument: Any) -> Iterator[TensorSnapshot]:
     elif isinstance(argument, list):
         for each in argument:
             yield from snapshots_in(each)
-
-
-def values_of(sample: torch.Tensor | None, keep: bool) -> Any:
-    if sample is None:
-        return None
-    sample = sample.cpu()
-    if sample.dtype.is_floating_point or sample.dtype.is_complex:
-        return regime(sample, keep)
-    if sample.dtype is torch.bool:
-        density = round(float(sample.float().mean()), 3)
-        if not keep or sample.numel() > MOST_LISTED or density in (0.0, 1.0):
-            return {"true": density}
-        return {"bits": "".join("1" if bit else "0" for bit in sample.reshape(-1).tolist())}
-    return integers(sample.reshape(-1).to(torch.int64), keep)
-
-
-def integers(sample: torch.Tensor, keep: bool) -> dict[str, Any]:
-    low, high = int(sample.min()), int(sample.max())
-    if low == high:
-        return {"all": low}
-    steps = sample[1:] - sample[:-1]
-    if bool((steps == steps[0]).all()):
-        return {"from": int(sample[0]), "by": int(steps[0])}
-    if keep and sample.numel() <= MOST_LISTED:
-        return {"is": sample.tolist()}
-    below = sample < 0
-    if low < 0 and bool((sample[below] == low).all()) and not bool(below.all()):
-        # One negative value among indices is a mark (of padding, or of what to ignore), and
-        # nothing between it and the least index is in range.
-        share = round(float(below.double().mean()), 6)
-        return {"lo": int(sample[~below].min()), "hi": high, "marked": [low, share]}
-    found: dict[str, Any] = {"lo": low, "hi": high}
-    if bool((steps >= 0).all()):
-        found["sorted"] = "up"
-    elif bool((steps <= 0).all()):
-        found["sorted"] = "down"
-    if keep:
-        found["distinct"] = round(len(sample.unique()) / sample.numel(), 3)
-    return found
-
-
-def regime(sample: torch.Tensor, keep: bool) -> tuple[float, ...]:
-    if sample.dtype.is_complex:
-        sample = torch.view_as_real(sample)
-    tiny = torch.finfo(sample.dtype).tiny
-    # As doubles: a denormal of the dtype is a plain number there.
-    sample = sample.double().reshape(-1)
-    finite = sample[torch.isfinite(sample) & (sample > MASKED) & (sample < -MASKED)]
-    if not finite.numel():
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-    low, high = (short(float(each)) for each in (finite.min(), finite.max()))
-    if not keep:
-        return (low, high, short((low + high) / 2), short((high - low) / 6))
-    zeros = float((finite == 0).double().mean())
-    denormal = float(((finite != 0) & (finite.abs() < tiny)).double().mean())
-    masked = float((sample <= MASKED).double().sum()) / sample.numel()
-    rest = finite[finite != 0]
-    mean = float(rest.mean()) if rest.numel() else 0.0
-    spread = float(rest.std()) if rest.numel() > 1 else 0.0
-    found = [low, high, short(mean), short(spread)]
-    found += [round(share, 3) for share in (zeros, denormal, masked)]
-    while len(found) > 4 and found[-1] == 0:
-        found.pop()
-    return (low, high) if low == high and not masked else tuple(found)
-
-
-def short(value: float) -> float:
-    """Three digits are plenty for a regime."""
-    return float(f"{value:.3g}")

@@ -36,8 +36,12 @@ class TensorSpec:
     values: Any = None
     #: Whether it takes a gradient, where Python calls were recorded.
     grad: bool = False
-    #: Empty for strided tensors, which alone can be created anew.
+    #: Empty for strided tensors.
     layout: str = ""
+    #: Of a sparse tensor: its indices and values, in the order its constructor takes them.
+    parts: tuple[TensorSpec, ...] = ()
+    #: Of a sparse tensor: whether its indices are sorted and unique.
+    coalesced: bool = False
 
     @property
     def floating(self) -> bool:
@@ -51,14 +55,14 @@ class TensorSpec:
     @property
     def extent(self) -> int:
         """Elements its storage must have."""
-        if not prod(self.shape):
+        if self.layout or not prod(self.shape):
             return self.offset
         last = sum((n - 1) * step for n, step in zip(self.shape, self.steps))
         return self.offset + last + 1
 
     @property
     def bytes(self) -> int:
-        return self.extent * ITEM_SIZE[self.dtype]
+        return self.extent * ITEM_SIZE[self.dtype] + sum(part.bytes for part in self.parts)
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -79,6 +83,10 @@ class TensorSpec:
     def text(self) -> str:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
+    @property
+    def shown(self) -> str:
+        return self.text + (f" {self.layout}" if self.layout else "")
+
 
 @dataclass(frozen=True)
 class TorchConstant:
@@ -86,6 +94,20 @@ class TorchConstant:
 
     kind: str  # dtype, device, layout, memory_format, generator
     name: str
+
+
+@dataclass(frozen=True)
+class NodeRef:
+    """In the graph of a compiled region: the result of an earlier node."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class StorageSpec:
+    """Memory that is no tensor yet: what a data loader's worker hands over."""
+
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -172,7 +194,9 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 def shown(value: Any) -> str:
     """The value as a person would write it, tensors by dtype and shape."""
     if isinstance(value, TensorSpec):
-        return value.text
+        return value.shown
+    if isinstance(value, StorageSpec):
+        return f"storage[{value.bytes}]"
     if isinstance(value, TorchConstant):
         return value.name
     if isinstance(value, Opaque):

@@ -10,6 +10,7 @@ from typing import Any
 
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.codec import OPERATORS
+from opbench.capture.compiled.graph import graph_line
 from opbench.files import writing
 
 
@@ -18,12 +19,18 @@ def write(capture: Capture, path: Path | str) -> None:
 
 
 def write_lines(contents: Iterable[dict[str, Any]], path: Path | str) -> None:
+    write_text(
+        (json.dumps(line, allow_nan=False, separators=(",", ":")) for line in contents), path
+    )
+
+
+def write_text(texts: Iterable[str], path: Path | str) -> None:
     """The whole file at once, or nothing: a reader never sees half of it."""
     with writing(Path(path)) as partial:
         partial.parent.mkdir(parents=True, exist_ok=True)
         with partial.open("w", encoding="utf-8") as stream:
-            for line in contents:
-                stream.write(json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n")
+            for text in texts:
+                stream.write(text + "\n")
 
 
 def lines(capture: Capture) -> Iterator[dict[str, Any]]:
@@ -32,6 +39,8 @@ def lines(capture: Capture) -> Iterator[dict[str, Any]]:
     for call in capture.calls:
         if call.qualified not in introduced:
             introduced.add(call.qualified)
+            if call.graph is not None:
+                yield graph_line(call.qualified, call.graph)
             line: dict[str, Any] = {"operator": call.qualified}
             if call.qualified in capture.schemas:
                 line["schema"] = capture.schemas[call.qualified]

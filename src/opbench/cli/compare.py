@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,8 @@ def compare(
     sides: list[str] = typer.Argument(
         None,
         metavar="[BASE NEW]",
-        help="Runs (id, name, last, last~1), RUN:ENV, environments, commits, machines or devices.",
+        help="Runs (id, name, last, last~1), RUN:ENV, environments, commits, machines or devices; "
+        "or two captures.",
     ),
     last: int = typer.Option(None, "--last", min=2, max=2, help="The latest two runs: --last 2."),
     col: str = typer.Option(None, "--col", metavar="KEY", help="Compare the values of this key."),
@@ -66,6 +68,8 @@ def compare(
     gate = Gate.parse(fail_on)
     check_format(format, FORMATS)
     check_files(markdown, junit)
+    if _compare_files(list(sides or [])):
+        return 0
     wanted = _wanted(list(sides or []), last, col)
     from opbench.store import Store
 
@@ -79,6 +83,23 @@ def compare(
 
             show_functions(compared, FunctionView(match, group, raw))
     return code
+
+
+def _compare_files(sides: list[str]) -> bool:
+    """Whether the sides are two files that a suite compares, such as captures; if so, prints it."""
+    if len(sides) != 2 or not all(Path(side).is_file() for side in sides):
+        return False
+    from opbench.define import suites
+    from opbench.report.table import console_for
+
+    base, new = map(Path, sides)
+    parts = suites.first(lambda suite: suite.compare_files(base, new))
+    if parts is None:
+        return False
+    console = console_for(sys.stdout)
+    for part in parts:
+        console.print(part)
+    return True
 
 
 def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:

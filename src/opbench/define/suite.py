@@ -121,6 +121,11 @@ class Suite:
         """What `opbench show FILE` prints for a file of the suite's own; None for any other."""
         return None
 
+    def compare_files(self, base: Path, new: Path) -> Iterable[RenderableType] | None:
+        """What `opbench compare BASE NEW` prints for two files of the suite's own; None for any
+        other."""
+        return None
+
     def account(self, run: Finished, targets: Sequence[str]) -> Iterable[RenderableType] | None:
         """What is printed instead of the table of a run; None to keep the table."""
         return None

@@ -91,6 +91,10 @@ class RunOptions:
         None, SHARE, "Of captured calls: those that make up this share of the captured time.", WHAT,
         where=("run", "ab", "file"), metavar="95%",
     )  # fmt: skip
+    imports: tuple[str, ...] = option(
+        (), TEXTS, "For captured calls: import this module first; it registers their operators.",
+        WHAT, where=("run", "ab", "file"), flags=("--import",), metavar="MODULE",
+    )  # fmt: skip
     seed: int = option(0, COUNT_FROM_0, "Seed of the inputs.", WHAT, where=ALL_MEASURING)
 
     precision: float = option(

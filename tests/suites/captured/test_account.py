@@ -10,7 +10,8 @@ from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.values import Opaque, TensorSpec
 from opbench.case import Case
 from opbench.result import Result, Sample
-from opbench.suites.captured.account import choose, fidelity, operators, replay_of
+from opbench.suites.captured.account import fidelity, operators, replay_of
+from opbench.suites.captured.findings.variants import choose
 from opbench.suites.captured.report import replay_parts
 
 X = TensorSpec("float32", (4,))
@@ -71,7 +72,7 @@ def test_what_could_not_be_replayed_is_named_with_its_share_of_the_calls():
     assert [(c.name, why) for c, why in share.missing] == [("mul_-002", "failed: no kernel")]
     assert share.missing_calls / share.calls == 4 / 12
     text = "\n".join(map(str, replay_parts(replay_of(CAPTURE, [result(MM, 1.0), failed]))))
-    assert "mul_-002, 4 calls: failed: no kernel" in text
+    assert "mul_-002, 4 calls, 300 ms: failed: no kernel" in text
 
 
 def test_a_part_of_the_calls_does_not_pass_for_the_step():

@@ -55,13 +55,27 @@ def example(batch: int, seq: int) -> Capture:
 
 def test_two_axes_multiply():
     whole = scale.combined(
-        example(8, 128), {"batch": (16, example(16, 128)), "seq": (256, example(8, 256))}
+        example(8, 128), {"batch": (17, example(17, 128)), "seq": (255, example(8, 255))}
     )
     predicted = scale.capture_at(whole, {"batch": 12, "seq": 100}).calls[0]
     wanted = example(12, 100).calls[0]
     assert predicted.args == tuple(replace(a, strides=None) if i == 0 else a
                                   for i, a in enumerate(wanted.args))  # fmt: skip
     assert predicted.outputs == wanted.outputs
+
+
+@pytest.mark.parametrize(("probe", "refused"), [(64, "not a multiple of 32"), (61, "would be")])
+def test_a_script_that_pads_is_refused_where_it_would_be_wrong(probe, refused):
+    """It pads to multiples of 16: at 32 and 64 that cannot be seen, and 50 would be 64."""
+
+    def capture(length: int) -> Capture:
+        tokens = TensorSpec("float32", (4, -(-length // 16) * 16))
+        call = OperatorCall(0, "aten::relu", "default", (tokens,), counts={"forward": 1})
+        return Capture((call,), {"sizes": {"seq": length}}, (Step(0, (0,), (1,)),), {}, "c")
+
+    whole = scale.combined(capture(32), {"seq": (probe, capture(probe))})
+    with pytest.raises(scale.Unpredictable, match=refused):
+        scale.capture_at(whole, {"seq": 50})
 
 
 def test_equal_calls_that_scale_differently_are_told_apart():
@@ -91,8 +105,8 @@ def test_random_indices_that_happen_to_halve_are_no_reason_to_refuse():
 
     for lowest, probed in ((14, 7), (7, 14), (6, 9)):
         whole = scale.combined(capture(8, lowest), {"batch": (16, capture(16, probed))})
-        (spec,) = scale.capture_at(whole, {"batch": 12}).calls[0].tensors
-        assert spec.shape == (12, 128)
+        (spec,) = scale.capture_at(whole, {"batch": 24}).calls[0].tensors
+        assert spec.shape == (24, 128)
         assert spec.values["hi"] == 7999
 
 

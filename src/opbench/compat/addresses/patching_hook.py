@@ -4,25 +4,52 @@
     nn.modules.module.register_module_forward_pre_hook(hook)
     init()
 
-`init` records every module, every torch function and every tensor method, not a list of them, and
-writes JSON Lines instead of a pickle. New scripts say `opbench.record_api.start()` instead.
+`init` records every module, every torch function and every tensor method, not a list of them. As
+the older tool did, it writes `/tmp/picklefile`: here a pickle of plain values only (lists, texts,
+numbers), one dictionary per unique call. Beside it stands the file that opbench itself reads. New
+scripts say `opbench.record_api.start()` instead.
 """
 
 from __future__ import annotations
 
+import atexit
+import json
+import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
 from opbench.capture.api_recorder import ApiRecorder
-from opbench.capture.record import DEFAULT_API_FILE, record_api
+from opbench.capture.record import record_api
+from opbench.files import writing
 
 __all__ = ["add_wrapper", "hook", "init"]
 
+DEFAULT = "/tmp/picklefile"
 
-def init(path: str | Path = DEFAULT_API_FILE) -> None:
-    """Record from here on; the file is written when the program ends."""
+
+def init(path: str | Path = DEFAULT) -> None:
+    """Record from here on; the files are written when the program ends."""
     if ApiRecorder.current is None:
-        record_api.start(path)
+        pickled = Path(path).absolute()
+        recorder = record_api.start(pickled.with_name(f"{pickled.name}.jsonl"))
+        # Run before the recorder's own: the last one registered is the first to run.
+        atexit.register(write_pickle, recorder, pickled)
+
+
+def write_pickle(recorder: ApiRecorder, path: Path) -> None:
+    record_api.stop()
+    if not recorder.written:
+        return
+    lines = recorder.path.read_text(encoding="utf-8").splitlines()
+    calls = [json.loads(line) for line in lines[1:]]
+    with writing(path) as partial:
+        partial.write_bytes(pickle.dumps(calls))
+    print(
+        f"opbench: wrote {path} ({len(calls)} unique calls, as plain values) and {recorder.path}; "
+        f"next: opbench run {recorder.path}",
+        file=sys.stderr,
+    )
 
 
 def hook(module: Any, input: Any) -> None:

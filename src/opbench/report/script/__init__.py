@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from opbench import frameworks
 from opbench.case import Case
-from opbench.errors import UserError
+from opbench.errors import UserError, printable
 from opbench.report.script import cpp as script_cpp
 from opbench.worker.source import assigned
 
@@ -190,7 +190,7 @@ def header(case: Case) -> str:
     ]
     if case.unsupported:
         lines.append(f"opbench does not run this case: {case.unsupported}")
-    return "".join(f"# {line}\n" for line in lines)
+    return "".join(f"# {printable(line)}\n" for line in lines)
 
 
 def environment(case: Case) -> str:

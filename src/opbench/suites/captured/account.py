@@ -1,7 +1,6 @@
-"""The account of a replay: what the calls say about the step they were captured from.
+"""What replayed calls say about the step they were captured from, phase by phase.
 
-Pure functions of a capture and of results: how much of the step the calls explain, phase by
-phase; and for each operator the best of the variants that were measured.
+Pure functions of a capture and of results.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from dataclasses import dataclass, field
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.case import Case, Label, label_text
 from opbench.result import Result
-from opbench.stats.pair import compare_results
 from opbench.suites.captured.definition import CAPTURED, IN_ORDER
 
 #: What is set against the step, best first: on a GPU, its own time.
@@ -149,7 +147,7 @@ def replay_of(capture: Capture, results: Iterable[tuple[Case, Result]]) -> Repla
 def variant_of(case: Case, capture: Capture) -> Variant:
     """What of the case is not as it was captured."""
     as_captured = {
-        "runtime": "eager",
+        "runtime": "compile" if case.name.startswith("compiled.") else "eager",
         "dtype": CAPTURED,
         "layout": CAPTURED,
         "threads": capture.threads,
@@ -190,6 +188,8 @@ class Fidelity:
     #: Calls per step, and how many of them could not be replayed: call → reason.
     calls: float
     missing: tuple[tuple[OperatorCall, str], ...] = ()
+    #: Half of the interval of the sum, in seconds.
+    half: float = 0.0
     #: Unique calls that were tried, and the share of the captured time that is theirs.
     tried: int = 0
     tried_share: float = 1.0
@@ -199,6 +199,11 @@ class Fidelity:
     @property
     def missing_calls(self) -> float:
         return sum(call.count for call, _ in self.missing)
+
+    @property
+    def missing_seconds(self) -> float:
+        """While they were captured, in the whole window."""
+        return sum(call.time for call, _ in self.missing)
 
 
 def fidelity(replay: Replay, mode: str = "hot") -> Fidelity | None:
@@ -210,9 +215,10 @@ def fidelity(replay: Replay, mode: str = "hot") -> Fidelity | None:
     if not measured:
         return None
     sums: dict[str, float] = defaultdict(float)
-    missing = []
+    missing, variance = [], 0.0
     for each in measured:
         if each.result.ok:
+            variance += (half_of(each.result) * each.call.count / capture.steps) ** 2
             for phase, count in each.call.counts.items():
                 sums[phase] += (each.result.estimate or 0.0) * count / capture.steps
         else:
@@ -224,10 +230,16 @@ def fidelity(replay: Replay, mode: str = "hot") -> Fidelity | None:
         Share("step", sum(sums.values()), replay.step),
         sum(each.call.count for each in measured),
         tuple(missing),
+        half=variance**0.5,
         tried=len(measured),
         tried_share=share_of([each.call for each in measured], capture.calls),
         while_captured=replay.while_captured,
     )
+
+
+def half_of(result: Result) -> float:
+    """Half of the interval of one call, in seconds."""
+    return (result.half_width or 0.0) * abs(result.estimate or 0.0)
 
 
 def share_of(some: Sequence[OperatorCall], every: Sequence[OperatorCall]) -> float:
@@ -251,6 +263,7 @@ def in_order_fidelity(replay: Replay) -> Fidelity | None:
         Share("step", total, replay.step),
         sum(call.count for call in capture.calls),
         tuple((call, call.obstacle) for call in capture.calls if call.obstacle),
+        half=half_of(replay.in_order["step"]) if "step" in ok else 0.0,
         tried=len(capture.calls),
         while_captured=replay.while_captured,
     )
@@ -260,108 +273,3 @@ def step_seconds(capture: Capture) -> float | None:
     """The step as it ran on its own; while captured, where nothing else is known."""
     seconds = capture.header.get("step_seconds") or capture.header.get("captured_seconds")
     return float(seconds) if seconds else None
-
-
-@dataclass(frozen=True)
-class Best:
-    """One operator: what it takes of the step, and the best that was measured for its calls."""
-
-    operator: str
-    count: float
-    seconds: float
-    share: float | None
-    #: Seconds per step with the best variant of each of its calls.
-    best_seconds: float
-    #: The variant that saves most, as text; empty where what was captured is the best.
-    variant: str
-    #: Variants that gave another result, or none: variant → reason.
-    refused: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def gain(self) -> float:
-        return self.seconds / self.best_seconds if self.best_seconds else 1.0
-
-
-@dataclass(frozen=True)
-class Choice:
-    rows: tuple[Best, ...]
-    #: The step as it is, and with the best of each operator; what is unexplained stays.
-    step: float
-    best_step: float
-    variants: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CallChoice:
-    """One call, in seconds per step: as captured, and in its best variant."""
-
-    call: OperatorCall
-    seconds: float
-    best_seconds: float
-    variant: Variant = ()
-    refused: Mapping[str, str] = field(default_factory=dict)
-
-
-def choose(replay: Replay, mode: str = "hot") -> Choice | None:
-    """The best variant of each call; None where only one was measured."""
-    by_call: dict[int, dict[Variant, Result]] = defaultdict(dict)
-    for each in replay.calls:
-        if each.mode == mode:
-            by_call[each.call.index][each.variant] = each.result
-    variants = {variant for results in by_call.values() for variant in results if variant}
-    if not variants:
-        return None
-    capture = replay.capture
-    groups: dict[str, list[CallChoice]] = defaultdict(list)
-    for index, results in by_call.items():
-        call = capture.calls[index]
-        if () in results and results[()].ok:
-            groups[call.qualified].append(best_variant(call, results, capture.steps))
-    step = replay.step
-    rows = [best_of(name, choices, capture, step) for name, choices in groups.items()]
-    rows.sort(key=lambda row: -row.seconds)
-    saved = sum(row.seconds - row.best_seconds for row in rows)
-    total = step if step is not None else sum(row.seconds for row in rows)
-    texts = tuple(sorted(variant_text(variant) for variant in variants))
-    return Choice(tuple(rows), total, max(total - saved, 0.0), texts)
-
-
-def best_variant(call: OperatorCall, results: Mapping[Variant, Result], steps: int) -> CallChoice:
-    base, count = results[()], call.count / steps
-    seconds = best = (base.estimate or 0.0) * count
-    chosen: Variant = ()
-    refused = {}
-    for variant, result in results.items():
-        if not result.ok:
-            refused[variant_text(variant)] = result.outcome_text
-        elif clearly_faster(result, base) and (result.estimate or 0.0) * count < best:
-            best, chosen = (result.estimate or 0.0) * count, variant
-    return CallChoice(call, seconds, best, chosen, refused)
-
-
-def clearly_faster(result: Result, base: Result) -> bool:
-    """The whole interval of their ratio is below 1, so that noise alone is never a gain."""
-    high = compare_results(base, result).high
-    return high is not None and high < 1
-
-
-def best_of(
-    operator: str, choices: Sequence[CallChoice], capture: Capture, step: float | None
-) -> Best:
-    seconds = sum(choice.seconds for choice in choices)
-    saved: dict[Variant, float] = defaultdict(float)
-    refused: dict[str, str] = {}
-    for choice in choices:
-        if choice.variant:
-            saved[choice.variant] += choice.seconds - choice.best_seconds
-        refused.update(choice.refused)
-    top = max(saved, key=lambda variant: saved[variant]) if saved else ()
-    return Best(
-        operator,
-        count=sum(choice.call.count for choice in choices) / capture.steps,
-        seconds=seconds,
-        share=seconds / step if step else None,
-        best_seconds=sum(choice.best_seconds for choice in choices),
-        variant=variant_text(top) + (" and others" if len(saved) > 1 else ""),
-        refused=tuple(refused.items()),
-    )

@@ -12,6 +12,7 @@ from opbench.capture.values import tensors_in
 from opbench.case import Case
 from opbench.define.definition import Context, Definition, Point
 from opbench.define.program import lines
+from opbench.errors import printable
 from opbench.suites.captured.api_source import FLOATS, in_place, output_of, program_of
 
 
@@ -38,7 +39,7 @@ def definitions_of(path: Path | str) -> list[Definition]:
 
 def definition_of(call: ApiCall, path: Path) -> Definition:
     return ApiDefinition(
-        suite=path.stem,
+        suite=printable(path.stem),
         name=f"{call.short}-{call.index:03d}",
         framework="torch",
         modules=("torch",),

@@ -61,7 +61,9 @@ class ApiWriter(SourceWriter):
         if spec.layout:
             raise NotReplayable(f"an argument is a tensor of layout {spec.layout}")
         if spec.dtype not in FLOATS + INTEGERS:
-            raise NotReplayable(f"an argument is a tensor of {spec.dtype}, which is not made anew")
+            raise NotReplayable(
+                f"an argument is a tensor of {spec.dtype}, which opbench cannot create"
+            )
         options = f"dtype=torch.{spec.dtype}"
         if self.device != "cpu":
             options += f', device="{self.device}"'

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from opbench.errors import UserError, unknown
+from opbench.errors import UserError, plural, unknown
 
 
 class CaptureCommand(TyperCommand):
@@ -31,7 +31,9 @@ SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 
 
 def capture(
-    words: list[str] = typer.Argument(None, metavar="SCRIPT.py [ARGS]...", show_default=False),
+    words: list[str] = typer.Argument(
+        None, metavar="SCRIPT.py|NOTEBOOK.ipynb [ARGS]...", show_default=False
+    ),
     module: str = typer.Option(None, "-m", metavar="MODULE", help="Run a module, as python -m."),
     output: Path = typer.Option(
         Path("opbench-capture.jsonl"), "-o", "--output", metavar="FILE", help="The file to write."
@@ -62,6 +64,9 @@ def capture(
     level: str = typer.Option(
         "operators", metavar="operators|api", help="Operators, or modules and Python functions."
     ),
+    trace: Path = typer.Option(
+        None, "--from", metavar="TRACE", help="Convert a trace instead of running a script."
+    ),
     function: list[str] = typer.Option(
         [], "--function", metavar="MODULE:NAME", help="With --level api: record this function, too."
     ),
@@ -71,6 +76,11 @@ def capture(
     from opbench.suites.captured.probing import base_sizes, parse_sizes, words_at
 
     words = list(words or [])
+    if trace is not None:
+        from opbench.suites.captured.exchange import convert
+
+        print(convert(trace, output))
+        return 0
     if not module and not words:
         raise UserError("name the script to run: opbench capture train.py, or -m MODULE")
     if not module and not Path(words[0]).is_file():
@@ -93,7 +103,14 @@ def capture(
         "functions": function,
         "source": module or Path(words[0]).name,
     }
-    code = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
+    recorded = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
+    code = int(recorded["code"])
+    written = Path(recorded.get("path") or output)
+    if written.name != output.name:
+        output = output.with_name(written.name)
+    if code and not recorded["steps"] and not calls and level == "operators":
+        print(died(output, code), file=sys.stderr)
+        return code
     if probes:
         learn(words, sizes, probes, options, output)
     if level == "operators":
@@ -101,8 +118,18 @@ def capture(
     return code
 
 
-def launch(words: list[str], options: dict[str, Any]) -> int:
-    """Run the script in an interpreter of its own, which writes the file; returns its exit code."""
+def died(path: Path, code: int) -> str:
+    from opbench.capture.reading import read
+
+    count = sum(call.count for call in read(path).calls)
+    return (
+        f"opbench: the script ended with exit status {code} before its first optimizer step; "
+        f"{path} holds the {plural(count, 'call')} up to there, which are not a step"
+    )
+
+
+def launch(words: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Run the script in an interpreter of its own, which writes the file; what came of it."""
     path = Path(options["path"]).absolute()
     with tempfile.TemporaryDirectory(prefix="opbench-capture-") as folder:
         report = Path(folder) / "report.json"
@@ -115,7 +142,7 @@ def launch(words: list[str], options: dict[str, Any]) -> int:
         except (OSError, ValueError):
             recorded = {}
     check(recorded, options["steps"], options["calls"])
-    return code
+    return {**recorded, "code": code}
 
 
 def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> None:

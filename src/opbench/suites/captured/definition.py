@@ -6,8 +6,9 @@ and every axis that the capture was probed along. An axis left as captured is no
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import lines
 from opbench.errors import UserError
 from opbench.suites.captured import in_order, makers, runtimes, scale
+from opbench.suites.captured.findings.work import work_of
 from opbench.suites.captured.operator_source import (
     CallSource,
     cold,
@@ -36,6 +38,8 @@ IN_ORDER = "in_order"
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 LAYOUTS = ("contiguous", "channels_last")
 
+OWN_FOLDER = "import sys\n\nsys.path.insert(0, {folder!r})\n"
+
 #: The results of these are not to be compared: they are drawn at random, or not computed at all.
 UNCOMPARED = ("rand", "normal", "bernoulli", "dropout", "uniform", "multinomial", "exponential",
               "empty", "resize", "new_empty", "_fused_sdp_choice", "random")  # fmt: skip
@@ -46,6 +50,8 @@ class CapturedDefinition(Definition):
     """What both kinds share: axes that are labels only where a value was chosen."""
 
     capture: Capture = field(default_factory=lambda: Capture(()))
+    #: Modules that register operators of their own.
+    imports: tuple[str, ...] = ()
 
     def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
         silent = {
@@ -67,6 +73,10 @@ class CapturedDefinition(Definition):
         return chosen if chosen != base else {}
 
     def case_of(self, point: Point, context: Context, **parts: Any) -> Case:
+        if self.imports:
+            wanted = "".join(f"import {module}\n" for module in self.imports)
+            # A child has the folder of the person who started it on its path.
+            parts["globals"] = f"{OWN_FOLDER.format(folder=os.getcwd())}{wanted}{parts['globals']}"
         if not parts.pop("own_threads", False):
             parts["setup"] = lines(
                 f"torch.set_num_threads({context.threads})",
@@ -100,11 +110,13 @@ class CapturedCall(CapturedDefinition):
         if context.stages and "call" not in context.stages:
             return
         call, unsupported = self.call_at(point)
-        runtime = str(point.get("runtime") or "eager")
+        runtime = str(point.get("runtime") or self.usual_runtime)
         replay = str(point.get("replay") or "hot")
         text = source_of(call, context.device, self.capture.device)
         setup, before, stmt = (cold if replay == "cold" else hot)(call, text)
         globals_ = makers.CALL
+        if call.compiled:
+            globals_ = f"import json\n{makers.CALL}\n\n{makers.COMPILED}"
         if replay == "cold":
             globals_ = f"import itertools\n{globals_}"
         if self.sizes_at(point) and call.outputs and not unsupported:
@@ -121,14 +133,25 @@ class CapturedCall(CapturedDefinition):
             "runtime": runtime,
             "dtype": next((tensor.dtype for tensor in call.tensors if tensor.floating), ""),
             "unsupported": unsupported,
+            "work": work_of(call),
             "components": tuple((name, name) for name in text.names) if replay == "hot" else (),
         }
         if replay == "hot" and not unsupported:
             parts["parity"] = self.parity_of(point, call, text)
             parts["globals"] = f"{globals_}\n\n{RESULTS}"
-        if runtime != "eager" and not unsupported:
+        if call.compiled and not unsupported:
+            parts.update(runtimes.compiled_region(runtime, parts, context))
+        elif runtime != "eager" and not unsupported:
             parts.update(runtimes.spelled(runtime, call, text, parts, context))
         yield self.case_of(point, context, **parts)
+
+    @property
+    def usual_runtime(self) -> str:
+        """How the call ran when it was captured."""
+        return "compile" if self.call.compiled else "eager"
+
+    def framework_at(self, point: Point) -> Label:
+        return runtimes.FRAMEWORK.get(str(point.get("runtime") or self.usual_runtime), "torch")
 
     def call_at(self, point: Point) -> tuple[OperatorCall, str]:
         """The call in the sizes, dtype and layout of a point; and why it cannot run, if so."""
@@ -140,6 +163,8 @@ class CapturedCall(CapturedDefinition):
                 unsupported = str(error)
         dtype = str(point.get("dtype") or CAPTURED)
         layout = str(point.get("layout") or CAPTURED)
+        if call.compiled and (sizes or dtype != CAPTURED or layout != CAPTURED):
+            return call, "the graph of a compiled region is that of its captured sizes and dtypes"
         if dtype != CAPTURED:
             call = with_dtype(call, dtype)
         if layout != CAPTURED:
@@ -153,7 +178,7 @@ class CapturedCall(CapturedDefinition):
         base = call.operator.partition("::")[2].lstrip("_")
         random = base.startswith(UNCOMPARED) or "dropout" in base
         outputs = tuple((name, name) for name in text.written)
-        runtime = str(point.get("runtime") or "eager")
+        runtime = str(point.get("runtime") or self.usual_runtime)
         dtype, layout = (point.get(axis, CAPTURED) != CAPTURED for axis in ("dtype", "layout"))
         first = runtime == "eager" and not dtype and not layout
         return Parity(
@@ -192,15 +217,15 @@ class CapturedStep(CapturedDefinition):
         yield self.case_of(
             point,
             context,
-            stmt="for op, args, kwargs, place in calls:\n    kept[place] = op(*args, **kwargs)",
+            stmt="for op, args, kwargs, place in calls:\n    results[place] = op(*args, **kwargs)",
             setup=lines(
                 f"plan = json.loads({plan!r})",
-                f"calls, written, kept = program(plan, {context.device!r})",
-                "was = [flat.clone() for flat in written]",
+                f"calls, written, results, moved = program(plan, {context.device!r})",
             ),
             before=lines(
-                "kept[:] = [None] * len(kept)",
-                "for flat, value in zip(written, was):\n    flat.copy_(value)",
+                "results[:] = [None] * len(results)",
+                "for view, form in moved:\n    view.set_(*form)",
+                "for flat, value in written:\n    flat.copy_(value)",
             ),
             globals=makers.STEP,
             unsupported=unsupported,
@@ -219,7 +244,9 @@ def definitions(capture: Capture) -> list[Definition]:
         axes = {
             "replay": Axis(("hot",), choices=("hot", "cold")),
             "dtype": Axis((CAPTURED,), choices=(CAPTURED, *DTYPES)),
-            "runtime": Axis(("eager",), choices=tuple(runtimes.RANK)),
+            "runtime": Axis(("compile",), choices=("compile", "eager"))
+            if call.compiled
+            else Axis(("eager",), choices=tuple(runtimes.RANK)),
             "layout": Axis((CAPTURED,), choices=(CAPTURED, *LAYOUTS)),
             **scales,
         }
@@ -242,6 +269,17 @@ def definitions(capture: Capture) -> list[Definition]:
             )
         )  # fmt: skip
     return listed
+
+
+def importing(definitions: Sequence[Definition], modules: Sequence[str]) -> list[Definition]:
+    """The captured calls with these modules imported before they are replayed."""
+    for module in modules:
+        if not all(part.isidentifier() for part in module.split(".")):
+            raise UserError(f"--import takes the name of a module, such as my_ops, not '{module}'")
+    return [
+        replace(d, imports=tuple(modules)) if isinstance(d, CapturedDefinition) else d
+        for d in definitions
+    ]
 
 
 def costliest(definitions: Sequence[Definition], share: float) -> list[Definition]:

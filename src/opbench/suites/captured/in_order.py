@@ -38,7 +38,7 @@ class Buffers:
         values = spec.values
         kind: Any
         if spec.floating:
-            kind = bool(values) and values[0] >= 0
+            kind = bool(values) and (values[0] >= 0, *values[7:])
         else:
             kind = json.dumps(values, sort_keys=True)
         key = (storage, spec.dtype, kind)
@@ -67,6 +67,7 @@ def plan(capture: Capture, phase: str = "") -> str:
     calls = [step for step in steps if not capture.calls[step.call].obstacle]
     buffers = Buffers(capture.device)
     operators: dict[tuple[str, str], int] = {}
+    graphs: list[Any] = []
     kept, places = kept_in(calls)
     written: dict[int, None] = {}
     planned = []
@@ -74,6 +75,8 @@ def plan(capture: Capture, phase: str = "") -> str:
         call = capture.calls[step.call]
         key = (call.operator, call.overload)
         number = operators.setdefault(key, len(operators))
+        if number == len(graphs):
+            graphs.append([list(node) for node in call.graph.nodes] if call.graph else None)
         arguments = PlannedArguments(step, buffers)
         args = [arguments.encode(value) for value in call.args]
         kwargs = {name: arguments.encode(value) for name, value in call.kwargs.items()}
@@ -84,7 +87,7 @@ def plan(capture: Capture, phase: str = "") -> str:
     return json.dumps(
         {
             "buffers": buffers.plan(),
-            "operators": [list(each) for each in operators],
+            "operators": [[*name, graph] for name, graph in zip(operators, graphs)],
             "calls": planned,
             "written": list(written),
             "places": places,
@@ -108,10 +111,13 @@ class PlannedArguments:
             return {"device": self.buffers.elsewhere(value.name)}
         if not isinstance(value, TensorSpec):
             return OPERATORS.encode(value)
+        if value.layout:
+            self._seen += 1
+            parts = [[p.shape, p.dtype, p.strides, p.values] for p in value.parts]
+            return {"sparse": [value.layout, list(value.shape), parts, value.coalesced]}
         number = self.buffers.number(self.step.reads[self._seen], value)
         self._seen += 1
-        listed = value.values if isinstance(value.values, dict) else None
-        return {"tensor": [number, list(value.shape), list(value.steps), value.offset, listed]}
+        return {"tensor": [number, list(value.shape), list(value.steps), value.offset]}
 
 
 def position(args: Sequence[Any], index: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -50,6 +51,9 @@ class OperatorWriter(SourceWriter):
             view = f"({spec.shape!r}, {spec.steps!r}, {spec.offset!r})"
             self.lines.append(f"{name} = m{owner}.as_strided{view}")
             return name
+        if spec.layout:
+            self.lines.append(f"{name} = {self.sparse(spec)}")
+            return name
         device = self.device_for(spec.device)
         parts = [repr(spec.shape), f"torch.{spec.dtype}"]
         if spec.strides is not None:
@@ -67,6 +71,15 @@ class OperatorWriter(SourceWriter):
             parts.append(f"within=m{number}")
         self.lines.append(f"{name} = tensor({', '.join(parts)})")
         return name
+
+    def sparse(self, spec: TensorSpec) -> str:
+        device = self.device_for(spec.device)
+        parts = ", ".join(
+            f"tensor({part.shape!r}, torch.{part.dtype}, {part.strides!r}, {part.values!r}, "
+            f"{device!r})"
+            for part in spec.parts
+        )
+        return f"sparse({spec.layout!r}, {spec.shape!r}, [{parts}], {spec.coalesced!r})"
 
 
 @dataclass(frozen=True)
@@ -112,15 +125,27 @@ def find_operator(call: OperatorCall) -> str:
     return f"op = operator({call.operator!r}, {call.overload!r})"
 
 
+def with_operator(call: OperatorCall, text: CallSource) -> list[str]:
+    """The lines that create the arguments and find what is called with them."""
+    if call.graph is None:
+        return [find_operator(call), *text.lines]
+    nodes = json.dumps([list(node) for node in call.graph.nodes], separators=(",", ":"))
+    return [
+        f"nodes = json.loads({nodes!r})",
+        *text.lines,
+        f"op = compiled_graph(nodes, {text.args})",
+    ]
+
+
 def hot(call: OperatorCall, text: CallSource) -> tuple[str, str, str]:
     """(setup, untimed `before`, statement): the same arguments again and again.
 
     What the call writes to is put back first, or its values would drift from call to call, into
     denormals or infinities that take another time.
     """
-    saved = [f"{name}_was = {name}.clone()" for name in text.written]
-    back = [f"{name}.copy_({name}_was)" for name in text.written]
-    return lines(find_operator(call), *text.lines, *saved), lines(*back), text.expression
+    saved = [f"{name}_was = kept({name})" for name in text.written]
+    back = [f"put_back({name}, {name}_was)" for name in text.written]
+    return lines(*with_operator(call, text), *saved), lines(*back), text.expression
 
 
 def cold(call: OperatorCall, text: CallSource) -> tuple[str, str, str]:
@@ -131,8 +156,11 @@ def cold(call: OperatorCall, text: CallSource) -> tuple[str, str, str]:
     copies = min(MOST_COPIES, max(2, -(-COLD_BYTES // held)))
     together = f"({', '.join(text.names)},)"
     body = "\n".join(f"    {line}" for line in text.lines)
+    first = [find_operator(call)]
+    if call.graph is not None:
+        first = with_operator(call, text)
     setup = lines(
-        find_operator(call),
+        *first,
         f"def arguments():\n{body}\n    return {together}",
         f"copies = [arguments() for _ in range({copies})]",
         "turn = itertools.cycle(copies)",
@@ -143,12 +171,12 @@ def cold(call: OperatorCall, text: CallSource) -> tuple[str, str, str]:
         numbers = [text.names.index(name) for name in text.written]
         setup = lines(
             setup,
-            f"was = [copies[0][number].clone() for number in {numbers}]",
-            f"ahead = itertools.islice(itertools.cycle(copies), {copies // 2}, None)",
+            f"was = [[kept(copy[number]) for number in {numbers}] for copy in copies]",
+            f"ahead = itertools.islice(itertools.cycle(zip(copies, was)), {copies // 2}, None)",
         )
         before = lines(
-            "later = next(ahead)",
-            f"for number, value in zip({numbers}, was):\n    later[number].copy_(value)",
+            "later, values = next(ahead)",
+            f"for number, value in zip({numbers}, values):\n    put_back(later[number], value)",
         )
     return setup, before, lines(f"{together} = next(turn)", text.expression)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opbench.report.table import Column, Table, grid, plain_table
 from opbench.report.units import format_percent, format_value
 from opbench.suites.captured.account import (
-    Choice,
     Fidelity,
     OperatorRow,
     Replay,
-    choose,
+    Share,
     fidelity,
     operators,
     step_seconds,
 )
 from opbench.suites.captured.api_report import shortened
 from opbench.suites.captured.costliest import costliest, costliest_table
+from opbench.suites.captured.findings import by_module
+from opbench.suites.captured.findings.ledger import PARTS, Entry, Ledger, ledger
+from opbench.suites.captured.findings.variants import Choice, choose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -78,7 +81,7 @@ def operator_table(rows: list[OperatorRow], total: float) -> Table:
         Column("operator", wrap="fold", min_width=24),
         *(Column(name, number=True, wrap="never", min_width=len(name)) for name in numbers),
         Column("phases"),
-        Column("behind it", wrap="fold"),
+        Column("called by", wrap="fold"),
         Column("costliest call", wrap="fold"),
     )
     cells = []
@@ -99,18 +102,28 @@ def operator_table(rows: list[OperatorRow], total: float) -> Table:
     return Table(columns, cells)
 
 
-def replay_parts(replay: Replay, peaks: Peaks | None = None) -> list[RenderableType]:
-    """How much of the step is explained; then, with variants, the table of variants that help."""
+def replay_parts(
+    replay: Replay, peaks: Peaks | None = None, shares: Mapping[int, float] | None = None
+) -> list[RenderableType]:
+    """How much of the step is explained, by what; then, with variants, which of them help.
+
+    `peaks`: the limits of the GPU. `shares`: call → share of the machine's limit it reached."""
     from rich.text import Text
 
     parts: list[RenderableType] = []
     explained = [each for each in (fidelity(replay, mode) for mode in MODES) if each is not None]
     if explained:
         parts.append(grid(fidelity_table(explained, replay)))
-        parts += remarks(explained, replay)
+        account = ledger(replay)
+        if account is not None:
+            parts.append(grid(ledger_table(account)))
+        parts += [Text(line) for line in remarks(explained, replay, account)]
     if explained and replay.on_device:
         worth = costliest(replay.capture, peaks)
         parts.append(grid(costliest_table(worth, replay.capture.device_busy)))
+    elif explained:
+        listed = by_module.table(by_module.rows_of(replay, shares), replay)
+        parts += [grid(listed), *map(Text, listed.notes)] if listed.rows else []
     for mode in ("hot", "cold"):
         choice = choose(replay, mode)
         if choice is not None:
@@ -136,29 +149,80 @@ def fidelity_table(explained: list[Fidelity], replay: Replay) -> Table:
         ]
         known = next((s.measured for s in shares if s is not None and s.measured), None)
         row = [phase, format_value(known, "s")]
-        for share in shares:
-            row.append(format_value(share.replayed, "s") if share else "")
+        for share, each in zip(shares, explained):
+            row.append(summed(share, each) if share else "")
             ratio = share.ratio if share else None
             row.append(f"{ratio:.2f}" if ratio is not None else "")
         rows.append(row)
     return replace(plain_table("", header, rows, words=1), total=True)
 
 
-def remarks(explained: list[Fidelity], replay: Replay) -> list[RenderableType]:
-    from rich.text import Text
+def summed(share: Share, explained: Fidelity) -> str:
+    """The sum; with its interval where it is that of the whole step."""
+    text = format_value(share.replayed, "s")
+    if share.phase != "step" or not share.replayed or not explained.half:
+        return text
+    return f"{text} ±{explained.half / share.replayed:.0%}"
 
+
+def ledger_table(account: Ledger) -> Table:
+    """The account: what each phase's time was, as far as it was measured."""
+    used = [part for part in PARTS if account.total.parts.get(part)]
+    columns = (
+        Column("phase"),
+        *(Column(name, number=True) for name in ("step", *used, "unattributed", "")),
+    )
+
+    def row(entry: Entry) -> list[str]:
+        rest = entry.unattributed
+        share = f"{rest / entry.measured:.0%}" if rest is not None and entry.measured else ""
+        texts = [format_value(entry.parts.get(part) or None, "s") for part in used]
+        sign = "-" if rest is not None and rest < 0 else ""
+        shown = sign + format_value(abs(rest), "s") if rest is not None else ""
+        return [entry.phase, format_value(entry.measured, "s"), *texts, shown, share]
+
+    return Table(columns, [row(e) for e in (*account.entries, account.total)], total=True)
+
+
+#: What each part of the account is, where it appears.
+MEANINGS = {
+    "compiled": "compiled: regions of torch.compile, replayed",
+    "refused": "refused: not replayed; their time while captured",
+    "collectives": "collectives: not replayed; until the call returned, while captured",
+    "waiting": "waiting: for the workers of a data loader",
+    "Python": "Python: between the calls, while captured, less what recording costs",
+}
+#: Above this share of blocks in which something else ran, a sum says little.
+DISTURBED = 0.2
+#: Captured and measured time of the same calls, further apart than this: one was under load.
+APART = 2.0
+
+
+def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -> list[str]:
     best = explained[-1] if explained[-1].mode == "order" else explained[0]
     calls = next((each for each in explained if each.mode != "order"), best)
     every = len(replay.capture.calls)
     lines = []
-    if best.tried < every:
-        share = format_percent(best.tried_share)
+    if calls.tried < every and calls.mode != "order":
+        share = format_percent(calls.tried_share)
         lines.append(
-            f"Only {best.tried} of {every} unique calls were tried, {share} of the captured time: "
+            f"Only {calls.tried} of {every} unique calls were tried, {share} of the captured time: "
             "the rest of the step is not accounted for."
         )
-    elif best.total.measured and not replay.on_device:
-        lines.append(unexplained(best))
+    if account is not None:
+        shown = [text for part, text in MEANINGS.items() if account.total.parts.get(part)]
+        lines += [f"{'; '.join(shown)}."] if shown else []
+        if account.hot_phases:
+            lines.append(
+                f"In order, {', '.join(account.hot_phases)} failed: there, operators are the sum "
+                "of the calls one by one."
+            )
+        if account.disturbed > DISTURBED:
+            lines.append(
+                f"{format_percent(account.disturbed)} of the blocks were disturbed by other "
+                "processes: measure again on a quiet machine."
+            )
+    lines += apart(calls, replay)
     if replay.on_device:
         lines.append(busy(replay))
     if replay.threads - {replay.capture.threads}:
@@ -171,16 +235,41 @@ def remarks(explained: list[Fidelity], replay: Replay) -> list[RenderableType]:
             "The step was only timed while it was captured, which slows it down; let the "
             "script run some steps outside the window."
         )
+    return lines + missing_lines(calls, every, account)
+
+
+def apart(calls: Fidelity, replay: Replay) -> list[str]:
+    """Where captured and measured times of the same calls disagree, the capture was disturbed."""
+    if calls.mode == "order" or calls.tried == len(replay.capture.calls):
+        return []
+    captured = calls.tried_share * sum(c.time for c in replay.capture.calls) / replay.capture.steps
+    if not captured or captured < APART * calls.total.replayed:
+        return []
+    return [
+        f"The calls chosen took {format_value(captured, 's')} of the captured step, but "
+        f"{format_value(calls.total.replayed, 's')} replayed: the capture was made under load, so "
+        "the choice means little; capture again, or several steps (--steps 2-4)."
+    ]
+
+
+def missing_lines(calls: Fidelity, every: int, account: Ledger | None) -> list[str]:
     if calls.mode != "order" and not calls.missing:
         which = f"All {every}" if calls.tried == every else f"All {calls.tried} tried"
-        lines.append(f"{which} unique calls were replayed.")
-    elif calls.missing:
-        lost = format_percent(calls.missing_calls / calls.calls)
-        lines.append(f"Not replayed: {lost} of the calls.")
-        lines += [f"  {c.name}, {c.count} calls: {reason}" for c, reason in calls.missing[:NAMED]]
-        if len(calls.missing) > NAMED:
-            lines.append(f"  … and {len(calls.missing) - NAMED} more")
-    return [Text(line) for line in lines]
+        return [f"{which} unique calls were replayed."]
+    if not calls.missing:
+        return []
+    lost = format_percent(calls.missing_calls / calls.calls)
+    if account is not None and account.total.measured:
+        seconds = sum(seconds for _, seconds, _ in account.refused)
+        lost += f", {format_percent(seconds / account.total.measured)} of the step"
+    lines = [f"Not replayed: {lost} of the calls." if account is None else f"Not replayed: {lost}."]
+    named = sorted(calls.missing, key=lambda pair: -pair[0].time)
+    for call, reason in named[:NAMED]:
+        took = f", {format_value(call.time, 's')}" if call.time else ""
+        lines.append(f"  {call.name}, {call.count} calls{took}: {reason}")
+    if len(named) > NAMED:
+        lines.append(f"  … and {len(named) - NAMED} more")
+    return lines
 
 
 def busy(replay: Replay) -> str:
@@ -200,18 +289,6 @@ def busy(replay: Replay) -> str:
         f"Of a step of {format_value(step, 's')} the GPU is busy for {format_value(worked, 's')} "
         f"({format_percent(share)}) and idle for {format_value(max(0.0, step - worked), 's')}; "
         f"{limit}."
-    )
-
-
-def unexplained(explained: Fidelity) -> str:
-    whole = explained.total.measured or 0.0
-    rest = whole - explained.total.replayed
-    share = format_percent(abs(rest) / whole)
-    if rest < 0:
-        return f"Replayed {MODES[explained.mode]}, the calls take {share} more than the step took."
-    return (
-        f"Unexplained: {format_value(rest, 's')} of {format_value(whole, 's')} ({share}): "
-        "Python, autograd and the framework between the calls."
     )
 
 

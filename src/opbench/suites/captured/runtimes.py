@@ -32,9 +32,6 @@ def spelled(
 
 def compiled(text: CallSource, parts: Mapping[str, Any], context: Context) -> dict[str, Any]:
     names = ", ".join(text.names)
-    preload = context.framework.source(
-        "call", Program("pass"), device=context.device, threads=context.threads
-    ).preload
     call = lines(
         f"def forward({names}):\n    return {text.expression}",
         "call = torch.compile(forward, dynamic=False)",
@@ -44,13 +41,27 @@ def compiled(text: CallSource, parts: Mapping[str, Any], context: Context) -> di
         "setup": lines(parts["setup"], call),
         "stmt": parts["stmt"].replace(text.expression, expression),
         "framework": context.framework.name,
-        "preload": preload,
+        "preload": preload_of(context),
     }
     parity: Parity | None = parts.get("parity")
     if parity is not None:
         outputs = tuple((n, e.replace(text.expression, expression)) for n, e in parity.outputs)
         changes["parity"] = replace(parity, outputs=outputs)
     return changes
+
+
+def compiled_region(runtime: str, parts: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    """A region as it was, compiled; or its operators one after the other."""
+    if runtime == "eager":
+        return {"setup": parts["setup"].replace("compiled_graph(nodes,", "eager_graph(nodes,")}
+    return {"framework": context.framework.name, "preload": preload_of(context)}
+
+
+def preload_of(context: Context) -> tuple[str, ...]:
+    """What a worker imports before it is forked, for the framework of this case."""
+    framework = context.framework
+    program = Program("pass")
+    return framework.source("call", program, device=context.device, threads=context.threads).preload
 
 
 def in_onnx(call: OperatorCall, parts: Mapping[str, Any], context: Context) -> dict[str, Any]:

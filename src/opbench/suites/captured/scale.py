@@ -6,10 +6,12 @@ An integer depends on an axis as a power of it (`batch × channels`), or as a st
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count
+from math import gcd, prod
 from typing import Any
 
 from opbench.capture.calls import Capture, OperatorCall
@@ -86,6 +88,8 @@ def at(call: OperatorCall, capture: Capture, sizes: Mapping[str, int]) -> Operat
     """The call with every axis at the given size. Raises `Unpredictable`."""
     positions = count()
     moved = [a for a, size in sizes.items() if size != capture.sizes[a]]
+    for axis in moved:
+        check_seen(axis, sizes[axis], capture.sizes[axis], capture.probes[axis])
 
     def predicted(value: int, bound: bool) -> int:
         position = next(positions)
@@ -113,6 +117,18 @@ def at(call: OperatorCall, capture: Capture, sizes: Mapping[str, int]) -> Operat
     return rebuilt(call, predicted)
 
 
+def check_seen(axis: str, size: int, base: int, probe: int) -> None:
+    """A program that pads to multiples of 16 looks the same at 32 and 64 as one that does not: only
+    multiples of what both sizes have in common were seen."""
+    common = gcd(base, probe)
+    if size % common:
+        raise Unpredictable(
+            f"{axis}={size} is not a multiple of {common}, but {axis}={base} and the probe "
+            f"{axis}={probe} are, so padding could not be seen; probe an odd size as well, such as "
+            f"--probe {axis}={probe - 3 if probe % 2 == 0 else probe}"
+        )
+
+
 def fit(
     value: int, probed: int, base: int, probe: int, size: int, exactly: bool = False
 ) -> Fraction:
@@ -137,12 +153,28 @@ def values_at(spec: TensorSpec, shape: tuple[int, ...], low: int, high: int) -> 
         return values
     if shape == spec.shape and (low, high) == spec.bounds:
         return values
-    if "bits" in values:
-        return {"true": values["bits"].count("1") / max(1, len(values["bits"]))}
+    density = true_share(spec)
+    if density is not None:
+        return {"true": density}
     if "from" in values:
         return values
-    kept = {key: values[key] for key in ("sorted", "distinct", "marked") if key in values}
+    kept = {k: values[k] for k in ("sorted", "distinct", "heads", "marked") if k in values}
     return {"lo": low, "hi": max(low, high), **kept}
+
+
+def true_share(spec: TensorSpec) -> float | None:
+    """The share of true ones in a mask; None for integers."""
+    values, elements = spec.values, max(1, prod(spec.shape))
+    if "bits" in values:
+        return float(values["bits"].count("1") / elements)
+    if "runs" in values:
+        return float(sum(values["runs"][1::2]) / elements)
+    if "packed" in values:
+        return sum(byte.bit_count() for byte in b64decode(values["packed"])) / elements
+    if "count" in values:
+        once = prod(n for n, step in zip(spec.shape, spec.steps) if step)
+        return float(values["count"] / max(1, once))
+    return None
 
 
 def capture_at(capture: Capture, sizes: Mapping[str, int]) -> Capture:

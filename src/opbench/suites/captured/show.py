@@ -30,6 +30,36 @@ def describe(path: Path) -> list[RenderableType]:
     return capture_parts(read(path))
 
 
+def shares_of_limit(run: Finished) -> dict[str, float]:
+    """Hash of a case → the share of the machine's limit that it reached, where that is known."""
+    if not run.store:
+        return {}
+    from opbench.store import Store
+    from opbench.suites.peaks.roofline import of_run
+
+    with Store.open(run.store, create=False) as store:
+        results = store.results(run=store.find_run(run.id), samples=False)
+        facts = store.environments({each.result.fingerprint for each in results})
+        points, _ = of_run(store, results, facts)
+    return {point.case.hash: point.share for point in points if point.share is not None}
+
+
+def differences(base: Path, new: Path) -> list[RenderableType] | None:
+    """What differs between two captures; None where a file is not one."""
+    from opbench.capture.reading import level_of, read
+    from opbench.report.table import grid
+    from opbench.suites.captured.findings import differences as findings
+
+    if not all(level_of(path) == "operators" for path in (base, new)):
+        return None
+    from rich.text import Text
+
+    captures = read(base), read(new)
+    listed = findings.table(findings.differences(*captures), *captures)
+    table: list[RenderableType] = [grid(listed)] if listed.rows else []
+    return [*table, *map(Text, listed.notes)]
+
+
 def gpu_peaks(store: str) -> Peaks | None:
     """What `opbench peaks --device cuda` found last; None where it never ran."""
     if not store:
@@ -58,13 +88,20 @@ def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None
     from opbench.suites.captured.report import replay_parts
 
     parts: list[RenderableType] = []
+    reached = shares_of_limit(run)
     for target in targets:
-        parts += replay_parts(replay_of(read(target), run.results), gpu_peaks(run.store))
+        found = replay_of(read(target), run.results)
+        shares = {
+            each.call.index: reached[each.result.case_hash]
+            for each in found.calls
+            if each.result.case_hash in reached
+        }
+        parts += replay_parts(found, gpu_peaks(run.store), shares)
     failed = [pair for pair in run.results if pair[1].outcome not in ("ok", "unsupported")]
     return [
         *parts,
         *problems(failed),
         Text(""),
         Text(summary(run)),
-        Text(f"Each call by itself: opbench show CALL --in {targets[0]} [--script]"),
+        Text(f"One call alone: opbench show CALL --in {targets[0]} [--script]"),
     ]

@@ -9,7 +9,14 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from opbench.capture.values import Arguments, ModuleSpec, Opaque, TensorSpec, TorchConstant
+from opbench.capture.values import (
+    Arguments,
+    ModuleSpec,
+    Opaque,
+    StorageSpec,
+    TensorSpec,
+    TorchConstant,
+)
 
 
 class NotReplayable(Exception):
@@ -60,6 +67,8 @@ class SourceWriter:
             return f"{{{', '.join(pairs)}}}"
         if isinstance(value, slice):
             return f"slice({', '.join(map(self.text, (value.start, value.stop, value.step)))})"
+        if isinstance(value, StorageSpec):
+            return f"torch.UntypedStorage({value.bytes}, device={self.device!r})"
         if isinstance(value, TorchConstant):
             return self._constant(value)
         if isinstance(value, ModuleSpec):

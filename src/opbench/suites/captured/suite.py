@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from opbench.define.definition import Definition
 from opbench.define.suite import Command, Suite, TargetFile, Targets
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,6 +25,7 @@ STEP_TIME_FACTOR = 20.0
 
 class Captured(Suite):
     def read_file(self, file: TargetFile) -> Targets | None:
+        refuse_pickle(file.path)
         if file.path.suffix != SUFFIX:
             return None
         from opbench.capture.reading import level_of
@@ -50,6 +52,10 @@ class Captured(Suite):
         )
 
     def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
+        if options.imports:
+            from opbench.suites.captured.definition import importing
+
+            definitions = importing(definitions, options.imports)
         if options.top is None:
             return definitions
         from opbench.suites.captured.definition import costliest
@@ -63,6 +69,13 @@ class Captured(Suite):
 
         return describe(path)
 
+    def compare_files(self, base: Path, new: Path) -> Iterable[RenderableType] | None:
+        if base.suffix != SUFFIX or new.suffix != SUFFIX:
+            return None
+        from opbench.suites.captured.show import differences
+
+        return differences(base, new)
+
     def account(self, run: Finished, targets: Sequence[str]) -> Iterable[RenderableType] | None:
         if not any(target.endswith(SUFFIX) for target in targets):
             return None
@@ -75,6 +88,27 @@ class Captured(Suite):
 
         settings = {"cls": CaptureCommand, "context_settings": SETTINGS}
         yield Command("capture", capture, settings=settings)
+
+
+def refuse_pickle(path: Path) -> None:
+    """The older tool wrote pickles, which run code when they are loaded."""
+    try:
+        with path.open("rb") as stream:
+            pickled = stream.read(2)[:1] == b"\x80"
+    except OSError:
+        return
+    if not pickled:
+        return
+    beside = path.with_name(f"{path.name}.jsonl")
+    way = (
+        f"{beside} holds the same calls"
+        if beside.is_file()
+        else (
+            "run the script again with `from opbench.patching_hook import init, hook`, which also "
+            f"writes {beside.name}"
+        )
+    )
+    raise UserError(f"{path} is a pickle, which opbench does not load; {way}")
 
 
 SUITE = Captured()

@@ -80,7 +80,13 @@ def export(net, inputs):
     """The model as the bytes of an ONNX file."""
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(net, inputs, dynamo=True, verbose=False)
+        try:
+            program = torch.onnx.export(net, inputs, dynamo=True, verbose=False)
+        except Exception as error:
+            while error.__cause__ is not None:
+                error = error.__cause__
+            text = re.sub(r"\x1b\\[[0-9;]*m", "", str(error)).strip() or type(error).__name__
+            raise Unsupported(f"torch cannot export it to ONNX: {text.splitlines()[0]}") from None
     return program.model_proto.SerializeToString()
 
 

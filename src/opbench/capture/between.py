@@ -1,0 +1,65 @@
+"""The time between calls: Python, autograd, and what the framework does there.
+
+It is measured in the recorded steps, where each call is seen to begin and to end. A recorded call
+also costs time outside of what we see of it, on its way into Python and back; that is measured on a
+call that does next to nothing, and subtracted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from opbench.capture.function_names import FunctionNames
+from opbench.capture.operator_log import OperatorLog
+from opbench.capture.operator_mode import OperatorMode
+from opbench.capture.phases import Phases
+
+#: Enough for a median that one interruption does not move; a few milliseconds in all.
+CALLS = 40
+ROUNDS = 5
+
+
+def nothing() -> None:
+    """No step ends here."""
+
+
+def cost_of_being_seen(from_python: bool) -> float:
+    """Seconds per recorded call, outside of what is seen of it: called from Python, by a function
+    whose name is recorded; or by autograd."""
+    phases = Phases(nothing, nothing)
+    mode, names = OperatorMode(OperatorLog(), phases), FunctionNames(phases)
+    x, found = torch.zeros(1), []
+    operator: Any = torch.neg if from_python else torch.ops.aten.neg.default
+    with torch.no_grad(), mode:
+        if from_python:
+            names.__enter__()
+        try:
+            for _ in range(ROUNDS):
+                phases.restart()
+                began = perf_counter()
+                for _ in range(CALLS):
+                    operator(x)
+                outside = perf_counter() - began - phases.handled.get("data", 0.0)
+                found.append(outside / CALLS)
+        finally:
+            if from_python:
+                names.__exit__(None, None, None)
+    return sorted(found)[ROUNDS // 2]
+
+
+def between(
+    walls: Mapping[str, float], handled: Mapping[str, float], calls: Mapping[str, int]
+) -> dict[str, float]:
+    """Phase → seconds of one recorded step between its calls."""
+    costs = {from_python: cost_of_being_seen(from_python) for from_python in (False, True)}
+    return {
+        phase: max(
+            0.0,
+            wall - handled.get(phase, 0.0) - calls.get(phase, 0) * costs[phase != "backward"],
+        )
+        for phase, wall in walls.items()
+    }

@@ -1,0 +1,1 @@
+"""What a tensor contained: recorded in `regimes`, checked on reading in `decoding`."""

@@ -1,0 +1,1 @@
+"""Captures from other tools' traces, and back: ExecutionTrace (Chakra) and Chrome traces."""

@@ -1,0 +1,55 @@
+"""Several ranks write several files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from opbench.capture.ranks import path_of_rank, rank_of
+from opbench.capture.reading import read
+
+WORKER = """
+import sys
+import torch
+import torch.distributed as dist
+import opbench
+
+store = dist.FileStore(sys.argv[1], 2)
+dist.init_process_group("gloo", rank=int(sys.argv[2]), world_size=2, store=store)
+net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+with opbench.record("step.jsonl"):
+    net(torch.ones(2, 3)).sum().backward()
+    optimizer.step()
+dist.destroy_process_group()
+"""
+
+
+def test_the_environment_of_torchrun_names_the_rank(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert rank_of() == (1, 4)
+    assert path_of_rank(tmp_path / "a.jsonl", rank_of()) == tmp_path / "a.rank1.jsonl"
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert path_of_rank(tmp_path / "a.jsonl", rank_of()) == tmp_path / "a.jsonl"
+
+
+def test_two_ranks_write_two_files_with_their_collectives(tmp_path):
+    (tmp_path / "train.py").write_text(WORKER)
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, "train.py", str(tmp_path / "store"), str(rank)],
+            cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    for process in ranks:
+        _, errors = process.communicate(timeout=600)
+        assert process.returncode == 0, errors
+    for rank in range(2):
+        capture = read(tmp_path / f"step.rank{rank}.jsonl")
+        assert (capture.header["rank"], capture.header["ranks"]) == (rank, 2)
+        assert any(call.collective for call in capture.calls)
+    assert not (tmp_path / "step.jsonl").exists()

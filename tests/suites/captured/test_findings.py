@@ -1,0 +1,130 @@
+"""The account in time, operators by module, and what a commit changed: arithmetic made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.suites.captured.test_account import CAPTURE, MM, MUL, RELU, call, result
+
+from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.values import TensorSpec
+from opbench.capture.writing import write
+from opbench.suites.captured.account import replay_of
+from opbench.suites.captured.findings.by_module import rows_of
+from opbench.suites.captured.findings.differences import differences
+from opbench.suites.captured.findings.ledger import ledger
+from opbench.suites.captured.findings.work import work_of
+from opbench.suites.captured.report import replay_parts
+
+TIMED = replace(
+    CAPTURE,
+    header={**CAPTURE.header, "between_seconds": {"forward": 0.5}, "waiting_seconds": 0.0},
+)
+
+
+def text_of(*found) -> str:
+    return "\n".join(map(str, replay_parts(replay_of(TIMED, found))))
+
+
+def test_the_account_adds_up_and_the_rest_is_unattributed():
+    found = ledger(replay_of(TIMED, [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.25)]))
+    forward, backward, optimizer = found.entries
+    # Per step mm runs once forward and twice backward, relu once, mul_ twice.
+    assert forward.parts == {"operators": 1.5, "Python": 0.5, "compiled": 0.0}
+    assert forward.unattributed == pytest.approx(3.0 - 2.0)
+    assert backward.unattributed == pytest.approx(2.0)
+    assert optimizer.unattributed == pytest.approx(0.5)
+    total = found.total
+    assert sum(total.parts.values()) + total.unattributed == pytest.approx(10.0)
+
+
+def test_what_failed_is_refused_with_its_time_and_never_called_python():
+    failed = result(MUL, None, reason="no kernel")
+    found = ledger(replay_of(TIMED, [result(MM, 1.0), result(RELU, 0.5), failed]))
+    optimizer = found.entries[2]
+    assert optimizer.parts["refused"] == pytest.approx(0.15)  # 0.3 s in two captured steps
+    assert optimizer.parts["operators"] == 0.0
+    assert optimizer.unattributed == pytest.approx(3.0 - 0.15)
+    assert [(c.name, s, why) for c, s, why in found.refused] == [
+        ("mul_-002", pytest.approx(0.15), "failed: no kernel")
+    ]
+    shown = text_of(result(MM, 1.0), result(RELU, 0.5), failed)
+    assert "Not replayed: 33 %, 1.5 % of the step." in shown
+    assert "framework between the calls" not in shown
+
+
+def test_a_phase_that_failed_in_order_counts_its_calls_one_by_one():
+    found = [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.25)]
+    in_order = call(9, "aten::x", {"forward": 1})
+    for phase, seconds in (("forward", None), ("backward", 1.8), ("optimizer", 2.4)):
+        case, measured = result(in_order, seconds, {"phase": phase}, reason="boom")
+        found.append((replace(case, name="in_order"), measured))
+    account = ledger(replay_of(TIMED, found))
+    assert account.hot_phases == ("forward",)
+    assert [entry.parts["operators"] for entry in account.entries] == [1.5, 1.8, 2.4]
+
+
+def test_collectives_and_compiled_regions_have_their_own_columns():
+    from opbench.capture.compiled.graph import Graph
+
+    region = replace(call(0, "compiled::f_0", {"forward": 2}, 0.4), graph=Graph((["output", []],)))
+    reduce = call(1, "c10d::allreduce_", {"backward": 2}, 0.8)
+    capture = replace(TIMED, calls=(region, reduce))
+    refused = result(reduce, None, outcome="unsupported", reason="a collective")
+    account = ledger(replay_of(capture, [result(region, 0.2), refused]))
+    assert account.total.parts["compiled"] == pytest.approx(0.2)
+    assert account.total.parts["operators"] == 0.0
+    assert account.total.parts["collectives"] == pytest.approx(0.4)
+    assert account.total.parts["refused"] == 0.0
+
+
+def test_without_all_calls_there_is_no_account():
+    assert ledger(replay_of(TIMED, [result(MM, 1.0)])) is None
+
+
+def test_disturbed_blocks_and_a_choice_made_under_load_are_named():
+    case, measured = result(MM, 1.0)
+    noisy = tuple(replace(sample, contended=True) for sample in measured.samples)
+    shown = text_of((case, replace(measured, samples=noisy)), result(RELU, 0.5), result(MUL, 1.2))
+    assert "33 % of the blocks were disturbed" in shown
+    slow = replace(MM, seconds={"forward": 60.0})
+    capture = replace(TIMED, calls=(slow, RELU, MUL))
+    parts = replay_parts(replay_of(capture, [result(slow, 1.0)]))
+    assert any("the capture was made under load" in str(part) for part in parts)
+
+
+def test_operators_by_module_with_their_work_and_what_they_could_gain():
+    a, b = TensorSpec("float32", (10, 20)), TensorSpec("float32", (20, 30))
+    out = (TensorSpec("float32", (10, 30)),)
+    mm = OperatorCall(0, "aten::mm", "default", (a, b), outputs=out, counts={"forward": 4},
+                      modules=("encoder.0",))  # fmt: skip
+    view = replace(mm, index=1, operator="aten::view", modules=())
+    assert (work_of(mm).flops, work_of(mm).bytes) == (2 * 10 * 20 * 30, 4 * (200 + 600 + 300))
+    assert work_of(view) is None
+    capture = replace(CAPTURE, calls=(mm, view))
+    replay = replay_of(capture, [result(mm, 1.0), result(view, 0.1)])
+    first, second = rows_of(replay, {0: 0.25})
+    assert (first.module, first.operator, first.count, first.seconds) == (
+        "encoder.0", "aten::mm", 2.0, 2.0,
+    )  # fmt: skip
+    assert first.flops == 2 * 12000
+    assert first.roofline == 0.25
+    # Of 2 s, 0.5 would remain.
+    assert first.step_at_limit(10.0) == pytest.approx(8.5)
+    assert second.roofline is None
+    assert second.step_at_limit(10.0) is None
+
+
+def test_what_a_commit_changed(tmp_path, opbench_here):
+    new = Capture((replace(MM, counts={"forward": 4, "backward": 4}), RELU), CAPTURE.header)
+    found = {d.operator: (d.before, d.after) for d in differences(CAPTURE, new)}
+    assert found == {"aten::mm": (3.0, 4.0), "aten::mul_": (2.0, 0.0)}
+    header = {"opbench": "capture", "version": 1, **CAPTURE.header}
+    for name, capture in (("a", CAPTURE), ("b", new)):
+        write(replace(capture, header=header, order=()), tmp_path / f"{name}.jsonl")
+    done = opbench_here("compare", "a.jsonl", "b.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "aten::mul_" in done.stdout
+    assert "aten::relu" not in done.stdout
+    assert "2 calls differ" in done.stdout
