@@ -4,6 +4,7 @@ The file has a list of cases as JSON, of which each statement runs once. A funct
 Python calls it, an operator where torch dispatches it: `F.pad` and `constant_pad_nd`.
 """
 
+import importlib
 import json
 
 
@@ -14,17 +15,16 @@ def main(path):
 
 
 def executed(cases):
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._python_dispatch import TorchDispatchMode
-
+    functions: type = importlib.import_module("torch.overrides").TorchFunctionMode
+    operators: type = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
     seen = set()
 
-    class Functions(TorchFunctionMode):
+    class Functions(functions):  # type: ignore[valid-type, misc]
         def __torch_function__(self, function, types, arguments=(), keywords=None):
             seen.add(getattr(function, "__name__", ""))
             return function(*arguments, **(keywords or {}))
 
-    class Operators(TorchDispatchMode):
+    class Operators(operators):  # type: ignore[valid-type, misc]
         def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
             seen.add(function._schema.name.partition("::")[2])
             return function(*arguments, **(keywords or {}))
