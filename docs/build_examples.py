@@ -82,10 +82,11 @@ def layers(here: Path) -> dict[str, str]:
     own = ("run", "layers", "my_layers.py", "-a", "layer=lora,lora_nn,rmsnorm,rmsnorm_nn")
     own += ("-a", "batch_size=32", "-a", "rank=4", "-a", "mode=baseline,hooks,vmapped")
     opbench(*own, "--metric", "memory", cwd=here)
+    reported = opbench("report", "layers", cwd=here)
     model = opbench("layers", "--model", "my_model.py:cnn", "--batch-sizes", "32", cwd=here)
     return {
         "layers-file": block((here / "my_layers.py").read_text(), "python"),
-        "layers-own": block(opbench("report", "layers", cwd=here)),
+        "layers-own": block(reported),
         "layers-model": block(model[model.index("one step of") :]),
     }
 
