@@ -27,9 +27,9 @@ from perf.holdout.pairs import HALVES
 from perf.holdout.samples import Measured
 
 #: Worker starts of a comparison that is played, and how many such runs there are.
-STARTS, RUNS = (4, 6), 100
+STARTS, RUNS = (4, 6), 50
 #: The same of single cases, sampled as by `opbench run`.
-POLICY, CASE_RUNS = Adaptive(max_time=1e6), 10
+POLICY, CASE_RUNS = Adaptive(max_time=1e6), 5
 
 Side = dict[int, tuple[Sample, ...]]
 

@@ -68,8 +68,8 @@ class Notes:
             place = (each.case.name, *axes, each.case.stage, each.result.metric)
             by_place.setdefault(place, []).append(each)
         needed: dict[str, dict[str, None]] = {}
-        for place, found in by_place.items():
-            needed.setdefault(str(place[0]), {}).update(dict.fromkeys(_distinguishing(found)))
+        for (layer, *_), found in by_place.items():
+            needed.setdefault(str(layer), {}).update(dict.fromkeys(_distinguishing(found)))
         return cls({layer: tuple(f for f in FACTS if f in n) for layer, n in needed.items()})
 
     def note(self, result: StoredResult) -> str:
