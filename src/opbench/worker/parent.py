@@ -193,7 +193,8 @@ def listen(control, children):
             os.read(wake_read, 4096)
             ooms = reap(control, children, ooms)
         if zygote in ready:
-            ooms = report_end(control, children, *zygote.wait(), ooms)
+            pid, status = zygote.wait()
+            ooms = report_end(control, children, pid, status, ooms)
         if control in ready:
             data, fds, _flags, _address = socket.recv_fds(control, 1 << 16, 1)
             if not data:
@@ -204,7 +205,8 @@ def listen(control, children):
             else:
                 pid, output = fork_by_zygote(zygote, message, fds[0])
                 while zygote.waiting:
-                    ooms = report_end(control, children, *zygote.wait(), ooms)
+                    ended, status = zygote.wait()
+                    ooms = report_end(control, children, ended, status, ooms)
             children.add(pid, message["session"], output)
             opened = {"event": "opened", "session": message["session"], "pid": pid}
             control.send(protocol.encode(opened))

@@ -149,7 +149,7 @@ class Recorder:
         record = ctypes.c_void_p(None)
         following = self._library.cuptiActivityGetNextRecord
         while following(buffer, valid, ctypes.byref(record)) == OK:
-            at = record.value - base
+            at = (record.value or 0) - base
             kind, start, end = HEAD.unpack_from(memory, at)
             if kind in STREAM:
                 (stream,) = struct.unpack_from("<I", memory, at + STREAM[kind])
