@@ -78,13 +78,15 @@ def api(here: Path) -> dict[str, str]:
 
 
 def layers(here: Path) -> dict[str, str]:
-    """The whole output of a run, without the table of all cases, which repeats what follows."""
-    own = ("run", "layers", "my_layers.py", "-a", "layer=lora,lora_nn,rmsnorm,rmsnorm_nn,linear")
-    opbench(*own, "-a", "batch_size=32", "-a", "rank=4", cwd=here)
+    """Of a model's step, what follows the table of all cases."""
+    own = ("run", "layers", "my_layers.py", "-a", "layer=lora,lora_nn,rmsnorm,rmsnorm_nn")
+    own += ("-a", "batch_size=32", "-a", "rank=4", "-a", "mode=baseline,hooks,vmapped")
+    opbench(*own, "--metric", "memory", cwd=here)
+    reported = opbench("report", "layers", cwd=here)
     model = opbench("layers", "--model", "my_model.py:cnn", "--batch-sizes", "32", cwd=here)
     return {
         "layers-file": block((here / "my_layers.py").read_text(), "python"),
-        "layers-own": block(opbench("report", "layers", cwd=here)),
+        "layers-own": block(reported),
         "layers-model": block(model[model.index("one step of") :]),
     }
 

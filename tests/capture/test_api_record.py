@@ -270,7 +270,7 @@ def test_a_script_of_the_older_tool_runs_after_its_import_line(tmp_path):
     used = {op.name for op, _, _ in pickletools.genops(pickled)}
     assert not used & {"GLOBAL", "STACK_GLOBAL", "REDUCE", "INST", "OBJ", "NEWOBJ", "BUILD"}
     calls = pickle.loads(pickled)
-    assert {"module": "torch.nn.modules.linear.Linear"}.items() <= calls[1].items()
+    assert "torch.nn.modules.linear.Linear" in [call.get("module") for call in calls]
 
 
 def test_the_pickle_of_the_older_tool_is_written_where_its_document_says():

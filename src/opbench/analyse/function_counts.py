@@ -16,7 +16,7 @@ from opbench.counting import Function, Profile, noise, write
 
 
 class FunctionCount(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # the name is torch's; it hides a method of tuples
     function: str
 
 

@@ -53,9 +53,9 @@ def expand(
             "threads": threads,
             "seed": seed,
         }
-        cases = list(at_points(definitions, points, dict(axes or {}), same))
-        check_unique(cases)
-        return matching(cases, [text.lower() for text in keep if text])
+        rows = list(at_points(definitions, points, dict(axes or {}), same))
+        check_unique(rows)
+        return matching(rows, [text.lower() for text in keep if text])
     wanted = {axis: list(values) for axis, values in (axes or {}).items()}
     wanted_stages = check_stages([*stages, *map(str, wanted.pop("stage", []))], definitions)
     given = {"device": device, "threads": threads}

@@ -40,5 +40,5 @@ def shipped(name: str) -> str:
     """The text of a list of shapes that ships; empty for any other name."""
     if name not in shipped_names():
         return ""
-    place = resources.files("opbench.data").joinpath("shapes", f"{name}.csv")
+    place = resources.files("opbench.data").joinpath("shapes").joinpath(f"{name}.csv")
     return place.read_text(encoding="utf-8")

@@ -147,7 +147,7 @@ def with_tables(content: Any, folder: Path) -> Any:
     """The content, where a table of points that lies in the file's folder is named by its path."""
     run = content.get("run") if isinstance(content, dict) else None
     shapes = run.get("shapes") if isinstance(run, dict) else None
-    if not isinstance(shapes, str) or not (folder / shapes).is_file():
+    if run is None or not isinstance(shapes, str) or not (folder / shapes).is_file():
         return content
     return {**content, "run": {**run, "shapes": str(folder / shapes)}}
 

@@ -24,7 +24,10 @@ def covered(framework: str) -> set[str]:
             continue
         for part in (call.text, call.setup, call.globals):
             text = part if isinstance(part, str) else part(operator.values())
-            called |= {name.rpartition(".")[2] for name in CALLED.findall(text)}
+            # `torch.ops.aten.sym_size.int` is an overload of `sym_size`.
+            names = CALLED.findall(text)
+            called |= {name.partition(".aten.")[2].partition(".")[0] for name in names}
+            called |= {name.rpartition(".")[2] for name in names}
     if framework == "torch":
         called |= executed(runnable())
     return called | {name.rstrip("_") for name in called} | {name.lstrip("_") for name in called}

@@ -51,7 +51,7 @@ class OperatorDefinition(Definition):
                 continue
             asked = {name: value for name, value in point.items() if name in self.optional}
             given = read(entry, {**dict(self.given), **asked})
-            where = {"device": context.device, "threads": context.threads}
+            where: dict[str, Any] = {"device": context.device, "threads": context.threads}
             values = entry.values(size, dtype, completed(entry, size, given))
             if given:
                 check(entry, size, values)
@@ -157,7 +157,7 @@ def operator_definition(
     }
     if operator.parts:
         axes["form"] = Axis(forms(operator))
-    axes = {**axes_of(operator), **axes}
+    axes |= {name: axis for name, axis in axes_of(operator).items() if name not in axes}
     return OperatorDefinition(
         suite="ops",
         name=operator.name,

@@ -6,12 +6,12 @@ holds, `skewed` one long and one short side, where loops over rows go wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 from opbench.define.program import NORMAL, Domain
-from opbench.suites.ops.entry import FRAMEWORKS, SIZES, Input, Operator
+from opbench.suites.ops.entry import FRAMEWORKS, SIZES, Input, Operator, Values
 
 #: The frameworks as keywords of an entry.
 KEYWORDS = {"onnx": "onnxruntime", "compiled": "torch_compile"}
@@ -72,7 +72,11 @@ def op(
 
 
 def unary(
-    name: str, category: str, domain: Domain = NORMAL, flops: float = 1.0, **more: Any
+    name: str,
+    category: str,
+    domain: Domain = NORMAL,
+    flops: float | Callable[[Values], float] | None = 1.0,
+    **more: Any,
 ) -> Operator:
     """An operator on one tensor called `data`, element by element."""
     return op(name, category, (Input("data", domain),), flops=flops, **{"shapes": COLUMN, **more})

@@ -52,7 +52,8 @@ class Lines:
 
 def made_by(nodes):
     """Names that a statement assigns before it reads them: its results, not what it updates."""
-    made, read = [], set()
+    made: list = []
+    read: set = set()
     for node in nodes:
         names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
         read |= {each.id for each in names if isinstance(each.ctx, ast.Load)} - set(made)

@@ -15,17 +15,16 @@ def main(path):
 
 
 def executed(cases):
-    importlib.import_module("torch")
-    overrides = importlib.import_module("torch.overrides")
-    dispatch = importlib.import_module("torch.utils._python_dispatch")
+    functions: type = importlib.import_module("torch.overrides").TorchFunctionMode
+    operators: type = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
     seen = set()
 
-    class Functions(overrides.TorchFunctionMode):
+    class Functions(functions):  # type: ignore[valid-type, misc]
         def __torch_function__(self, function, types, arguments=(), keywords=None):
             seen.add(getattr(function, "__name__", ""))
             return function(*arguments, **(keywords or {}))
 
-    class Operators(dispatch.TorchDispatchMode):
+    class Operators(operators):  # type: ignore[valid-type, misc]
         def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
             seen.add(function._schema.name.partition("::")[2])
             return function(*arguments, **(keywords or {}))

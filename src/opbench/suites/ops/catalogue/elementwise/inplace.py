@@ -41,10 +41,10 @@ def inplace(
 
 def overwriting(name: str, torch: str, numpy: str = "", domain: Domain = NORMAL) -> Operator:
     """A function of one tensor, written over it; it may be repeated as it is."""
+    more: dict[str, Any] = {"numpy": f"y = {numpy}"} if numpy else {}
     return op(
         name, "inplace", (Input("data", domain),), grad=False, absent=ABSENT,
-        torch=Call(f"y = data.{torch}", compilable=False),
-        **({"numpy": f"y = {numpy}"} if numpy else {}),
+        torch=Call(f"y = data.{torch}", compilable=False), **more,
     )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ A few of a million values lie half way between two whole numbers, where framewor
 
 from __future__ import annotations
 
+from typing import Any
+
 from opbench.define.program import Domain
 from opbench.suites.ops.entry import Operator
 from opbench.suites.ops.families import family
@@ -20,8 +22,8 @@ trunc   =      =      -      =  =      -100..100
 """
 
 
-def rounding(name: str, domain: Domain, **more: object) -> Operator:
-    return unary(name, "rounding", domain, parity="ties", **more)  # type: ignore[arg-type]
+def rounding(name: str, domain: Domain, **more: Any) -> Operator:
+    return unary(name, "rounding", domain, parity="ties", **more)
 
 
 OPERATORS = tuple(family(TABLE, "data", rounding))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from opbench.define.program import Domain
 from opbench.suites.ops.entry import ANY, DType, Operator
@@ -67,8 +68,8 @@ signbit       =           =           -           -         =
 bitwise_not   =           =           BitwiseNot  -         =           0:100
 """
 
-TEST = {"grad": False, "result_dtype": "bool"}
-MORE = {
+TEST: dict[str, Any] = {"grad": False, "result_dtype": "bool"}
+MORE: dict[str, dict[str, Any]] = {
     "erfinv": {"tolerance": 4.0},
     "digamma": {"tolerance": 8.0},
     "gammaln": {"tolerance": 4.0},
@@ -85,8 +86,8 @@ MORE = {
 }  # fmt: skip
 
 
-def element_wise(name: str, domain: Domain, **more: object) -> Operator:
-    return unary(name, "unary", domain, **more)  # type: ignore[arg-type]
+def element_wise(name: str, domain: Domain, **more: Any) -> Operator:
+    return unary(name, "unary", domain, **more)
 
 
 CAST = partial(unary, category="unary", to=DType("float16"), result_dtype="float16",

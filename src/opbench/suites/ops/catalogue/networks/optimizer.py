@@ -57,7 +57,7 @@ def optimizer(
     def like(v: Any) -> tuple[int, ...]:
         return tuple(v.weight)
 
-    tensors = (
+    tensors: tuple[str | Input, ...] = (
         "weight",
         Input("gradient", shape=like),
         *(Input(each, ZEROS, shape=like) for each in state),

@@ -5,6 +5,8 @@ MXNet alone has them; what a block computes is in the entries of the operators b
 
 from __future__ import annotations
 
+from typing import Any
+
 from opbench.define.program import Domain, integers, uniform
 from opbench.suites.ops.entry import FULL, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import IMAGES, PLANE, SIGNALS, op, sizes
@@ -69,7 +71,7 @@ def block(line: str) -> Operator:
     room, name = path.split(".")
     shapes, domain = KINDS[kind]
     given = dict(each.split("=") for each in rest[0].split(", ")) if rest else {}
-    options = {key: literal(value) for key, value in given.items()}
+    options: dict[str, Any] = {key: literal(value) for key, value in given.items()}
     tensors = [Input("data", domain, "float32" if kind == "tokens" else "", grad=kind != "tokens")]
     call, before = "block(data)", ""
     if room == "loss":
