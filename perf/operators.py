@@ -15,7 +15,7 @@ from opbench.define.expand import expand
 from opbench.store import Store
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.definition import operator_definition
-from opbench.suites.ops.rows import OperatorRow, rows
+from opbench.suites.ops.results.rows import OperatorRow, rows
 from opbench.workers.process import Worker
 from perf.foundation import row
 

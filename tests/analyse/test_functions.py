@@ -18,7 +18,7 @@ from opbench.analyse.functions import (
 )
 from opbench.case import Case
 from opbench.counting import Function, Profile
-from opbench.report.comparison import as_markdown
+from opbench.report.comparison.tables import as_markdown
 from opbench.report.functions import breakdown, changes
 from opbench.result import Result
 

@@ -120,6 +120,6 @@ def test_exceptions_pass_and_the_file_is_written(tmp_path):
 
 
 def test_a_compiled_function_stays_compiled():
-    from opbench.capture.operator_mode import OperatorMode
+    from opbench.capture.operators.mode import OperatorMode
 
     assert OperatorMode.ignore_compile_internals()

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from opbench.capture.calls import PHASES
-from opbench.capture.device_clock import OWN, attributed
+from opbench.capture.operators.device_clock import OWN, attributed
 from opbench.worker.cuda.cupti import KERNEL, MEMCPY, Activity
 
 

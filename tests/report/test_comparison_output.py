@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from opbench.analyse.compare import Comparison, ComparisonRow, Mean
 from opbench.analyse.gate import Gate
-from opbench.report.comparison import as_markdown, as_text, change_text, ratio_text
-from opbench.report.junit import as_junit
+from opbench.report.comparison.junit import as_junit
+from opbench.report.comparison.tables import as_markdown, as_text, change_text, ratio_text
 from opbench.result import Result
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -104,7 +104,7 @@ class Compared:
         return drawing and drawing.chart()
 
     def __repr__(self) -> str:
-        from opbench.report.comparison import as_text
+        from opbench.report.comparison.tables import as_text
 
         return as_text(self.comparison)
 

@@ -21,8 +21,8 @@ from opbench.capture.window import parse_span
 from opbench.errors import UserError
 
 if TYPE_CHECKING:
-    from opbench.capture.api_recorder import ApiRecorder
-    from opbench.capture.operator_recorder import OperatorRecorder
+    from opbench.capture.api.recorder import ApiRecorder
+    from opbench.capture.operators.recorder import OperatorRecorder
 
 DEFAULT_FILE = "opbench-capture.jsonl"
 DEFAULT_API_FILE = "opbench-api.jsonl"
@@ -97,13 +97,13 @@ class Record:
 
 
 def operator_recorder(path: str | Path, **options: Any) -> OperatorRecorder:
-    from opbench.capture.operator_recorder import OperatorRecorder
+    from opbench.capture.operators.recorder import OperatorRecorder
 
     return OperatorRecorder(path, **options)
 
 
 def api_recorder(path: str | Path, **options: Any) -> ApiRecorder:
-    from opbench.capture.api_recorder import ApiRecorder
+    from opbench.capture.api.recorder import ApiRecorder
 
     return ApiRecorder(path, **options)
 

@@ -24,9 +24,9 @@ def give(
 ) -> int:
     """Print every comparison, write the files asked for; the exit code of the gate."""
     from opbench.files import writing
-    from opbench.report.comparison import as_markdown, show
-    from opbench.report.comparison_json import as_json
-    from opbench.report.junit import as_junit
+    from opbench.report.comparison.json import as_json
+    from opbench.report.comparison.junit import as_junit
+    from opbench.report.comparison.tables import as_markdown, show
 
     as_text = "\n".join(as_markdown(comparison) for comparison in comparisons)
     if format == "json":

@@ -10,7 +10,7 @@ from opbench.analyse.compare import Comparison, ComparisonRow
 from opbench.analyse.history import History
 from opbench.case import Case
 from opbench.errors import plural
-from opbench.report.comparison import SIGNS, changes_table
+from opbench.report.comparison.tables import SIGNS, changes_table
 from opbench.report.history import difference_text, sentence
 from opbench.report.table import SHOWN, Cell, Column, Row, Table, to_html
 from opbench.report.terminal.run import table

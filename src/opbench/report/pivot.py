@@ -11,7 +11,7 @@ from opbench.analyse.compare import ComparisonRow
 from opbench.analyse.projection import columns, title
 from opbench.analyse.within import comparisons_along
 from opbench.case import Case, label_text
-from opbench.report.comparison import verdict_word
+from opbench.report.comparison.tables import verdict_word
 from opbench.report.table import Cell, Column, Row, Table
 from opbench.report.units import format_interval
 from opbench.result import Result

@@ -12,7 +12,7 @@ from torch.nn import functional as F  # noqa: E402
 
 from opbench.capture.record import record_api  # noqa: E402
 from opbench.define.expand import expand  # noqa: E402
-from opbench.suites.captured.api_definition import definitions_of  # noqa: E402
+from opbench.suites.captured.api.definition import definitions_of  # noqa: E402
 
 
 def program() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from opbench.capture.reading import parse_api
-from opbench.suites.captured.api_definition import definition_of, goes_backward
-from opbench.suites.captured.api_source import program_of
+from opbench.suites.captured.api.definition import definition_of, goes_backward
+from opbench.suites.captured.api.source import program_of
 
 HEADER = {"opbench": "capture", "version": 1, "level": "api"}
 RELU = {"function": "torch.relu", "args": [{"tensor": "float32[2,3]"}]}

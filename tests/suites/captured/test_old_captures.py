@@ -15,8 +15,8 @@ import pytest
 from opbench.capture.reading import level_of, read, read_api
 from opbench.capture.writing import lines
 from opbench.define.expand import expand
-from opbench.suites.captured.api_definition import goes_backward
-from opbench.suites.captured.api_source import program_of
+from opbench.suites.captured.api.definition import goes_backward
+from opbench.suites.captured.api.source import program_of
 from opbench.suites.captured.definition import definitions
 
 DATA = Path(__file__).parents[2] / "capture" / "data"

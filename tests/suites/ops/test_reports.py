@@ -14,12 +14,12 @@ from opbench.api.run import run as measure
 from opbench.result import Result
 from opbench.stats.quantiles import quantiles
 from opbench.store import Store
-from opbench.suites.ops import files
 from opbench.suites.ops import report as text
 from opbench.suites.ops.coverage import updated
 from opbench.suites.ops.fusion import gains
-from opbench.suites.ops.outcomes import outcome_table
-from opbench.suites.ops.rows import OperatorRow, rows
+from opbench.suites.ops.results import files
+from opbench.suites.ops.results.outcomes import outcome_table
+from opbench.suites.ops.results.rows import OperatorRow, rows
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -33,7 +33,7 @@ def execution_trace(capture: Capture) -> dict[str, Any]:
 
 
 def plain_node(number: int, name: str, parent: int) -> dict[str, Any]:
-    empty = {"values": [], "shapes": [], "types": [], "strides": []}
+    empty: dict[str, list[Any]] = {"values": [], "shapes": [], "types": [], "strides": []}
     return {"id": number, "name": name, "ctrl_deps": parent, "inputs": empty, "outputs": empty,
             "attrs": []}  # fmt: skip
 

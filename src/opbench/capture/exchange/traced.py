@@ -96,7 +96,8 @@ class Schema:
 def parsed(text: str) -> Schema:
     """`aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`"""
     qualified, _, rest = text.partition("(")
-    names, types, writes, defaults, positional = [], [], [], [], None
+    names: list[str] = []
+    types, writes, defaults, positional = [], [], [], None
     for part in split_arguments(rest):
         if part == "*":
             positional = len(names)

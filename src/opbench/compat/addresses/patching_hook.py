@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from opbench.capture.api_recorder import ApiRecorder
+from opbench.capture.api.recorder import ApiRecorder
 from opbench.capture.record import record_api
 from opbench.files import writing
 

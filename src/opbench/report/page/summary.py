@@ -11,7 +11,7 @@ from typing import Any
 
 from opbench.analyse.compare import Comparison, verdict_word
 from opbench.errors import first_of, plural
-from opbench.report.comparison import SIGNS, change_text
+from opbench.report.comparison.tables import SIGNS, change_text
 from opbench.report.page.table import Place, Row, place_of
 from opbench.report.units import format_percent, format_time
 from opbench.report.warnings.kinds import warning_kinds

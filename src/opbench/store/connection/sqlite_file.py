@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -73,9 +74,8 @@ def connect(path: Path, mode: str, timeout: float = 0.0) -> sqlite3.Connection:
     )
     # What the file itself says is data: no functions in its schema, no value without bounds.
     connection.execute("PRAGMA trusted_schema = OFF")
-    limit = getattr(sqlite3, "SQLITE_LIMIT_LENGTH", None)
-    if limit is not None:  # from Python 3.11 on
-        connection.setlimit(limit, LONGEST_VALUE)
+    if sys.version_info >= (3, 11):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     return connection
 
 

@@ -17,7 +17,7 @@ from opbench.suites.captured.account import (
     operators,
     step_seconds,
 )
-from opbench.suites.captured.api_report import shortened
+from opbench.suites.captured.api.report import shortened
 from opbench.suites.captured.costliest import costliest, costliest_table
 from opbench.suites.captured.findings import by_module
 from opbench.suites.captured.findings.ledger import PARTS, Entry, Ledger, ledger

@@ -20,7 +20,7 @@ def describe(path: Path) -> list[RenderableType]:
         from rich.text import Text
 
         from opbench.report.table import grid
-        from opbench.suites.captured.api_report import summary, table
+        from opbench.suites.captured.api.report import summary, table
 
         calls = read_api(path)
         return [grid(table(calls)), Text(summary(calls))]

@@ -31,7 +31,7 @@ class Captured(Suite):
         from opbench.capture.reading import level_of
 
         if level_of(file.path) == "api":
-            from opbench.suites.captured.api_definition import definitions_of
+            from opbench.suites.captured.api.definition import definitions_of
 
             return Targets(definitions_of(file.path))
         from opbench.capture.reading import read

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from opbench.stats.pair import compare_sum
 from opbench.suites.ops.catalogue import find
-from opbench.suites.ops.rows import OperatorRow
+from opbench.suites.ops.results.rows import OperatorRow
 
 FUSED = "fused"
 

@@ -11,8 +11,8 @@ from opbench.report.table import to_terminal as print_terminal
 from opbench.report.units import MISSING, format_interval, format_percent, format_value
 from opbench.suites.ops.entry import SIZES
 from opbench.suites.ops.fusion import Gain, gains
-from opbench.suites.ops.outcomes import outcome_table
-from opbench.suites.ops.rows import OperatorRow
+from opbench.suites.ops.results.outcomes import outcome_table
+from opbench.suites.ops.results.rows import OperatorRow
 
 if TYPE_CHECKING:
     from opbench.report.terminal.console import Console

@@ -13,7 +13,7 @@ from opbench.cli.report_output import check_format, suite_results, write_to
 from opbench.report.table import console_for
 
 if TYPE_CHECKING:
-    from opbench.suites.ops.rows import OperatorRow
+    from opbench.suites.ops.results.rows import OperatorRow
 
 FORMATS = ("terminal", "md", "csv", "json")
 
@@ -30,8 +30,8 @@ def ops(
     store: str = run_option("store"),
 ) -> None:
     """Every operator measured: quantiles, mean, interval; frameworks side by side; fusion."""
-    from opbench.suites.ops import files
     from opbench.suites.ops import report as text
+    from opbench.suites.ops.results import files
 
     check_format(format, FORMATS)
     rows, environment = _read(runs or [], store)
@@ -50,8 +50,8 @@ def ops(
 
 
 def _read(runs: Sequence[str], store: str | None) -> tuple[list[OperatorRow], list[str]]:
-    from opbench.suites.ops.rows import SUITE
-    from opbench.suites.ops.rows import rows as rows_of
+    from opbench.suites.ops.results.rows import SUITE
+    from opbench.suites.ops.results.rows import rows as rows_of
 
     missing = "operators; measure some: opbench run ops"
     by_run, environment = suite_results(store, runs, (SUITE,), missing)

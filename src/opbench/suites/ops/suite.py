@@ -38,7 +38,7 @@ class Ops(Suite):
 
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         from opbench.report.table import grid
-        from opbench.suites.ops.outcomes import outcome_table
+        from opbench.suites.ops.results.outcomes import outcome_table
 
         pairs = [
             (case.framework, result.outcome) for case, result in run.results if case.suite == "ops"

@@ -79,8 +79,8 @@ def change(seconds: float) -> str:
 def summary(base: Capture, new: Capture, found: list[Difference]) -> str:
     counts = [sum(call.count for call in side.calls) / side.steps for side in (base, new)]
     text = f"{counts[0]:g} calls per step in {base.name}, {counts[1]:g} in {new.name}"
-    steps = [side.header.get("step_seconds") for side in (base, new)]
+    steps = [float(side.header.get("step_seconds") or 0.0) for side in (base, new)]
     if all(steps):
-        shown = [format_value(float(seconds), "s") for seconds in steps]
+        shown = [format_value(seconds, "s") for seconds in steps]
         text += f"; step {shown[0]}, {shown[1]}"
     return f"{text}; {plural(len(found), 'call')} differ." if found else f"{text}; the same calls."

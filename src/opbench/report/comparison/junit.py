@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from opbench.analyse.compare import Comparison
 from opbench.analyse.gate import Gate
-from opbench.report.comparison import ratio_text
+from opbench.report.comparison.tables import ratio_text
 
 #: What XML 1.0 cannot hold, not even escaped; a case may raise with any text.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

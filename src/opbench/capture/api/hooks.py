@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from opbench.capture.api_log import ApiLog
+from opbench.capture.api.log import ApiLog
 from opbench.capture.codec import API
 from opbench.capture.describing import INIT, describe_arguments
 from opbench.errors import UserError

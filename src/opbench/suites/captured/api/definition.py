@@ -13,7 +13,7 @@ from opbench.case import Case
 from opbench.define.definition import Context, Definition, Point
 from opbench.define.program import lines
 from opbench.errors import printable
-from opbench.suites.captured.api_source import FLOATS, in_place, output_of, program_of
+from opbench.suites.captured.api.source import FLOATS, in_place, output_of, program_of
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from opbench.capture.contents.regimes import (
     glance_at,
     order_of,
 )
-from opbench.capture.device_clock import DeviceClock
-from opbench.capture.operator_log import LoggedCall, OperatorLog
-from opbench.capture.phases import Phases
+from opbench.capture.operators.device_clock import DeviceClock
+from opbench.capture.operators.log import LoggedCall, OperatorLog
+from opbench.capture.operators.phases import Phases
 from opbench.capture.snapshots import SPARSE, take_snapshots
 from opbench.worker.cuda.cupti import Recorder
 

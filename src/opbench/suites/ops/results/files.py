@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from opbench.suites.ops.fusion import gains
-from opbench.suites.ops.rows import OperatorRow
+from opbench.suites.ops.results.rows import OperatorRow
 
 COLUMNS = (
     "operator", "category", "framework", "size", "dtype", "stage", "device", "threads", "form",

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from opbench.capture.api_hooks import ApiHooks
-from opbench.capture.api_log import ApiLog
+from opbench.capture.api.hooks import ApiHooks
+from opbench.capture.api.log import ApiLog
 from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import VERSION
 from opbench.capture.writing import write_lines

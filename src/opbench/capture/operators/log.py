@@ -11,7 +11,7 @@ from opbench.capture.calls import Capture, OperatorCall, Step
 from opbench.capture.checks import Wrong
 from opbench.capture.compiled.regions import Region
 from opbench.capture.describing import LONGEST_NAME, name_of
-from opbench.capture.device_clock import DeviceTimes
+from opbench.capture.operators.device_clock import DeviceTimes
 from opbench.capture.reading import operator_call
 from opbench.capture.snapshots import described_arguments
 from opbench.capture.values import ITEM_SIZE, Opaque, TensorSpec

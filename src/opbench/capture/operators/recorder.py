@@ -19,13 +19,13 @@ import torch
 from torch.overrides import _get_current_function_mode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from opbench.capture.between import between
+from opbench.capture.api.function_names import FunctionNames
 from opbench.capture.compiled.regions import CompiledRegions, Region
-from opbench.capture.device_clock import device_clock
-from opbench.capture.function_names import FunctionNames
-from opbench.capture.operator_log import OperatorLog
-from opbench.capture.operator_mode import OperatorMode
-from opbench.capture.phases import Phases
+from opbench.capture.operators.between import between
+from opbench.capture.operators.device_clock import device_clock
+from opbench.capture.operators.log import OperatorLog
+from opbench.capture.operators.mode import OperatorMode
+from opbench.capture.operators.phases import Phases
 from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import VERSION
 from opbench.capture.snapshots import snapshots_in

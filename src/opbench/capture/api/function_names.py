@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from opbench.capture.phases import Phases
+from opbench.capture.operators.phases import Phases
 
 _names: dict[Any, str] = {}
 

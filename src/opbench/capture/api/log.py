@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from opbench.capture.api.function_names import registered_name
 from opbench.capture.codec import API
 from opbench.capture.describing import constructor, describe, describe_arguments, type_name
-from opbench.capture.function_names import registered_name
 
 #: Properties that compute a tensor; the others only look something up.
 COMPUTED = ("T", "mT", "H", "mH", "real", "imag")

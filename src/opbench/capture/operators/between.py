@@ -13,10 +13,10 @@ from typing import Any
 
 import torch
 
-from opbench.capture.function_names import FunctionNames
-from opbench.capture.operator_log import OperatorLog
-from opbench.capture.operator_mode import OperatorMode
-from opbench.capture.phases import Phases
+from opbench.capture.api.function_names import FunctionNames
+from opbench.capture.operators.log import OperatorLog
+from opbench.capture.operators.mode import OperatorMode
+from opbench.capture.operators.phases import Phases
 
 #: Enough for a median that one interruption does not move; a few milliseconds in all.
 CALLS = 40

@@ -1,0 +1,1 @@
+"""Python calls of a running program, recorded."""

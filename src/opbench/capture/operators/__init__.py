@@ -1,0 +1,1 @@
+"""Operators of a training step, recorded below autograd."""

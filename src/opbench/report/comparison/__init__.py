@@ -1,0 +1,1 @@
+"""Comparisons for people and for other programs."""

@@ -1,0 +1,1 @@
+"""Recorded Python calls as cases."""

@@ -1,0 +1,1 @@
+"""Results of operators as rows and files."""
