@@ -160,7 +160,7 @@ def test_a_run_file_takes_every_option_that_applies_to_it(tmp_path):
     values = RunOptions(name="x", device="cpu").to_dict()
     table = {name: values[name] for name in options_of("file")}
     path.write_text(json.dumps({"run": table, "benchmark": [{"name": "a", "stmt": "pass"}]}))
-    with pytest.raises(UserError, match=r"run\.clock: expected text, found ''"):
+    with pytest.raises(UserError, match=r"run\.shapes: \[\]: expected a header"):
         load(path)
     given = {key: value for key, value in table.items() if value not in ("", [], {})}
     path.write_text(json.dumps({"run": given, "benchmark": [{"name": "a", "stmt": "pass"}]}))
@@ -175,7 +175,8 @@ def test_what_is_stored_reads_back_and_holds_no_store():
     stored = json.loads(json.dumps(options.to_dict()))
     assert RunOptions.of({**stored, "store": options.store}) == options
     assert not {"store", "save", "cont"} & set(stored)
-    assert set(stored) == set(STORED_BEFORE)
+    # Options that came later have their defaults where a run was stored without them.
+    assert set(stored) - {"imports", "number", "pool", "repeats", "shapes"} == set(STORED_BEFORE)
 
 
 def test_a_run_stored_before_there_was_one_schema_is_continued(tmp_path, monkeypatch):

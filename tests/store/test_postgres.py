@@ -301,7 +301,7 @@ def test_an_older_file_that_cannot_be_written_is_refused(tmp_path):
 
     with pytest.raises(OlderSchema) as caught:
         inspect(path)
-    assert "was written by an older opbench (schema 1; this one writes 2)" in str(caught.value)
+    assert "was written by an older opbench (schema 1; this one writes 3)" in str(caught.value)
     assert f"opbench store upgrade {path}" in str(caught.value)
 
 
@@ -310,7 +310,7 @@ def test_an_older_server_is_refused_until_somebody_upgrades_it(url):
     for create in (True, False):
         with pytest.raises(StoreError) as caught:
             Store.open(url, create=create)
-        assert "was written by an older opbench (schema 1; this one writes 2)" in str(caught.value)
+        assert "was written by an older opbench (schema 1; this one writes 3)" in str(caught.value)
         assert "***" in str(caught.value)
     assert upgrade(url) == (1, SCHEMA_VERSION)
     assert upgrade(url) == (SCHEMA_VERSION, SCHEMA_VERSION)
@@ -406,7 +406,7 @@ def test_another_programs_tables_and_newer_schemas_are_left_alone(server, url):
     fill(later)
     name = later.rpartition("/")[2]
     server.sql("UPDATE meta SET value = '99' WHERE key = 'schema_version'", database=name)
-    assert "was written by a newer opbench (schema 99; this one knows 2)" in refused(later)
+    assert "was written by a newer opbench (schema 99; this one knows 3)" in refused(later)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_a_store_of_a_newer_version(tmp_path):
         later.execute("PRAGMA user_version = 99")
         later.execute("UPDATE meta SET value = '99' WHERE key = 'schema_version'")
         later.commit()
-    assert_refused(path, "was written by a newer opbench (schema 99; this one knows 2)")
+    assert_refused(path, "was written by a newer opbench (schema 99; this one knows 3)")
 
 
 def test_the_meta_table_names_application_and_version(store):
