@@ -51,7 +51,7 @@ def called(case, calls: int = 1) -> dict[str, Any]:
     return names
 
 
-def computed(name: str, framework: str, size: str = "small", **given: Any) -> Any:
+def computed(name: str, framework: str, size: str = "small", /, **given: Any) -> Any:
     """What the entry's own text computes, of inputs that are the same in every framework."""
     operator = catalogue()[name]
     values = operator.values(size, given=given)
