@@ -157,6 +157,8 @@ def read_history(
             origins[place] = origin
         found.units[measured] = unit
         case_hash, id = known[hashed]
+        if type(unit) is not str or bytes in map(type, rest):
+            raise ValueError(f"a result of case {hashed!r} has a field of the wrong type")
         if str in map(type, rest[2:]):  # a NaN, which SQLite keeps as text
             rest[2:] = (None if number is None else float(number) for number in rest[2:])
         row = HistoryRow(origin, case_hash, *rest)
