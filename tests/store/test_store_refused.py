@@ -112,7 +112,7 @@ def test_the_meta_table_names_application_and_version(store):
     with closing(sqlite3.connect(store.path)) as raw:
         found = dict(raw.execute("SELECT key, value FROM meta"))
         (journal,) = raw.execute("PRAGMA journal_mode").fetchone()
-    assert found == {"application": "opbench", "schema_version": "2"}
+    assert found == {"application": "opbench", "schema_version": "3"}
     assert journal == "wal"
 
 
