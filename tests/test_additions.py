@@ -185,7 +185,7 @@ def test_a_row_names_the_files_that_were_touched(what):
     touched = [*NEW.get(what, ()), *LINES.get(what, ())]
     assert len(named) == len(touched)
     for pattern, name in zip(named, touched):
-        assert re.fullmatch(re.sub("NAME|CATEGORY", r"\\w+", pattern), name)
+        assert re.fullmatch(re.sub("NAME|GROUP|CATEGORY", r"\\w+", pattern), name)
 
 
 def test_a_suite_has_definitions_a_table_and_the_end_of_a_run(grown, measured):
