@@ -127,7 +127,8 @@ def test_a_commit_against_itself_blames_nobody_by_much(
         "--fail-on", "slower:20%", "--fail-on", "faster:20%", cwd=folder,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert f"{before[:12]} (again)" in " ".join(ran.stdout.split())
+    # Each side is called what it was asked for as.
+    assert f"{before[:12]} {before[:9]} ratio" in " ".join(ran.stdout.split())
 
 
 def test_a_case_that_only_one_commit_has_is_named(
