@@ -107,7 +107,7 @@ def test_what_is_left_of_the_budget_goes_to_the_noisiest_case_first(run, monkeyp
     assert not joined & old, "what is measured later is another start, whatever its number"
     assert len({sample.order for sample in after.samples}) == len(after.samples)
     # Replaced, not doubled.
-    assert sorted(found.name for found, _ in runner.results) == ["steady", "noisy"]
+    assert sorted(found.name for found, _ in runner.results) == ["noisy", "steady"]
 
 
 def test_a_budget_is_shared_by_the_cases_of_the_first_pass(run):

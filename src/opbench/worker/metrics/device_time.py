@@ -35,17 +35,20 @@ def block(session, n):
 
 
 def measured(session, n, before):
-    """A block of at most `n` calls, as many as fit its time but at least one."""
     device_work.wake(session)
     began = time.perf_counter()
     session.run("calls", 1)
-    took = time.perf_counter() - began
-    n = max(1, min(n, int(BLOCK_SECONDS / took)))
+    n = enough(n, time.perf_counter() - began)
     with Watch() as watch:
         total, source = device_work.busy_ns(session, n, before)
     gpu = {"source": source, **nvml.readings()}
     device_work.release()
     return watch.sample(total / n / 1e9, n, gpu)
+
+
+def enough(n, call_seconds):
+    """At most `n` calls, as many as fit the time of a block, but at least one."""
+    return max(1, min(n, int(BLOCK_SECONDS / call_seconds)))
 
 
 def check_cuda(session, metric):
