@@ -59,7 +59,7 @@ def test_the_difference_blames_what_changed_most():
 
 
 def test_the_functions_add_up_to_the_difference_they_explain():
-    """A count leaves out allocators and hash tables, and so do the functions beside it."""
+    """A count leaves out allocators and hash tables, and so does its table of functions."""
     noisy = result({LOOP: 1000, ADD: 5000, MALLOC: 999})
     assert difference(BEFORE, noisy) == []
     rows = difference(BEFORE, AFTER)

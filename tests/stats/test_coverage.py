@@ -187,7 +187,7 @@ def test_no_number_of_starts_outweighs_a_machine_that_moved_between_runs():
 
 
 def test_starts_that_are_taken_anyway_are_a_matter_of_time():
-    """Three of six were made before the time was spent; five would have told."""
+    """Three of six were made before the time was spent; five would have been enough."""
     short = replace(known(1.0, 0.018), starts=3)
     needed = starts_needed(short, 0.03, 0.05)
     assert 3 < needed <= 6

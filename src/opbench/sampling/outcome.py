@@ -203,7 +203,7 @@ def _why_wide(result: Result, found: Estimate, policy: Adaptive) -> str:
         )
     needed = starts_for(policy.precision, found.between, most=MOST_STARTS)
     more = f"raise --max-starts to {'more than ' * (needed == MOST_STARTS)}{needed}"
-    # One of a comparison whose sides did not fit into memory together cannot be told to be one.
+    # One of a comparison whose sides did not fit into memory together is not marked as one.
     alone = result.detail.get("design") != "separate"
     return (
         f"worker starts of identical code differ by {found.between:.1%} here and longer sampling "

@@ -80,7 +80,7 @@ class CompiledRegions:
 
     def _frames(self, original: Callable[..., Any], callback: Any) -> Any:
         """A compiled function sets its callback when it begins, and the one before when it ends;
-        in between, others do so too. The outermost is told by its frame."""
+        in between, others do so too. The outermost is known by its frame."""
         caller = id(sys._getframe(2))
         if not self._outermost and callable(callback):
             self._outermost = caller

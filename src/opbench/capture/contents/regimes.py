@@ -20,7 +20,7 @@ MOST_LISTED = 2048
 MOST_PACKED = 1 << 18
 #: Values below are a mask's minus infinity, whatever a program writes for it.
 MASKED = -1e30
-#: Elements that a call is told apart by: few, as every call of a steered operator looks at them.
+#: Elements that distinguish calls: few, as every call of a steered operator looks at them.
 GLANCE = 1024
 
 #: Operators whose time depends on the values of their arguments more than on the shapes.

@@ -75,7 +75,7 @@ class SnippetDefinition(Definition):
         return cpp_case(self, variant, stage, runtime, point, context)
 
     def user_of(self, text: str) -> UserModule | None:
-        """The user's module, if the text calls its functions or imports what lies beside it."""
+        """The user's module, if the text calls its functions or imports a neighbour of its file."""
         needed = getattr(self.snippet, "function", None) is not None
         return self.user if needed or (self.user and beside(text, self.user.root)) else None
 

@@ -3,7 +3,7 @@
 A private step is what `opacus.PrivacyEngine` sets up, put together from the same parts: the model
 (its layers replaced by DP versions where Opacus asks for that) wrapped for a mode, and an optimizer
 that clips, adds noise and steps. `split` is what `BatchMemoryManager` makes of a step: two physical
-batches, the optimizer told to skip its step after the first.
+batches, the optimizer skipping its step after the first.
 """
 
 from __future__ import annotations
