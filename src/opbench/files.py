@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from opbench import children
 from opbench.errors import UserError
 
 #: Bytes; longer names are cut: file systems take 255, and something is added in front and behind.
@@ -44,6 +45,8 @@ def writing(path: Path) -> Iterator[Path]:
     special = path.exists() and not path.is_file()
     target = path if special else path.resolve()
     partial = target if special else target.with_name(f".{target.name}.{os.getpid()}")
+    if not special:
+        children.remove_at_end(partial)
     try:
         with _explained(path):
             yield partial

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from opbench.cli.options import FAIL_ON, takes
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.analyse.gate import Gate
@@ -23,15 +24,20 @@ def run(
         help="Suites (see `opbench list`) and files. Without any: a tour of about two minutes.",
         show_default=False,
     ),
+    yes: bool = typer.Option(
+        False, "--yes", help="With --cont: execute the files that the stored run names, unasked."
+    ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
     fail_on: list[str] = FAIL_ON,
 ) -> int:
     """Measure suites and files; store and show the metrics of every case."""
     from opbench.analyse.gate import Gate
+    from opbench.cli.consent import ask_before_continuing
     from opbench.cli.env import ready
     from opbench.report.terminal.console import Console
 
     gate = Gate.parse(fail_on)
+    ask_before_continuing(options, targets or [], yes)
 
     console = Console(stderr=True)
     if not options.get("on"):  # the nodes of a cluster build theirs themselves
@@ -43,8 +49,11 @@ def run(
     from opbench.cli.progress import progress
     from opbench.report.terminal.run import show
 
-    with progress(console) as listener:
-        finished = execute({**options, "targets": targets or ()}, listener=listener)
+    try:
+        with progress(console) as listener:
+            finished = execute({**options, "targets": targets or ()}, listener=listener)
+    except UserError as error:
+        raise _with_way_on(error, options) from None
     from opbench.define import suites
 
     show(finished, targets=targets or [])
@@ -54,8 +63,10 @@ def run(
         ):
             print(line)
     if finished.status == "interrupted":
-        # Not wrapped, so that it can be copied.
-        console.print(_how_to_continue(finished.store, options), soft_wrap=True, markup=False)
+        end = "Interrupted; nothing stored (--no-save)."
+        if finished.store:
+            end = f"Interrupted; finished results are stored. {_way_on(options)}"
+        console.print(end, soft_wrap=True, markup=False)  # not wrapped, so that it can be copied
         return 130
     return _judged(finished, gate) or finished.exit_code
 
@@ -78,9 +89,8 @@ def _judged(finished: Finished, gate: Gate) -> int:
     return gate.exit_code(compared)
 
 
-def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
-    if not saved:
-        return "Interrupted; nothing stored (--no-save)."
+def _way_on(options: dict[str, Any]) -> str:
+    """`Continue with: ` and the command that does."""
     again = ["opbench", "run", "--cont"]
     if "name" in options:
         again += ["--name", options["name"]]
@@ -88,7 +98,14 @@ def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
         from opbench.store.connection.masking import without_password
 
         again += ["--store", without_password(options["store"])]
-    return f"Interrupted; finished results are stored. Continue with: {shlex.join(again)}"
+    return f"Continue with: {shlex.join(again)}"
+
+
+def _with_way_on(error: UserError, options: dict[str, Any]) -> UserError:
+    """A store that stays away ends a run in its middle, which can be continued."""
+    from opbench.store.errors import Unreachable
+
+    return UserError(f"{error}. {_way_on(options)}") if isinstance(error, Unreachable) else error
 
 
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import inspect
 import itertools
 import resource
 import sys
@@ -44,12 +45,19 @@ class Session:
         if self.loop is None:
             self._load(message["case"])
         else:
+            self.tear_down()
             self.loop.close()
             gc.collect()  # wrapped layers keep themselves and their gradients alive in cycles
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)
-        return {"seconds": time.perf_counter() - began}
+        tears_down = self._generator() is not None
+        return {"seconds": time.perf_counter() - began, "tears_down": tears_down}
+
+    def do_end(self, _message):
+        """The last operation of a case that has something to tear down."""
+        self.tear_down()
+        return {}
 
     def do_warmup(self, message):
         """Call until the time per call has settled; returns that time and the block size."""
@@ -114,6 +122,17 @@ class Session:
         names = dict(self.module.__dict__)
         names.update(self.loop.gi_frame.f_locals)
         return eval(expression, names)
+
+    def tear_down(self):
+        """Run what a benchmark that yields its call does after the `yield`."""
+        generator = self._generator()
+        if generator is not None:
+            next(generator, None)
+
+    def _generator(self):
+        """The user's generator, which the setup of `define/userfile.py` calls `_gen`."""
+        found = self.loop.gi_frame.f_locals.get("_gen") if inspect.isgenerator(self.loop) else None
+        return found if inspect.isgenerator(found) else None
 
     def place_of(self, error):
         """The line of the case's source at which an error was raised, as "at `line`"."""

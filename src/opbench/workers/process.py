@@ -71,6 +71,10 @@ class NotInstalled(WorkerError):
         return SessionEnded("unsupported", str(self))
 
 
+#: How the reason of a case begins that lost its workers.
+WORKER_ENDED = "the worker"
+
+
 class WorkerDied(WorkerError):
     """A worker that was ready has ended, or does not answer: nothing its cases can be blamed for
     until it happens again."""
@@ -293,7 +297,7 @@ class Worker:
         """What to raise; from here on the worker counts as ended, and its pool starts another."""
         reason = "was stopped" if self._stopped() else "ended or hangs"
         self._lost = True
-        return WorkerDied(f"the worker {reason}: {self._last_line()}")
+        return WorkerDied(f"{WORKER_ENDED} {reason}: {self._last_line()}")
 
     def _last_line(self) -> str:
         if isinstance(self._process, Leased):

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from opbench import children
 from opbench.errors import first_of
 from opbench.store.errors import StoreError
 from opbench.store.schema import OlderSchema, check_version
@@ -179,13 +180,16 @@ def create(path: Path, build: Callable[[Path], None]) -> None:
                 made_folder = True
             except FileExistsError:
                 pass  # another process was quicker
+        drafts = [draft.with_name(draft.name + end) for end in ("", "-wal", "-shm", "-journal")]
+        for each in drafts:
+            children.remove_at_end(each)
         try:
             draft.touch(exist_ok=False)
             build(draft)
             _put_in_place(draft, path)
         finally:
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+            for each in drafts:
+                each.unlink(missing_ok=True)
     except (OSError, StoreError) as error:
         if made_folder:
             try:
