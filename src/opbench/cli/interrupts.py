@@ -25,17 +25,17 @@ class Interrupts:
 
     @contextlib.contextmanager
     def handled(self) -> Iterator[None]:
-        for number in (*ENDING, signal.SIGINT):
+        before = {number: signal.getsignal(number) for number in (*ENDING, signal.SIGINT)}
+        for number, handler in before.items():
             # `nohup` has it ignored, and a shell script what it starts in the background.
-            if signal.getsignal(number) != signal.SIG_IGN:
+            if handler != signal.SIG_IGN:
                 signal.signal(number, self._unwind)
         try:
             yield
         finally:
-            # The interpreter is about to end: from here on a signal ends it without a word.
-            for number in (*ENDING, signal.SIGINT):
-                if signal.getsignal(number) == self._unwind:
-                    signal.signal(number, signal.SIG_DFL)
+            # The interpreter is about to end: a signal may end it without a word, as at its start.
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _unwind(self, number: int, _frame: FrameType | None) -> None:
         again, self.received = self.received, number

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import time
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -14,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from opbench import __version__
+from opbench import __version__, files
 from opbench.imports import opacus, plain_pickle, pyperf, pytest_benchmark
 from opbench.imports.imported import Imported, Unreadable
 from opbench.store import RunRecord, Store, StoreError
@@ -39,14 +37,9 @@ class Part:
 
 def read_file(path: Path) -> tuple[Imported, str]:
     """What the file holds, and the digest of its content."""
-    try:
-        content = path.read_bytes()
-        if content[:2] == b"\x1f\x8b":  # pyperf writes FILE.json.gz as well
-            content = gzip.decompress(content)
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
-    except (EOFError, zlib.error):
-        raise StoreError(f"{path} is a damaged gzip file") from None
+    content = files.content(path)
+    if content[:2] == b"\x1f\x8b":  # pyperf writes FILE.json.gz as well
+        content = files.unzipped(content, path)
     data = _pickled(path, content) if content[:1] == PICKLE else _json(path, content)
     for tool in TOOLS:
         if tool.reads(data):
