@@ -46,11 +46,12 @@ def read(data: dict[str, Any]) -> Imported:
         own = {**common, **dictionary(benchmark.get("metadata") or {}, f"metadata of {what}")}
         runs = [dictionary(run, f"a run of {what}") for run in listed(benchmark.get("runs"), what)]
         values = [numbers(run.get("values") or [], f"values of {what}") for run in runs]
-        dates = [(run.get("metadata") or {}).get("date") for run in runs]
+        of_runs = [dictionary(run.get("metadata") or {}, f"metadata of {what}") for run in runs]
+        dates = [each.get("date") for each in of_runs]
         first = first or {**own, "date": own.get("date") or next(filter(None, dates), "")}
         name = str(own.get("name") or f"benchmark {number}")
         metric, unit = METRICS.get(str(own.get("unit") or "second"), ("count", "count"))
-        loops = own.get("loops") or (runs[-1].get("metadata") or {}).get("loops") if runs else 1
+        loops = own.get("loops") or of_runs[-1].get("loops") if of_runs else 1
         case = imported_case(TOOL, name)
         # Runs without values only calibrated the loop.
         measured = [each for each in values if each]
