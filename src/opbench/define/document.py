@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Tables within tables: those of ours are three deep.
 DEEPEST = 50
+#: What a message quotes may be as long as the file.
+LONGEST_REASON = 300
 
 
 class RuleError(ValueError):
@@ -116,7 +118,7 @@ def first_error(error: ValidationError, model: type[BaseModel]) -> str:
     elif first["type"] == "missing":
         text = "required key is missing"
     elif first["type"] == "value_error":
-        text = str(reason)
+        text = _cut(str(reason), LONGEST_REASON)
         location += [reason.key] if isinstance(reason, RuleError) else []
     else:
         expected = first["msg"].replace("Input should be ", "expected ")
@@ -140,4 +142,8 @@ def _shortened(value: Any) -> str:
         text = repr(value)
     except ValueError:  # a number of more digits than Python writes
         text = "a number of thousands of digits"
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    return _cut(text, 60)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

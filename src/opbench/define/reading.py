@@ -36,8 +36,11 @@ def axis_values(value: Any) -> list[Any]:
             raise ValueError(f"expected text, finite numbers or true/false, found {each!r}")
         if isinstance(each, int) and abs(each) > LARGEST_LABEL:
             raise ValueError("expected numbers of at most 300 digits")
-    if len({(type(each), each) for each in values}) < len(values):
-        raise ValueError(f"expected each value once, found {value!r}")
+    seen = set()
+    for each in values:
+        if (type(each), each) in seen:
+            raise ValueError(f"expected each value once, found {each!r} twice")
+        seen.add((type(each), each))
     return values
 
 
