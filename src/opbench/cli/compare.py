@@ -133,6 +133,7 @@ def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Co
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
     from opbench.analyse.sides import find_side, same_machine, side_names
+    from opbench.analyse.within import baseline_of
     from opbench.errors import UserError
 
     chosen = [find_side(store, text) for text in sides]
@@ -153,8 +154,9 @@ def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Co
     if len(by_value) < 2:
         raise UserError(f"'{col}' has only one value here: {', '.join(by_value)}")
     # The baseline of the run, where it had one on this key; otherwise what was measured first.
-    axis, _, value = str(chosen[0].run.request.get("baseline") or "").partition("=")
-    base = value if axis == col and value in by_value else next(iter(by_value))
+    baseline = baseline_of(chosen[0].run)
+    bases = baseline.values if baseline and baseline.axis == col else ()
+    base = next((value for value in bases if value in by_value), next(iter(by_value)))
     ours = by_value.pop(base)
     others = by_value.items()
     return [_compared((base, name), ours, theirs, selection, col) for name, theirs in others]

@@ -44,8 +44,8 @@ def answer(
     cases: Sequence[Case] = (),
 ) -> int:
     """Measure, and show a column per value of the axis, the `base` first; the exit code."""
+    from opbench.api.progress import progress
     from opbench.api.run import execute
-    from opbench.cli.progress import progress
     from opbench.plan.groups import Baseline
     from opbench.report.pivot import pivots
     from opbench.report.table import console_for, grid

@@ -39,8 +39,8 @@ def run(
     if dry_run:
         return _dry_run(targets or [], options)
 
+    from opbench.api.progress import progress
     from opbench.api.run import execute
-    from opbench.cli.progress import progress
     from opbench.report.terminal.run import show
 
     with progress(console) as listener:

@@ -108,11 +108,12 @@ def grid(table: Table) -> Grid:
     more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
     printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
     for column in table.columns:
+        folds = column.wrap == "fold"
         printed_table.add_column(
-            Text(column.name),
+            Folded(column.name) if folds else Text(column.name),
             justify="right" if column.number else "left",
             no_wrap=column.wrap in ("cut", "never"),
-            overflow="fold" if column.wrap == "fold" else "ellipsis",
+            overflow="fold" if folds else "ellipsis",
             min_width=column.min_width,
         )
     for index, row in enumerate(table.rows):
