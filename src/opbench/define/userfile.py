@@ -79,28 +79,35 @@ def process_targets(entries: Sequence[dict[str, Any]], file: Path | None) -> Tar
     """Benchmarks that were registered in this process: of a `file`, of a module that it imported,
     or of a notebook, whose functions are known by their source."""
     places = [place for entry in entries for place in (entry, entry["inputs"]) if place]
-    file = file or next(filter(None, (_file_of(place) for place in places)), None)
+    file = file or next(filter(None, map(file_of, places)), None)
     if file is not None:
-        content = collected(file, sys.executable)
-        raise_error(content, file)
-        user = UserModule(content["module"], content["root"], content["digest"])
-        return registered_targets(entries, file.stem, user, tuple(content["modules"]), str(file))
-    needed = imported(*(place["define"] for place in places))
-    named = {frameworks.get(name).module for name in frameworks.names()}
-    modules = tuple(name for name in needed if name in named)
+        user, modules = user_module(file)
+        return registered_targets(entries, file.stem, user, modules, str(file))
+    modules = framework_modules(*(place["define"] for place in places))
     return registered_targets(entries, "notebook", None, modules, "notebook")
 
 
-def _file_of(place: Mapping[str, Any]) -> Path | None:
+def user_module(file: Path) -> tuple[UserModule, tuple[str, ...]]:
+    """A file as a module that other processes import, and the framework modules it imports."""
+    content = collected(file, sys.executable)
+    raise_error(content, file)
+    user = UserModule(content["module"], content["root"], content["digest"])
+    return user, tuple(content["modules"])
+
+
+def framework_modules(*sources: str) -> tuple[str, ...]:
+    """Modules of frameworks that the sources import."""
+    named = {frameworks.get(name).module for name in frameworks.names()}
+    return tuple(name for name in imported(*sources) if name in named)
+
+
+def file_of(place: Mapping[str, Any]) -> Path | None:
     """A file of the user's own that a function comes from, or that its source imports."""
     for name in [place["module"], *imported(place["define"])]:
         file = getattr(sys.modules.get(name), "__file__", None) or ""
         library = {"site-packages", "dist-packages"} & set(Path(file).parts)
-        if (
-            file.endswith(".py")
-            and not library
-            and not file.startswith(sysconfig.get_path("stdlib"))
-        ):
+        library |= {file} if file.startswith(sysconfig.get_path("stdlib")) else set()
+        if file.endswith(".py") and not library:
             return Path(file)
     return None
 

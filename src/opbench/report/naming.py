@@ -87,6 +87,6 @@ def _pattern(first: dict[str, str], shared: dict[str, str]) -> str:
     name = "/".join(shared.get(key, "…") for key in (SUITE, NAME))
     axes = [f"{axis}={value}" for axis, value in shared.items() if not axis.startswith("/")]
     varied = [axis for axis in first if not axis.startswith("/") and axis not in shared]
-    axes += ["…"] * bool(varied and axes)
+    axes += ["…"] * bool(varied)
     stage = f"/{shared.get(STAGE, '…')}" if STAGE in first else ""
     return f"{name}{f'[{chr(44).join(axes)}]' if axes else ''}{stage}"

@@ -34,7 +34,7 @@ def results_html(
     lines = [of_run.line] if of_run.line else []
     first, *more = tables(own, baseline)
     parts = [replace(first, title=title, subtitle=note), *more]
-    parts[-1] = replace(parts[-1], notes=lines)
+    parts[-1] = replace(parts[-1], notes=[*parts[-1].notes, *lines])
     return "".join(map(to_html, parts))
 
 

@@ -11,6 +11,7 @@ from opbench.analyse.compare import ComparisonRow
 from opbench.analyse.projection import columns, title
 from opbench.analyse.within import by_base, comparisons_along
 from opbench.case import Case, label_text
+from opbench.errors import first_of
 from opbench.report.comparison.tables import verdict_word
 from opbench.report.naming import shortened
 from opbench.report.table import Cell, Column, Row, Table
@@ -63,7 +64,22 @@ def _pivot(
             row.append(cell(next(here, None), compared.get(value, {}).get(name)))
         rows.append(row)
     first = [Column(heading, wrap="fold")] if headed else []
-    return Table([*first, *(Column(value, wrap="fold", min_width=16) for value in order)], rows)
+    across = [Column(value, wrap="fold", min_width=16) for value in order]
+    return Table([*first, *across], rows, notes=_reasons(compared, short))
+
+
+def _reasons(
+    compared: Mapping[str, Mapping[str, ComparisonRow]], short: Mapping[str, str]
+) -> list[str]:
+    """Why a verdict is unknown: each reason once, with the first cell that has it."""
+    found: dict[str, list[str]] = {}
+    for value, rows in compared.items():
+        for name, row in rows.items():
+            # Of what failed the reason stands with the other failures.
+            if row.verdict == "unknown" and row.reason and row.value is not None:
+                where = ", ".join(part for part in (value, short.get(name, "")) if part)
+                found.setdefault(row.reason, []).append(where)
+    return [f"unknown: {first_of(where, 1)}: {reason}" for reason, where in found.items()]
 
 
 def _point(case: Case, axis: str) -> str:

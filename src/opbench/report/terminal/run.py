@@ -12,7 +12,7 @@ from opbench.define import suites
 from opbench.errors import first_of, plural
 from opbench.report.naming import shortened
 from opbench.report.pivot import pivots
-from opbench.report.table import Cell, Column, Row, Table, console_for, grid, printed
+from opbench.report.table import Cell, Column, Row, Table, console_for, printed, whole
 from opbench.report.units import format_interval, format_ratio
 from opbench.report.warnings.kinds import warning_kinds
 from opbench.report.warnings.run_note import run_note
@@ -49,7 +49,7 @@ def parts(run: Finished) -> list[RenderableType]:
     note = run_note([result for _, result in run.results])
     results = [(case, note.own(result)) for case, result in run.results]
     return [
-        *map(grid, tables(results, run.baseline)),
+        *(part for table in tables(results, run.baseline) for part in whole(table)),
         *problems(results),
         *warnings(results),
         *([Text(note.line)] if note.line else []),

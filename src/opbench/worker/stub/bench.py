@@ -74,7 +74,10 @@ def entry_of(
     if group is not None and not isinstance(group, str):  # an axis of that name
         group, more = None, {"group": group, **more}
     label = getattr(target, "__name__", type(target).__name__)
-    label = name if label == "<lambda>" and name else label
+    if label == "<lambda>":
+        if name is None:
+            raise BenchError("a lambda has no name; give it one: ob.bench(lambda: …, name=…)")
+        label = name
     place = origin(target, label, "benchmark")
     kind = kind_of(target, label)
     axes, values = check_axes(axes, more, label)
