@@ -129,7 +129,7 @@ def test_the_values_of_an_axis_against_the_first(compare):
     assert "2 slower" in answer.out
     assert "2 same" in answer.out
     assert "ops/layer[…]/forward" in answer.out
-    assert answer.line("n=2")
+    assert answer.out.count("\n n=2 ") == 2
 
 
 def test_the_baseline_of_the_run_is_the_base(opbench_here, tmp_path):

@@ -62,9 +62,9 @@ def run(
 
 def _judged(finished: Finished, gate: Gate) -> int:
     """The exit code of the gate, which says why."""
+    from opbench.analyse.gate import gate_lines
     from opbench.analyse.within import comparisons_within
     from opbench.api.ab import stored
-    from opbench.cli.comparison_output import gate_lines
     from opbench.errors import UNMEASURED
 
     if not gate.terms:

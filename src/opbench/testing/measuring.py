@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from opbench.analyse.compare import Comparison, compare
-from opbench.analyse.gate import Gate
+from opbench.analyse.gate import Gate, gate_lines
 from opbench.analyse.sides import find_side
 from opbench.api.run import Run, execute
 from opbench.case import Case
-from opbench.cli.comparison_output import gate_lines
 from opbench.define.call import definition_of_call
 from opbench.define.definition import Definition
 from opbench.define.expand import expand
