@@ -13,7 +13,9 @@ import typer
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-WORKFLOWS = sorted((DOCS / "ci").glob("*.yml"))
+COPIED = sorted((DOCS / "ci").glob("*.yml"))
+#: Those to copy, and those of this repository.
+WORKFLOWS = [*COPIED, *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
 #: All but the reference, which is generated from the commands and lists them with their summaries.
 PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.glob("*.md")) if p.name != "cli.md")]
 
@@ -21,7 +23,7 @@ PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.glob("*.md")) if p.name !=
 UNTRUSTED = re.compile(r"\$\{\{.*github\.(event\.|head_ref|base_ref|actor)")
 #: What ends a command in the shell.
 SHELL = {"&&", "|", ">"}
-TRIGGERS = {"pull_request", "schedule", "workflow_dispatch"}
+TRIGGERS = {"pull_request", "push", "schedule", "workflow_dispatch"}
 STEP = {"name", "id", "if", "uses", "with", "run", "env", "continue-on-error"}
 JOB = {"runs-on", "timeout-minutes", "steps", "env", "needs", "permissions"}
 
@@ -64,7 +66,7 @@ def check(words: list[str]) -> None:
 
 
 def test_there_is_one_for_pull_requests_and_one_for_the_night():
-    assert [path.name for path in WORKFLOWS] == ["nightly.yml", "pull-request.yml"]
+    assert [path.name for path in COPIED] == ["nightly.yml", "pull-request.yml"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
