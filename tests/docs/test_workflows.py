@@ -22,7 +22,7 @@ PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.glob("*.md")) if p.name !=
 #: Texts that somebody from outside can choose: never to be pasted into a script.
 UNTRUSTED = re.compile(r"\$\{\{.*github\.(event\.|head_ref|base_ref|actor)")
 #: What ends a command in the shell.
-SHELL = {"&&", "|", ">"}
+SHELL = {"&&", "||", "|", ">"}
 TRIGGERS = {"pull_request", "push", "schedule", "workflow_dispatch"}
 STEP = {"name", "id", "if", "uses", "with", "run", "env", "continue-on-error"}
 JOB = {"runs-on", "timeout-minutes", "steps", "env", "needs", "permissions"}
@@ -42,6 +42,9 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 def commands(text: str) -> list[list[str]]:
     """The calls of opbench in a script or a page, as words."""
+    # The lines of a shell block are typed at a prompt too.
+    for block in re.findall(r"^```(?:sh|bash)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        text += "".join(f"\n$ {line}" for line in block.replace("\\\n", "").splitlines())
     joined = re.sub(r"\\\n\s*", " ", text)
     found = []
     for line in re.findall(r"^(?: {4,}|\$ )opbench( [a-z].*)", joined, re.MULTILINE):
