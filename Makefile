@@ -31,8 +31,9 @@ lint: setup  ## ruff
 types: setup  ## mypy on src/
 	$(PY) -m mypy
 
-reference: setup  ## regenerate the tables of docs/cli.md and the keywords of run and ab
+reference: setup  ## regenerate the tables of docs/cli.md, the keywords of run and ab, the figures of the README
 	$(PY) docs/build_cli.py
+	$(PY) docs/build_figures.py
 
 docs: setup  ## build the documentation as a site: build/site/index.html
 	@$(PY) -c 'import mkdocs' 2>/dev/null || $(PY) -m pip install --quiet -e '.[docs]' -c constraints.txt

@@ -88,7 +88,8 @@ def files_read(line: str) -> tuple[list[str], list[str]]:
     read, written, before = [], [], ""
     for word in takewhile(lambda word: word != "#", shlex.split(line)):
         if INPUT.fullmatch(word):
-            name = word.split(":")[0]
+            # Each rank of a capture writes a file of its own.
+            name = re.sub(r"\.rank\d", "", word.split(":")[0])
             if before in WRITTEN:
                 written.append(name)
             elif name not in written:
@@ -109,7 +110,9 @@ def typed(text: str) -> str:
 
 def commands(text: str) -> list[str]:
     joined = re.sub(r"\\\n\s*", " ", typed(text))
-    return re.findall(r"^(?: {4}|\$ )((?:opbench|python|pytest) [^\n]*)", joined, re.MULTILINE)
+    return re.findall(
+        r"^(?: {4}|\$ )((?:opbench|python|pytest|torchrun) [^\n]*)", joined, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(
