@@ -37,7 +37,7 @@ reference: setup  ## regenerate the tables of docs/cli.md, the keywords of run a
 
 docs: setup  ## build the documentation as a site: build/site/index.html
 	@$(PY) -c 'import mkdocs' 2>/dev/null || $(PY) -m pip install --quiet -e '.[docs]' -c constraints.txt
-	$(PY) -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
 	@echo "build/site/index.html"
 
 wheel: setup  ## build the package: dist/*.whl and dist/*.tar.gz

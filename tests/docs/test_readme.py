@@ -25,7 +25,7 @@ def build_figures() -> ModuleType:
 
 def test_the_figures_are_those_of_the_page(build_figures):
     page = build_figures.FIGURES.read_text(encoding="utf-8")
-    assert README == build_figures.readme(README, page), "run `make reference`"
+    assert build_figures.readme(README, page) == README, "run `make reference`"
 
 
 def test_a_figure_that_was_measured_again_is_quoted_again(build_figures):
