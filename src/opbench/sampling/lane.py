@@ -102,9 +102,9 @@ class Lane:
                 raise
             self.refused[metric] = ended
 
-    def look(self, metric: str) -> float:
+    def look(self, metric: str) -> Sample:
         """One more block after its samples were taken, which does not join them."""
-        return self._block(metric, 0, None).value
+        return self._block(metric, 0, None)
 
     def _block(self, metric: str, order: int, n: int | None) -> Sample:
         began = time.monotonic()
