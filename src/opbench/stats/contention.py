@@ -47,8 +47,7 @@ B = TypeVar("B", bound=Block)
 def contended(blocks: Sequence[Block]) -> list[bool]:
     """For each block of one session, whether it was disturbed."""
     return [
-        long and block.switches > 0
-        for long, block in zip(waited_long(blocks), blocks, strict=True)
+        long and block.switches > 0 for long, block in zip(waited_long(blocks), blocks, strict=True)
     ]
 
 
