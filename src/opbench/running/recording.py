@@ -11,7 +11,8 @@ from opbench.case import Case
 from opbench.envs import framework_envs
 from opbench.errors import UNMEASURED
 from opbench.machine import machine_facts
-from opbench.plan.groups import Baseline, placed
+from opbench.plan.groups import Baseline, PlannedGroup, placed
+from opbench.plan.metrics import metrics
 from opbench.plan.request import Request
 from opbench.result import Key, Result
 from opbench.running.listener import Listener
@@ -150,6 +151,7 @@ class Recording:
         self._begin(request)
         groups = placed(request.groups, request.environments, request.framework_envs)
         slots = sum(len(group.cases) for group in groups)
+        listener.planned(planned_seconds(request, groups))
         listener.started(self.record.id, slots, len(earlier))
         run = Finished(self.record.id, store=self._where, baseline=baseline)
         run.status = "failed"
@@ -296,6 +298,22 @@ def ended_from_outside(result: Result) -> bool:
     if result.outcome == "crashed":
         return result.reason in OUTSIDE
     return result.outcome == "failed" and result.reason.startswith(WORKER_ENDED)
+
+
+#: What a set of worker starts takes that imports a framework, and one that imports nothing; seen
+#: with torch on two cores.
+START_SECONDS, PLAIN_START_SECONDS = 8.0, 1.0
+
+
+def planned_seconds(request: Request, groups: Sequence[PlannedGroup]) -> float:
+    """What the run takes at most: the limit of every case and metric, and the worker starts."""
+    known = metrics()
+    sampled = sum(name in known and known[name].sampled for name in request.metrics) or 1
+    limits = sum(len(group.cases) * group.time_factor for group in groups)
+    kinds = {(slot.environment, slot.case.preload) for group in groups for slot in group.slots}
+    starts = sum(START_SECONDS if preload else PLAIN_START_SECONDS for _, preload in kinds)
+    most = limits * sampled * request.policy.max_time + starts
+    return most if request.budget is None else min(most, request.budget + starts)
 
 
 def _still_true(

@@ -51,8 +51,14 @@ class Session:
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)
-        tears_down = self._generator() is not None
-        return {"seconds": time.perf_counter() - began, "tears_down": tears_down}
+        answer = {"seconds": time.perf_counter() - began}
+        # A setup that goes on without some of its work names it, with the reason.
+        left_out = self.loop.gi_frame.f_locals.get("opbench_left_out")
+        if left_out:
+            answer["left_out"] = {str(name): str(why) for name, why in left_out.items()}
+        if self._generator() is not None:
+            answer["tears_down"] = True
+        return answer
 
     def do_end(self, _message):
         """The last operation of a case that has something to tear down."""
