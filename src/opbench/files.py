@@ -103,7 +103,12 @@ def unzipped(packed: bytes, path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def check_regular(path: Path) -> None:
-    """Refuse pipes and devices, where reading may never end; a missing file is no concern here."""
+    """Refuse pipes and devices, where reading may never end, and a name that cannot be stored as
+    text; a missing file is no concern here."""
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{ascii(path.name)}: a file name must be text in UTF-8") from None
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

@@ -49,6 +49,14 @@ def test_a_device_without_end():
     assert "larger than 32 MiB" in refused(document.read, Path("/dev/zero"))
 
 
+def test_a_file_name_that_is_not_text(tmp_path, opbench_here):
+    path = Path(os.fsdecode(bytes(tmp_path) + b"/bench_\xff.py"))
+    path.write_text("import opbench as ob\n@ob.bench\ndef f(): pass\n")
+    done = opbench_here("run", path)
+    assert done.returncode == 2
+    assert r"'bench_\udcff.py': a file name must be text in UTF-8" in done.stderr
+
+
 def test_a_folder_and_a_missing_file(tmp_path):
     assert "Is a directory" in refused(document.read, tmp_path)
     assert "file not found" in refused(document.read, tmp_path / "no.toml")
