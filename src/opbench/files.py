@@ -108,7 +108,7 @@ def check_regular(path: Path) -> None:
     try:
         path.name.encode()
     except UnicodeEncodeError:
-        raise UserError(f"{ascii(path.name)}: a file name must be text in UTF-8") from None
+        raise UserError(f"{path.name!a}: a file name must be text in UTF-8") from None
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
