@@ -30,7 +30,8 @@ def store(tmp_path, opbench_here):
 
 def outcomes(path) -> dict[str, str]:
     with Store.open(path, create=False) as store:
-        return {found.case.id: found.result.outcome for found in store.results(run="last")}
+        found = store.results(run=store.find_run("last"))
+    return {each.case.id: each.result.outcome for each in found}
 
 
 def spoil(path, outcome: str, reason: str) -> str:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import partial
 from keyword import iskeyword
@@ -270,11 +271,16 @@ def alias(name: str) -> str:
 
 
 def import_of(module: str, name: str, known_as: str) -> str:
-    plain = all(part.isidentifier() and not iskeyword(part) for part in module.split("."))
-    if not plain:  # bench-gemm.py, class.py
+    if not all(map(can_be_written, module.split("."))):  # bench-gemm.py, class.py
         text = json.dumps(module, ensure_ascii=False)  # always with the same quotes
         return f"import importlib\n{known_as} = importlib.import_module({text}).{name}"
     return f"from {module} import {name}" + ("" if known_as == name else f" as {known_as}")
+
+
+def can_be_written(name: str) -> bool:
+    """Whether an import statement can name this module; Python reads `µ` as another character."""
+    same = unicodedata.normalize("NFKC", name) == name
+    return name.isidentifier() and not iskeyword(name) and same
 
 
 def keywords(takes: Sequence[str], written: Mapping[str, str]) -> str:
