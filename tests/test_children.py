@@ -73,6 +73,20 @@ def test_all_of_it_ends_with_a_killed_starter(tmp_path, marked, eventually, numb
     starter.stdout.close()
 
 
+def test_temporary_files_of_a_child_go_with_it(tmp_path, eventually):
+    code = (
+        "import sys, time; from pathlib import Path; from opbench import children\n"
+        "path = Path(sys.argv[1]) / 'half'; children.remove_at_end(path); path.write_text('x')\n"
+        "print('started', flush=True); time.sleep(600)"
+    )
+    words = children.program(sys.executable, "-c", code, str(tmp_path))
+    with children.started(words, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        assert (tmp_path / "half").exists()
+    assert eventually(lambda: list(tmp_path.iterdir()) == [])
+
+
 def test_a_guard_that_is_killed_takes_its_child_with_it(marked, eventually):
     with children.started(children.program("sleep", "600")) as process:
         assert eventually(lambda: len(marked()) == 2)
