@@ -75,6 +75,12 @@ class NotInstalled(WorkerError):
 WORKER_ENDED = "the worker"
 
 
+#: Exit statuses of a process that somebody else has ended.
+OUTSIDE = tuple(
+    -number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+)
+
+
 class WorkerDied(WorkerError):
     """A worker that was ready has ended, or does not answer: nothing its cases can be blamed for
     until it happens again."""
@@ -160,7 +166,11 @@ class Worker:
         event = self._next_event(timeout)
         if event is None or event.get("event") != "ready":
             reason = (event or {}).get("reason") or self._last_line()
+            killed = event is None and self._process.poll() in OUTSIDE
             self.close()
+            if killed:
+                self._lost = True
+                raise WorkerDied(f"{WORKER_ENDED} was killed while it started: {reason}")
             if missing := MISSING.match(reason):
                 what = missing["module"] or missing["library"]
                 raise NotInstalled(f"{what} is not installed for {self.python}")

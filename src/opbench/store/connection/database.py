@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -188,7 +187,7 @@ def _file_engine(address: Address, path: Path, writable: bool) -> Engine:
         connection = sqlite_file.connect(path, mode, timeout=BUSY_SECONDS)
         try:
             sqlite_file.check_objects(connection, path)
-        except sqlite3.DatabaseError as error:
+        except sqlite_file.FAULTS as error:
             connection.close()
             raise StoreError(f"{path} is damaged ({error}); left untouched") from None
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")

@@ -40,6 +40,9 @@ LONGEST_VALUE = 256 << 20
 #: are checked where they are read.
 QUICK_CHECK_BYTES = 4_000_000
 
+#: What SQLite says of a file it cannot read; with a broken name in it, not even that is text.
+FAULTS = (sqlite3.Error, UnicodeError)
+
 
 def inspect(path: Path) -> None:
     """Raise unless `path` is a store this version can use. Nothing on disk changes."""
@@ -131,7 +134,7 @@ def _holding(path: Path) -> str:
         with closing(connect(path, "immutable=1")) as connection:
             rows = connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
             tables = sorted(name for (name,) in rows)
-    except sqlite3.Error:
+    except FAULTS:
         return ""
     return f" (its tables: {first_of(tables)})" if tables else " (without tables)"
 
@@ -159,7 +162,7 @@ def _quick_check(path: Path) -> str:
     try:
         with closing(connect(path, "immutable=1")) as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.Error as error:
+    except FAULTS as error:
         return str(error)
     return "" if verdict == "ok" else " ".join(verdict.split())
 
