@@ -76,9 +76,7 @@ WORKER_ENDED = "the worker"
 
 
 #: Exit statuses of a process that somebody else has ended.
-OUTSIDE = tuple(
-    -number for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-)
+OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 
 
 class WorkerDied(WorkerError):
