@@ -23,7 +23,7 @@ run = ob.versus(adding, mapping, inputs=numbers, n=[10, 50], metrics=["time"], n
 print(run)
 run.chart().save("chart.svg")
 run.page().save("page.html")
-print(run.frame()["n"].tolist(), len(run.compare().rows))
+print(run.frame()["benchmark"].tolist(), len(run.compare().rows))
 """
 
 
@@ -57,7 +57,7 @@ def test_a_script_compares_and_shows_it_all(tmp_path):
     assert said.split()[:2] == ["adding", "mapping"]
     assert "\n n=10 " in said
     assert "\n n=50 " in said
-    assert said.splitlines()[-1] == "[10, 10, 50, 50] 2"
+    assert said.splitlines()[-1] == "['adding', 'mapping', 'adding', 'mapping'] 2"
     assert "<svg" in (tmp_path / "chart.svg").read_text()
     assert "</html>" in (tmp_path / "page.html").read_text()
     assert names(tmp_path) == IDS

@@ -252,7 +252,7 @@ class NotebookCell:
         from IPython.display import display
 
         self._handle = display({"text/plain": ""}, raw=True, display_id=True)
-        self.console = Console(stderr=True, force_jupyter=False)
+        self.console = Console(stderr=True)
 
     def update(self, picture: RenderableType, refresh: bool = True) -> None:
         text = printed(lambda console: console.print(picture), width=100)
