@@ -52,7 +52,6 @@ IDS = [
 
 def test_a_script_compares_and_shows_it_all(tmp_path):
     (tmp_path / "compared.py").write_text(SCRIPT)
-    assert len(SCRIPT.splitlines()) <= 15
     said = python(tmp_path, "compared.py")
     assert said.split()[:2] == ["adding", "mapping"]
     assert "\n n=10 " in said
@@ -69,6 +68,17 @@ def test_the_same_file_runs_from_the_command_line(tmp_path):
     assert said.split()[:2] == ["adding", "mapping"]
     assert not (tmp_path / "chart.svg").exists()
     assert names(tmp_path) == IDS
+
+
+def test_the_example_of_the_documentation_is_short_and_quoted_as_it_is():
+    docs = Path(__file__).parents[2] / "docs"
+    lines = (docs / "examples" / "attention.py").read_text("utf-8").splitlines()
+    written = [line for line in lines if line.strip()]
+    assert len(written) <= 15
+    page = (docs / "own-benchmarks.md").read_text("utf-8").splitlines()
+    quoted = [line[4:] for line in page if line.startswith("    ")]
+    first = quoted.index(written[0])
+    assert quoted[first : first + len(written)] == written
 
 
 NOTEBOOK = """\

@@ -115,7 +115,9 @@ def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     from opbench.api.request import build
     from opbench.errors import plural
+    from opbench.plan.groups import placed
     from opbench.plan.options import asked
+    from opbench.running.recording import planned_seconds
 
     request, settled = build(asked({**options, "targets": targets}))
     for group in request.groups:
@@ -125,8 +127,7 @@ def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     cases = len(request.cases)
     places = [place.name for place in request.environments]
     where = f" in {', '.join(places)}" if places != ["current"] else ""
-    most = cases * len(places) * settled.max_time_per_case
-    limit = settled.budget if settled.budget is not None else most
+    limit = planned_seconds(request, placed(request.groups, request.environments))
     print(
         f"\n{plural(cases, 'case')}{where}, {', '.join(settled.metrics)}; "
         f"{request.policy.text}; at most about {_minutes(limit)}. Nothing was measured."
