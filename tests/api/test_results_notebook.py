@@ -108,15 +108,6 @@ def test_a_run_shows_itself_in_a_notebook(tmp_path, monkeypatch):
     assert "bench_one/nothing/call" in run._repr_html_()
 
 
-def points(spec: dict) -> list[dict]:
-    """The rows of a chart's data, wherever they stand in it."""
-    found = [each for each in spec.get("datasets", {}).values()]
-    found.append(spec.get("data", {}).get("values", []))
-    rows = [row for rows in found for row in rows if isinstance(row, dict)]
-    nested = [part for key in ("layer", "hconcat", "vconcat") for part in spec.get(key, ())]
-    return [row for row in rows if "line" in row] + [r for part in nested for r in points(part)]
-
-
 def test_the_baseline_of_a_run_is_shown_and_compared(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench_two.py").write_text(
@@ -128,7 +119,7 @@ def test_the_baseline_of_a_run_is_shown_and_compared(tmp_path, monkeypatch):
     assert "one</th>" in run._repr_html_()
     assert "two</th>" in run._repr_html_()
     assert len(run.compare().frame()) == 2
-    lines = {point["line"] for point in points(run.chart().to_dict())}
+    lines = {point["line"] for point in run.chart().spec["datasets"]["points"]}
     assert len(lines) == 2  # one for each function
     assert len(run.frame(samples=True)) == 4 * 2 * 2
     assert len(run.compare(run).rows) == 4
