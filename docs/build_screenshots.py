@@ -101,6 +101,7 @@ def take_readme(opened: Any, folder: Path) -> None:
         for command in block.commands:
             if command.startswith("opbench run"):
                 reader.run(command).check_returncode()
+    reader.close()
     screen(opened, 1180, 720)
     load(opened, written(folder))
     take(opened, "readme-page")
