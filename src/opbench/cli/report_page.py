@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.completion import run_names
 from opbench.cli.options import run_option
 from opbench.errors import UserError, plural
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def page(
-    run: str = typer.Argument("last", help="A run's id or name, last, or last~1."),
+    run: str = typer.Argument(
+        "last", help="A run's id or name, last, or last~1.", autocompletion=run_names
+    ),
     output: Path = typer.Option(
         None, "--output", "-o", metavar="FILE.html", help="The page. [default: report.html]"
     ),
@@ -24,6 +27,7 @@ def page(
         None,
         "--against",
         metavar="SIDE",
+        autocompletion=run_names,
         help="Compare with this run, environment or commit. [default: the run's own comparison, "
         "or the run before]",
     ),

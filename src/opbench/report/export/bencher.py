@@ -6,6 +6,7 @@ names. The 95 % interval is the lower and upper value.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -15,11 +16,12 @@ from opbench.report.naming import names
 from opbench.store.records import RunRecord, StoredResult
 
 NANOSECONDS = 1e9
+HOLDS = "results with a value"
 #: Bencher refuses longer names.
 LONGEST = 1024
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
     good = [
         s
         for s in results
@@ -33,9 +35,19 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
         if result.low is not None and result.high is not None:
             metric |= {"lower_value": result.low * scale, "upper_value": result.high * scale}
         measure = "latency" if result.metric == "time" else result.metric.replace("_", "-")
-        benchmarks.setdefault(name[:LONGEST], {})[measure] = metric
+        benchmarks.setdefault(_cut(name), {})[measure] = metric
     json.dump(benchmarks, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
+    return sum(map(len, benchmarks.values()))
+
+
+def _cut(name: str) -> str:
+    """What is cut off still tells two names apart."""
+    if len(name) <= LONGEST:
+        return name
+    return (
+        f"{name[: LONGEST - 21]} {hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:20]}"
+    )
 
 
 def _names(results: Sequence[StoredResult]) -> list[str]:
