@@ -7,6 +7,7 @@ offered. The shells ask by the environment variable that typer listens to.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -17,6 +18,8 @@ import typer
 
 from opbench.errors import UserError, unknown
 
+#: Set by a shell that asks.
+ASKED = "_OPBENCH_COMPLETE"
 #: More than this nobody reads.
 MOST = 200
 
@@ -68,6 +71,15 @@ def completion(shell: str = typer.Argument(metavar="bash|zsh|fish", help="Your s
     if shell not in SCRIPTS:
         raise UserError(unknown("shell", shell, SCRIPTS))
     typer.echo(SCRIPTS[shell], nl=False)
+
+
+def answer_shells() -> None:
+    """Lets the parser answer a shell that asks; typer does so by itself only for apps with its own
+    options for installing."""
+    if os.environ.get(ASKED):
+        from typer.completion import completion_init
+
+        completion_init()
 
 
 # ------------------------------------------------------------------------------------- values

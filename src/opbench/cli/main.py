@@ -15,7 +15,7 @@ from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
 from opbench.cli.compat import compat
-from opbench.cli.completion import completion
+from opbench.cli.completion import answer_shells, completion
 from opbench.cli.count import count
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
@@ -89,6 +89,7 @@ def main() -> None:
 def exit_code() -> int:
     try:
         _check_folder()
+        answer_shells()
         code = app(standalone_mode=False, prog_name="opbench")
         if sys.stdout:
             sys.stdout.flush()

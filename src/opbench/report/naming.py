@@ -30,3 +30,19 @@ def names(results: Sequence[StoredResult], *, metrics: bool = True) -> list[str]
         # The same case under two sampling policies: rare, and still two results.
         chosen.append(name if taken[name] == 1 else f"{name} #{taken[name]}")
     return chosen
+
+
+def names_by_metric(results: Sequence[StoredResult]) -> list[str]:
+    """The same for tools that keep metrics apart: all metrics of a case have its name."""
+    by_metric: dict[str, list[int]] = {}
+    for index, stored in enumerate(results):
+        by_metric.setdefault(stored.result.metric, []).append(index)
+    chosen_names = [""] * len(results)
+    places = len({stored.result.environment for stored in results}) > 1
+    for members in by_metric.values():
+        chosen = [results[index] for index in members]
+        for index, name in zip(members, names(chosen, metrics=False)):
+            alone = len({stored.result.environment for stored in chosen}) == 1
+            more = f" in {results[index].result.environment}" if places and alone else ""
+            chosen_names[index] = name + more
+    return chosen_names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -93,6 +94,7 @@ def history(series: Series) -> Drawing | None:
         value = (row.estimate or 0.0) / factor
         known = row.low is not None and row.high is not None
         low, high = ((end or 0.0) / factor if known else value for end in (row.low, row.high))
+        low = max(low, min(0.0, value))  # a wide interval must not drag the axis below zero
         points.append(
             {
                 "run": index,
@@ -114,7 +116,7 @@ def history(series: Series) -> Drawing | None:
         }
         for change in series.changes
     ]
-    days = [format_time(row.run.created, "%Y-%m-%d") for row in series.points]
+    days = _ticks([(row.run.created, row.run.id) for row in series.points])
     levels = [
         {"run": start, "to": end, "level": level / factor}
         for start, end, level in levels_of(series)
@@ -137,6 +139,15 @@ def history(series: Series) -> Drawing | None:
             "bad": {"run": [index for index, row in enumerate(series.points) if not row.ok]},
         },
     )
+
+
+def _ticks(runs: Sequence[tuple[float, str]]) -> list[str]:
+    """Days; with the time of day where a day has several runs, ids where not even that differs."""
+    texts = [run_id for _, run_id in runs]
+    for shape in ("%m-%d %H:%M", "%Y-%m-%d"):
+        shorter = [format_time(created, shape) for created, _ in runs]
+        texts = shorter if len(set(shorter)) == len(runs) else texts
+    return texts
 
 
 def levels_of(series: Series) -> list[tuple[float, float, float]]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 from opbench.case import label_text
-from opbench.report.naming import names
+from opbench.report.naming import names_by_metric
 from opbench.store.records import RunRecord, StoredResult
 
 HOLDS = "results with a value"
@@ -28,7 +28,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
     by_id = {run.id: run for run in runs}
     records = [
         _record(stored, name, by_id.get(stored.run_id))
-        for stored, name in zip(good, names(good, metrics=False))
+        for stored, name in zip(good, names_by_metric(good))
     ]
     json.dump(records, stream, ensure_ascii=True, indent=1, allow_nan=False)
     stream.write("\n")
