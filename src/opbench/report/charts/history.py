@@ -19,7 +19,7 @@ from opbench.report.charts.chart import (
     scaled,
     tips,
 )
-from opbench.report.units import format_time
+from opbench.report.units import format_change, format_time
 
 #: Values farther than this many interquartile ranges from the quartiles are drawn as arrows at the
 #: edge: one bad night must not flatten a year.
@@ -111,7 +111,7 @@ def history(series: Series) -> Drawing | None:
         {
             "run": change.index - 0.5,
             "kind": "slower" if change.rises else "faster",
-            "text": f"× {change.ratio:.3g}" if change.ratio else "",
+            "text": format_change(change.ratio) if change.ratio else "",
             "cause": "",
         }
         for change in series.changes

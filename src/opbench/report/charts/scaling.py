@@ -24,7 +24,12 @@ LINES = 24
 #: Parts of a case, besides its labels, that tell one line from another.
 PARTS = ("stage", "framework", "runtime", "device")
 
-_X = quantity("x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12})
+_X = quantity(
+    "x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12},
+    axis={"values": "{sizes}", "grid": False},
+)  # fmt: skip
+#: Sizes that fit below the picture, each with its tick; of more, round numbers.
+TICKS = 14
 _LINE = named("line", "{lines}")
 _COLOUR = _LINE["color"]
 _SCALE = {"type": "{yscale}"}
@@ -103,6 +108,7 @@ def scaling(
             "{y}": f"{metric}, {symbol}",
             "{scale}": "log" if log else "linear",
             "{yscale}": "log",
+            "{sizes}": sorted(sizes) if len(sizes) <= TICKS else None,
             "{lines}": lines[:LINES],
         },
         {"points": columns_of(points)},

@@ -58,7 +58,6 @@ function halfWidth(value, low, high) {
 function formatChange(ratio) {
   if (ratio === null) return NONE;
   const change = ratio - 1;
-  if (ratio >= 3 || ratio <= 1 / 3) return `× ${significant(ratio, 3)}`;
   return Math.abs(change) < 1e-4 ? "0 %" : `${change > 0 ? "+" : "−"}${formatPercent(Math.abs(change))}`;
 }
 

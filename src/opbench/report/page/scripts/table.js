@@ -17,7 +17,7 @@ function tableColumns() {
     // Each metric with its own change: a case may be as fast as before and hold twice the memory.
     if (compared[at]) {
       const title = several ? `${capitalised(metricName(metric))} change` : "Change";
-      found.push({ kind: "ratio", key: `${metric.name}-change`, metric: at, title, width: "14rem", number: true });
+      found.push({ kind: "ratio", key: `${metric.name}-change`, metric: at, title, width: "15.2rem", number: true });
     }
   });
   if (t.codes.length || t.outcomes.length > 1) {
