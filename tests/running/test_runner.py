@@ -199,3 +199,10 @@ def test_a_pool_makes_room_without_ending_a_worker_in_use(marked, eventually):
 def test_planned_groups_keep_the_order_of_the_cases():
     cases = [case(name) for name in "abc"]
     assert Request((PlannedGroup(tuple(cases)),), Fixed()).cases == cases
+
+
+def test_what_a_setup_goes_on_without_is_in_the_result(run):
+    given = case("most", setup="opbench_left_out = {3: 'RuntimeError: not here'}")
+    _, sink = run([given, case("all")])
+    assert sink.of("most")[0].detail["left_out"] == {"3": "RuntimeError: not here"}
+    assert "left_out" not in sink.of("all")[0].detail

@@ -10,10 +10,10 @@ from opbench.case import Case
 from opbench.plan.groups import groups
 from opbench.plan.policy import Adaptive, Fixed
 from opbench.plan.request import Request
-from opbench.result import Result
+from opbench.result import Result, Sample
 from opbench.running.runner import Runner
 from opbench.sampling import drift
-from opbench.sampling.drift import MOST_CASES, widen_for_drift
+from opbench.sampling.drift import MOST_CASES, DriftControl, Kept, widen_for_drift
 from opbench.stats.prior import Prior
 
 #: Degrees of freedom of a drift that is as good as certain.
@@ -100,6 +100,49 @@ def test_a_kept_case_that_dies_is_forgotten(run, monkeypatch):
     assert runner.control.kept == []
     assert len(kept) == 4
     assert all(result.ok for result in kept.values())
+
+
+def visit(level: float, stolen: tuple[float, ...] = ()) -> list[Sample]:
+    """Ten blocks of a millisecond at a level; of the first ones a share of the wall time stolen."""
+    shares = [*stolen, *[0.0] * (10 - len(stolen))]
+    return [
+        Sample(
+            level * (1 + 0.001 * i) / (1 - share),
+            wall_ns=int(1e6 * level / (1 - share)),
+            cpu_ns=int(1e6 * level),
+        )
+        for i, share in enumerate(shares)
+    ]
+
+
+def control(visits: list[list[Sample]]) -> DriftControl:
+    return DriftControl(kept=[Kept(None, visits), Kept(None, visits)])
+
+
+def test_a_visit_while_the_host_had_no_time_for_this_machine_is_no_drift():
+    # No process of this machine took the core, so no switch was seen. The blocks waited.
+    quiet = [visit(1.0), visit(1.01), visit(0.99)] * 4
+    burst = [*quiet, visit(1.0, stolen=(0.5,) * 10), visit(1.0, stolen=(0.7,) * 9)]
+    assert control(burst).drift == control(quiet).drift
+    assert control(quiet).drift.sd == pytest.approx(0.01, rel=0.3)
+
+
+def test_of_a_visit_disturbed_in_part_the_rest_counts():
+    quiet = [visit(1.0), visit(1.01), visit(0.99)] * 4
+    found = control([*quiet, visit(1.0, stolen=(0.5,) * 4)]).drift
+    assert found is not None
+    assert found.sd == pytest.approx(0.01, rel=0.3)
+
+
+def test_a_machine_that_became_slower_did_drift():
+    slower = control([visit(1.0), visit(1.1)] * 6).drift
+    assert slower is not None
+    assert slower.sd > 0.04
+
+
+def test_where_every_visit_was_held_up_nothing_is_known_of_drift():
+    held_up = [visit(1.0), *[visit(1.0 + i / 10, stolen=(0.6,) * 10) for i in range(3)]]
+    assert control([*held_up, visit(1.0), visit(1.0)]).drift is None
 
 
 def result(**more) -> Result:

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from opbench.result import Result
+from opbench.result import Result, Sample
 from opbench.sampling.lane import Lane
 from opbench.sampling.sampler import Sampled
+from opbench.stats.contention import waited_long
 from opbench.stats.drift import drift_between, widen
 from opbench.stats.prior import Prior
 from opbench.workers.process import WorkerError
@@ -33,7 +34,16 @@ TIME_SHARE, APART = 0.04, 3.0
 @dataclass
 class Kept:
     lane: Lane
-    visits: list[list[float]] = field(default_factory=list)
+    visits: list[list[Sample]] = field(default_factory=list)
+
+    @property
+    def undisturbed(self) -> list[list[float]]:
+        """The values of each visit that other programs, or other guests of the same host, left
+        alone. A visit that they held up for the most part says nothing about the machine's speed:
+        what they did to the cases themselves is known from the blocks of those."""
+        disturbed = iter(waited_long([block for visit in self.visits for block in visit]))
+        kept = [[b.value for b in visit if not next(disturbed)] for visit in self.visits]
+        return [values for values in kept if 2 * len(values) > BLOCKS]
 
 
 @dataclass
@@ -63,8 +73,8 @@ class DriftControl:
         if lane.n * lane.per_call > LONGEST_BLOCK or too_large:
             return
         lane.adopted = True
-        values = [sample.value for sample in lane.samples.get(self.metric, [])[-BLOCKS:]]
-        self.kept.append(Kept(lane, [values] if len(values) == BLOCKS else []))
+        blocks = lane.samples.get(self.metric, [])[-BLOCKS:]
+        self.kept.append(Kept(lane, [blocks] if len(blocks) == BLOCKS else []))
         self._last = self.clock()
 
     def visit(self) -> None:
@@ -85,7 +95,7 @@ class DriftControl:
     @property
     def drift(self) -> Prior | None:
         """Standard deviation from visit to visit; None when there were too few."""
-        return drift_between([kept.visits for kept in self.kept])
+        return drift_between([kept.undisturbed for kept in self.kept])
 
     def close(self) -> None:
         for kept in self.kept:

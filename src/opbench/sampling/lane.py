@@ -39,6 +39,8 @@ class Lane:
     refused: dict[str, SessionEnded] = field(default_factory=dict)
     #: What the metric saw with each block: clocks of the GPU, where its number is from.
     seen: list[dict[str, Any]] = field(default_factory=list)
+    #: Work that the setup went on without, by name, with the reason.
+    left_out: dict[str, str] = field(default_factory=dict)
     #: Whether somebody else goes on with it, and closes it.
     adopted: bool = False
 
@@ -56,7 +58,7 @@ class Lane:
         session = worker.open(memory_limit=memory_limit)
         lane = cls(case, session, policy, worker.start, worker.start_id)
         try:
-            session.prepare(case, seed, policy.timeout)
+            lane.left_out = session.prepare(case, seed, policy.timeout).get("left_out", {})
         except SessionEnded as ended:
             ended.in_setup = True
             session.close()
@@ -102,9 +104,9 @@ class Lane:
                 raise
             self.refused[metric] = ended
 
-    def look(self, metric: str) -> float:
+    def look(self, metric: str) -> Sample:
         """One more block after its samples were taken, which does not join them."""
-        return self._block(metric, 0, None).value
+        return self._block(metric, 0, None)
 
     def _block(self, metric: str, order: int, n: int | None) -> Sample:
         began = time.monotonic()

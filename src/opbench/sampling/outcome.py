@@ -77,8 +77,10 @@ def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
     """What a reader may want to know about how the samples came about."""
     lanes = sampled.lanes
     seen = [each for lane in lanes for each in lane.seen if each["metric"] == metric.name]
+    left_out = {name: why for lane in lanes for name, why in lane.left_out.items()}
     return {
         **({"seen": seen} if seen else {}),
+        **({"left_out": left_out} if left_out else {}),
         **start_ids(lanes),
         "way": sampled.case.timing_mode,
         "stopped": sampled.stopped,

@@ -46,14 +46,19 @@ B = TypeVar("B", bound=Block)
 
 def contended(blocks: Sequence[Block]) -> list[bool]:
     """For each block of one session, whether it was disturbed."""
+    return [
+        long and block.switches > 0 for long, block in zip(waited_long(blocks), blocks, strict=True)
+    ]
+
+
+def waited_long(blocks: Sequence[Block]) -> list[bool]:
+    """For each block of one session, whether it waited longer than is usual for its case, also
+    where this machine's scheduler saw nothing: a virtual machine that its host sets aside."""
     if not blocks:
         return []
     waits = [_waited(block) for block in blocks]
     usual = sorted(waits)[len(waits) // 4]
-    return [
-        wait > usual + EXTRA_WAIT and block.switches > 0
-        for wait, block in zip(waits, blocks, strict=True)
-    ]
+    return [wait > usual + EXTRA_WAIT for wait in waits]
 
 
 def undisturbed(*sides: Sequence[B]) -> tuple[Sequence[B], ...]:

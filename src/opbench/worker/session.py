@@ -49,7 +49,12 @@ class Session:
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)
-        return {"seconds": time.perf_counter() - began}
+        answer = {"seconds": time.perf_counter() - began}
+        # A setup that goes on without some of its work names it, with the reason.
+        left_out = self.loop.gi_frame.f_locals.get("opbench_left_out")
+        if left_out:
+            answer["left_out"] = {str(name): str(why) for name, why in left_out.items()}
+        return answer
 
     def do_warmup(self, message):
         """Call until the time per call has settled; returns that time and the block size."""

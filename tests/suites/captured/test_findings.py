@@ -65,6 +65,22 @@ def test_a_phase_that_failed_in_order_counts_its_calls_one_by_one():
     assert [entry.parts["operators"] for entry in account.entries] == [1.5, 1.8, 2.4]
 
 
+def test_what_the_replay_in_order_leaves_out_is_named_and_counts_by_its_own_time():
+    found = [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.25)]
+    in_order = call(9, "aten::x", {"forward": 1})
+    for phase, seconds in (("forward", 0.9), ("backward", 1.8), ("optimizer", 2.4)):
+        case, measured = result(in_order, seconds, {"phase": phase})
+        if phase == "forward":
+            left = {str(RELU.index): "RuntimeError: no", "77": "not of this capture"}
+            measured = replace(measured, detail={"left_out": left})
+        found.append((replace(case, name="in_order"), measured))
+    account = ledger(replay_of(TIMED, found))
+    assert [entry.parts["operators"] for entry in account.entries] == [0.9 + 0.5, 1.8, 2.4]
+    shown = text_of(*found)
+    assert "The replay in order cannot run 1 call:" in shown
+    assert f"  {RELU.name}: RuntimeError: no" in shown
+
+
 def test_collectives_and_compiled_regions_have_their_own_columns():
     from opbench.capture.compiled.graph import Graph
 

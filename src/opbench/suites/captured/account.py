@@ -237,6 +237,14 @@ def fidelity(replay: Replay, mode: str = "hot") -> Fidelity | None:
     )
 
 
+def left_out(replay: Replay, phase: str) -> dict[int, str]:
+    """Calls that the replay in order went on without, by their index, with the reason."""
+    result = replay.in_order.get(phase)
+    named = (result.detail.get("left_out") if result is not None and result.ok else None) or {}
+    indices = {str(call.index): call.index for call in replay.capture.calls}
+    return {indices[index]: str(why) for index, why in named.items() if index in indices}
+
+
 def half_of(result: Result) -> float:
     """Half of the interval of one call, in seconds."""
     return (result.half_width or 0.0) * abs(result.estimate or 0.0)
@@ -256,13 +264,16 @@ def in_order_fidelity(replay: Replay) -> Fidelity | None:
         return None
     capture, phases = replay.capture, replay.phases
     shares = tuple(Share(p, ok[p], phases.get(p)) for p in capture.phases if p in ok)
+    missing = {call.index: call.obstacle for call in capture.calls if call.obstacle}
+    for phase in ok:
+        missing.update(left_out(replay, phase))
     total = ok.get("step", sum(share.replayed for share in shares))
     return Fidelity(
         "order",
         shares,
         Share("step", total, replay.step),
         sum(call.count for call in capture.calls),
-        tuple((call, call.obstacle) for call in capture.calls if call.obstacle),
+        tuple((call, missing[call.index]) for call in capture.calls if call.index in missing),
         half=half_of(replay.in_order["step"]) if "step" in ok else 0.0,
         tried=len(capture.calls),
         while_captured=replay.while_captured,

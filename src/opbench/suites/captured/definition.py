@@ -220,7 +220,8 @@ class CapturedStep(CapturedDefinition):
             stmt="for op, args, kwargs, place in calls:\n    results[place] = op(*args, **kwargs)",
             setup=lines(
                 f"plan = json.loads({plan!r})",
-                f"calls, written, results, moved = program(plan, {context.device!r})",
+                "calls, written, results, moved, opbench_left_out = "
+                f"program(plan, {context.device!r})",
             ),
             before=lines(
                 "results[:] = [None] * len(results)",

@@ -83,7 +83,7 @@ def plan(capture: Capture, phase: str = "") -> str:
         for name in call.writes:
             target = kwargs.get(name) if isinstance(name, str) else position(args, name)
             written.update(dict.fromkeys(buffers_of(target)))
-        planned.append([number, args, kwargs, place])
+        planned.append([number, args, kwargs, place, call.index])
     return json.dumps(
         {
             "buffers": buffers.plan(),

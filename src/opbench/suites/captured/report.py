@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from opbench.errors import plural
 from opbench.report.table import Column, Table, grid, plain_table
 from opbench.report.units import format_percent, format_value
 from opbench.suites.captured.account import (
@@ -235,7 +236,18 @@ def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -
             "The step was only timed while it was captured, which slows it down; let the "
             "script run some steps outside the window."
         )
-    return lines + missing_lines(calls, every, account)
+    return lines + missing_lines(calls, every, account) + left_out_lines(best, calls)
+
+
+def left_out_lines(best: Fidelity, calls: Fidelity) -> list[str]:
+    """What runs alone, yet not in the replay in order."""
+    known = {call.index for call, _ in calls.missing}
+    left = [(call, why) for call, why in best.missing if call.index not in known]
+    if not left:
+        return []
+    lines = [f"The replay in order cannot run {plural(len(left), 'call')}:"]
+    lines += [f"  {call.name}: {why}" for call, why in left[:NAMED]]
+    return lines + ([f"  … and {len(left) - NAMED} more"] if len(left) > NAMED else [])
 
 
 def apart(calls: Fidelity, replay: Replay) -> list[str]:

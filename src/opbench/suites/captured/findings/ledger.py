@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from opbench.capture.calls import Capture, OperatorCall
-from opbench.suites.captured.account import Replay
+from opbench.suites.captured.account import Replay, left_out
 
 #: The parts of a phase, as their columns are named.
 PARTS = ("operators", "compiled", "refused", "collectives", "waiting", "Python")
@@ -57,7 +57,7 @@ def ledger(replay: Replay) -> Ledger | None:
     entries, hot_phases = [], []
     for phase in capture.phases:
         parts: dict[str, float] = defaultdict(float)
-        alone = 0.0
+        alone_of: dict[int, float] = {}
         for index, each in hot.items():
             call = each.call
             count = call.counts.get(phase, 0) / capture.steps
@@ -66,13 +66,16 @@ def ledger(replay: Replay) -> Ledger | None:
                 parts[kind] += call.seconds.get(phase, 0.0) / capture.steps
                 continue
             seconds = (each.result.estimate or 0.0) * count
-            alone += seconds
+            alone_of[index] = seconds
             if call.compiled:
                 parts["compiled"] += seconds
         in_order = replay.in_order.get(phase)
         if in_order is not None and in_order.ok:
-            alone = in_order.estimate or 0.0
+            # What the replay in order had to leave out is known from its calls one by one.
+            left = sum(alone_of.get(index, 0.0) for index in left_out(replay, phase))
+            alone = (in_order.estimate or 0.0) + left
         else:
+            alone = sum(alone_of.values())
             hot_phases.append(phase)
         parts["operators"] = max(alone - parts["compiled"], 0.0)
         parts["Python"] = between.get(phase, 0.0)

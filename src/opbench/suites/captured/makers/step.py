@@ -3,17 +3,18 @@
 #: A whole step: buffers by number, calls in order, results kept as long as somebody reads them.
 PROGRAM = '''\
 def found(name, overload, graph):
-    """An operator, or the graph of a compiled region; None for an operator torch does not have."""
+    """An operator, or the graph of a compiled region, or why there is none."""
     if graph:
         return graph_module(graph)
     try:
         return operator(name, overload)
-    except NotImplementedError:
-        return None
+    except NotImplementedError as error:
+        return one_line(error)
 
 
 def program(plan, device):
-    """(calls, buffers written to with their values, places for results, views) of a plan."""
+    """(calls, buffers written to with their values, places for results, views, calls left out with
+    the reason) of a plan."""
     buffers, contents = [], []
     for size, dtype, values, where in plan["buffers"]:
         flat = torch.empty(size, dtype=getattr(torch, dtype), device=where or device)
@@ -50,38 +51,45 @@ def program(plan, device):
             return float(content)
         return complex(*content) if kind == "complex" else None
 
-    calls = [
-        (operators[number], argument(args), {k: argument(v) for k, v in kwargs.items()}, kept)
-        for number, args, kwargs, kept in plan["calls"]
-        if operators[number] is not None
-    ]
-    # A region is compiled for the arguments of its first call.
-    compiled = {}
-    for index, (op, args, kwargs, kept_in) in enumerate(calls):
+    left_out, compiled, calls = {}, {}, []
+    for number, args, kwargs, kept_in, index in plan["calls"]:
+        op, args = operators[number], argument(args)
         if isinstance(op, torch.fx.GraphModule):
+            # A region is compiled for the arguments of its first call.
             if id(op) not in compiled:
                 compiled[id(op)] = compiled_anew(op, args)
-            calls[index] = (compiled[id(op)], args, kwargs, kept_in)
-    calls = [call for call in calls if call[0] is not None]
+            op = compiled[id(op)]
+        if callable(op):
+            kwargs = {k: argument(v) for k, v in kwargs.items()}
+            calls.append(((op, args, kwargs, kept_in), index))
+        else:
+            left_out[index] = op
     # Arguments that a call turns, moves or resizes in place.
     moved = [
         (given, kept(given)[0])
-        for op, args, _, _ in calls
+        for (op, args, _, _), _ in calls
         if isinstance(op, torch._ops.OpOverload) and moves(op)
         for given in args[:1]
     ]
     written = [buffers[number] for number in plan["written"]]
     was = [flat.clone() for flat in written]
-    calls = runnable(calls, moved)
-    return calls, list(zip(written, was)), [None] * plan["places"], moved
+    calls = runnable(calls, moved, left_out)
+    return calls, list(zip(written, was)), [None] * plan["places"], moved, left_out
 
 
 def compiled_anew(module, args):
+    """The compiled region, or why there is none."""
     try:
         with torch.no_grad():
             return torch._inductor.compile(module, args)
-    except Exception:
-        return None
+    except Exception as error:
+        return "it could not be compiled again: " + one_line(error)
+
+
+def one_line(error):
+    """An exception in one line."""
+    lines = str(error).strip().splitlines() or [""]
+    return (type(error).__name__ + ": " + lines[0])[:200]
 
 
 def quick(op, args, kwargs, result):
@@ -116,18 +124,19 @@ def moves(op):
     return torch.Tag.inplace_view in op.tags or op._schema.name in ("aten::set_", "aten::resize_")
 
 
-def runnable(calls, moved):
+def runnable(calls, moved, left_out):
     """The calls that run here: one that does not costs itself, not its phase."""
     kept = []
-    for op, args, kwargs, place in calls:
+    for (op, args, kwargs, place), index in calls:
         try:
             result = op(*args, **kwargs)
-        except Exception:
+        except Exception as error:
+            left_out[index] = one_line(error)
             continue
         kept.append((quick(op, args, kwargs, result), args, kwargs, place))
     for view, form in moved:
         view.set_(*form)
-    if calls and not kept:
-        raise RuntimeError("none of its calls runs")
+    if left_out and not kept:
+        raise RuntimeError("none of its calls runs: " + next(iter(left_out.values())))
     return kept
 '''
