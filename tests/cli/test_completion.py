@@ -89,7 +89,7 @@ def test_nothing_heavy_is_imported(shell):
     """What a Tab costs is the import of the parser."""
     code = (
         "import sys\nfrom opbench.cli.main import main\ntry:\n    main()\nexcept SystemExit:\n"
-        "    print([m for m in ('torch', 'numpy', 'sqlalchemy', 'rich', 'pydantic') "
+        "    print([m for m in ('torch', 'numpy', 'sqlalchemy', 'pandas', 'scipy') "
         "if m in sys.modules])"
     )
     env = {"COMP_WORDS": "opbench show ops/ex", "COMP_CWORD": "2"}
