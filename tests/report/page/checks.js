@@ -68,5 +68,5 @@ function keepSaved() {
 }
 
 function dimmed() {
-  return [...document.querySelectorAll("#chart .mark")].filter((m) => m.getAttribute("opacity") === "0.12").length;
+  return [...document.querySelectorAll("#chart .mark")].filter((m) => m.style.opacity === "0.12").length;
 }

@@ -88,7 +88,7 @@ def test_an_address_that_means_nothing_does_no_harm(visit):
 def test_what_is_the_same_in_every_case_is_said_once(visit):
     browser = visit("layers")
     text, title = browser.execute_script(
-        "const name = document.querySelector('#grid-body .name'); return [name.textContent, name.title]"
+        "const n = document.querySelector('#grid-body .name'); return [n.textContent, n.title]"
     )
     assert "forward_backward" not in text
     assert title.startswith("layers/")
@@ -140,7 +140,24 @@ def test_a_line_of_the_legend_is_picked(visit):
     label = css(browser, "#chart .role-legend-label text")[0]
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", label)
     ActionChains(browser).move_to_element(label).click().perform()
-    WebDriverWait(browser, 60).until(lambda _: check(browser, "dimmed") == 10)
+    assert check(browser, "dimmed") == 10
+    ActionChains(browser).click(label).perform()
+    assert check(browser, "dimmed") == 0
+
+
+def test_the_wheel_with_shift_zooms(visit):
+    browser = visit()
+    click(browser, "#tab-scaling")
+    wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
+    before = one(browser, "#chart svg").get_attribute("innerHTML")
+    browser.execute_script(
+        """const svg = document.querySelector('#chart svg'), box = svg.getBoundingClientRect();
+        const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 3, bubbles: true };
+        svg.dispatchEvent(new WheelEvent('wheel', { ...at, deltaY: -300, shiftKey: true }));"""
+    )
+    WebDriverWait(browser, 60).until(
+        lambda _: one(browser, "#chart svg").get_attribute("innerHTML") != before
+    )
 
 
 def test_the_scales_are_logarithmic_or_linear(visit):

@@ -33,24 +33,19 @@ TICKS = 14
 _LINE = named("line", "{lines}")
 _COLOUR = _LINE["color"]
 _SCALE = {"type": "{yscale}"}
-#: A line of the legend that is clicked stands out; Shift adds another, a double click takes all.
-_PICKED = {"condition": {"param": "picked", "value": 1}, "value": 0.12}
 SPEC = {
     "title": "{title}",
     "height": 320,
     "layer": [
-        layer({"type": "rule", "clip": True}, x=_X, color=_COLOUR, opacity=_PICKED,
+        layer({"type": "rule", "clip": True}, x=_X, color=_COLOUR,
               y=quantity("low", "{y}", scale=_SCALE), y2={"field": "high"}),
-        layer({"type": "line", "clip": True}, x=_X, color=_COLOUR, opacity=_PICKED,
+        layer({"type": "line", "clip": True}, x=_X, color=_COLOUR,
               y=quantity("value", "{y}", scale=_SCALE)),
-        {**layer({**DOT, "size": 50, "clip": True}, x=_X, **_LINE, opacity=_PICKED,
+        {**layer({**DOT, "size": 50, "clip": True}, x=_X, **_LINE,
                  y=quantity("value", "{y}", scale=_SCALE), tooltip=tips("case", "value")),
-         "params": [
-             {"name": "picked", "select": {"type": "point", "fields": ["line"]}, "bind": "legend"},
-             # With Shift only: the wheel alone scrolls the page.
-             {"name": "zoom", "bind": "scales",
-              "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"}},
-         ]},
+         # With Shift only: the wheel alone scrolls the page.
+         "params": [{"name": "zoom", "bind": "scales",
+                     "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"}}]},
     ],
 }  # fmt: skip
 
