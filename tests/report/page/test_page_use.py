@@ -152,7 +152,7 @@ def test_the_wheel_with_shift_zooms(visit):
     before = one(browser, "#chart svg").get_attribute("innerHTML")
     browser.execute_script(
         """const svg = document.querySelector('#chart svg'), box = svg.getBoundingClientRect();
-        const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 3, bubbles: true };
+        const at = { clientX: box.x + box.width / 2, clientY: box.y + 99, bubbles: true };
         svg.dispatchEvent(new WheelEvent('wheel', { ...at, deltaY: -300, shiftKey: true }));"""
     )
     WebDriverWait(browser, 60).until(

@@ -19,6 +19,8 @@ from opbench.report.charts.chart import (
 )
 from opbench.store.records import StoredResult
 
+#: Not the value of any axis.
+MISSING = object()
 #: More lines than colours and dashes can tell apart.
 LINES = 24
 #: Parts of a case, besides its labels, that tell one line from another.
@@ -131,9 +133,10 @@ def _point(line: str, size: float, stored: StoredResult, factor: float) -> dict[
 
 def _telling(results: Iterable[StoredResult], axis: str) -> set[str]:
     """Axes that tell one line from another: those with several values, or missing somewhere."""
-    cases = [stored.case for stored in results]
-    names = {name for case in cases for name in case.axes} - {axis}
-    return {n for n in names if len({(n in c.axes, label_text(c.axes.get(n))) for c in cases}) > 1}
+    each = [stored.case.axes for stored in results]
+    names = {name for axes in each for name in axes} - {axis}
+    first = each[0]
+    return {n for n in names if n not in first or any(a.get(n, MISSING) != first[n] for a in each)}
 
 
 def _line(

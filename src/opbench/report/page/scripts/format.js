@@ -61,10 +61,6 @@ function formatChange(ratio) {
   return Math.abs(change) < 1e-4 ? "0 %" : `${change > 0 ? "+" : "−"}${formatPercent(Math.abs(change))}`;
 }
 
-function formatRatio(ratio) {
-  return ratio === null ? NONE : ratio >= 100 || ratio < 0.1 ? significant(ratio, 3) : ratio.toFixed(3);
-}
-
 function formatMoment(seconds) {
   return new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 }
