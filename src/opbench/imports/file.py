@@ -15,7 +15,7 @@ from typing import Any
 
 from opbench import __version__
 from opbench.case import Case
-from opbench.errors import plural
+from opbench.errors import plural, printable
 from opbench.imports import plain_pickle
 from opbench.imports.formats import formats, tools
 from opbench.imports.imported import Imported, Unreadable
@@ -56,7 +56,8 @@ def read_file(path: Path) -> tuple[list[Imported], str]:
             try:
                 found = tool.read(data, path)
             except Unreadable as error:
-                raise StoreError(f"{path}: {error}") from None
+                # It may quote the file, which could steer a terminal.
+                raise StoreError(f"{path}: {printable(str(error))}") from None
             digest = hashlib.sha256(content).hexdigest()
             return (found if isinstance(found, list) else [found]), digest
     raise StoreError(f"{path} is not a file of {tools()}")

@@ -7,6 +7,7 @@ whole with `opbench store copy`. The source of a case is text here too, and noth
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -30,6 +31,7 @@ TOOL = "opbench"
 FAMILY, VERSION = "opbench-results/", "1"
 #: JSON has no word for these numbers.
 SPELLED = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+RUN_ID = re.compile(r"[\w.:~-]{1,100}")
 TEXTS = ("metric", "unit", "outcome", "reason", "environment", "fingerprint", "policy", "group")
 
 
@@ -87,8 +89,8 @@ def _case(data: dict[str, Any], key: str) -> Case:
 
 def _run(data: dict[str, Any]) -> RunRecord:
     texts = {name: _text(data, name) for name in ("id", "name", "command", "version", "commit")}
-    if not texts["id"]:
-        raise Unreadable("a run has no id")
+    if not RUN_ID.fullmatch(texts["id"]):
+        raise Unreadable(f"{texts['id']!r} is not the id of a run")
     status = _text(data, "status")
     if status not in RUN_STATUSES:
         raise Unreadable(f"run {texts['id']} has the status {status!r}")
