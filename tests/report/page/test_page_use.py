@@ -150,10 +150,14 @@ def test_the_wheel_with_shift_zooms(visit):
     click(browser, "#tab-scaling")
     wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
     before = one(browser, "#chart svg").get_attribute("innerHTML")
+    mark = css(browser, "#chart .mark")[7]
     browser.execute_script(
-        """const svg = document.querySelector('#chart svg'), box = svg.getBoundingClientRect();
-        const at = { clientX: box.x + box.width / 2, clientY: box.y + 99, bubbles: true };
-        svg.dispatchEvent(new WheelEvent('wheel', { ...at, deltaY: -300, shiftKey: true }));"""
+        """arguments[0].scrollIntoView({block: 'center'});
+        const box = arguments[0].getBoundingClientRect();
+        const at = { clientX: box.x + 3, clientY: box.y + 3, bubbles: true, cancelable: true };
+        const turn = new WheelEvent('wheel', { ...at, deltaY: -300, shiftKey: true });
+        arguments[0].dispatchEvent(turn);""",
+        mark,
     )
     WebDriverWait(browser, 60).until(
         lambda _: one(browser, "#chart svg").get_attribute("innerHTML") != before
