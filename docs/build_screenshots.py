@@ -102,7 +102,7 @@ def take_readme(opened: Any, folder: Path) -> None:
             if command.startswith("opbench run"):
                 reader.run(command).check_returncode()
     reader.close()
-    screen(opened, 1180, 720)
+    screen(opened, 1180, 1040)
     load(opened, written(folder))
     take(opened, "readme-page")
 
