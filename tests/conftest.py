@@ -180,6 +180,8 @@ def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("opbench-home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPBENCH_HOME", str(home))
+        # Most of NumPy is never imported here; to compile all of it takes twice as long as the rest.
+        patch.setenv("PIP_NO_COMPILE", "1")
         environment_builds.create("np22", ["numpy==2.2.6"])
         environment_builds.create("np23", ["numpy==2.3.5"])
     return home

@@ -16,16 +16,17 @@ from opbench.workers.shared import NoSupervisor, Supervisor
 pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
 
 
-@pytest.fixture(autouse=True)
-def pool(tmp_path_factory, monkeypatch) -> Iterator[None]:
-    """A pool of the test's own, ended with it."""
-    monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
-    yield
-    with contextlib.suppress(NoSupervisor):
-        supervisor = Supervisor(begin=False)
-        supervisor.retire()
-        supervisor.close()
+@pytest.fixture(autouse=True, scope="module")
+def pool(tmp_path_factory) -> Iterator[None]:
+    """A pool of this file's own, ended with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CI", raising=False)
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+        yield
+        with contextlib.suppress(NoSupervisor):
+            supervisor = Supervisor(begin=False)
+            supervisor.retire()
+            supervisor.close()
 
 
 def test_the_next_call_finds_its_worker_and_the_same_count():
