@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from itertools import takewhile
@@ -49,11 +50,16 @@ def commands(text: str) -> list[list[str]]:
     return found
 
 
-def check(words: list[str]) -> None:
-    """Parses a command line as opbench would, and does nothing else."""
+@functools.cache
+def opbench() -> Any:
     from opbench.cli.main import app
 
-    command: Any = typer.main.get_command(app)
+    return typer.main.get_command(app)
+
+
+def check(words: list[str]) -> None:
+    """Parses a command line as opbench would, and does nothing else."""
+    command = opbench()
     context = command.make_context("opbench", list(words))
     while hasattr(command, "resolve_command"):
         rest = [*getattr(context, "_protected_args", ()), *context.args]

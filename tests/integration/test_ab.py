@@ -50,7 +50,7 @@ def kept():
 QUICK = ("--max-time-per-case", "10s", "--precision", "20%")
 
 #: Where the question is what is measured and shown, not how large it is.
-ONCE = ("--num-runs", "2", "--num-repeats", "1")
+ROUGH = ("--max-time-per-case", "0.2s", "--precision", "50%")
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_a_case_that_only_one_commit_has_is_named(
     extra = "\n\n@ob.bench()\ndef second():\n    sum(range(100))\n"
     before, after = git_project({"bench_it.py": one}), git_project({"bench_it.py": one + extra})
     ran = opbench_here(
-        "ab", "--commit", before, "--commit", after, "bench_it.py", *ONCE, "--no-save",
+        "ab", "--commit", before, "--commit", after, "bench_it.py", *ROUGH, "--no-save",
         cwd=tmp_path / "project",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -156,7 +156,7 @@ def test_a_case_that_fails_on_one_side_is_told_and_not_judged(
     before = git_project({"work.py": "def it():\n    sum(range(100))\n", "bench_it.py": bench})
     after = git_project({"work.py": "def it():\n    raise ValueError('broken')\n"})
     ran = opbench_here(
-        "ab", "--commit", before, "--commit", after, "bench_it.py", *ONCE,
+        "ab", "--commit", before, "--commit", after, "bench_it.py", *ROUGH,
         cwd=tmp_path / "project",
     )  # fmt: skip
     assert ran.returncode == 1, ran.stdout + ran.stderr
@@ -198,7 +198,7 @@ def test_two_environments_alive_at_once(
         "import numpy as np\nimport opbench as ob\n\nx = np.ones(1000)\n\n\n"
         "@ob.bench()\ndef add():\n    x + x\n"
     )
-    ran = opbench_here("ab", "--env", "np22", "--env", "np23", "bench_np.py", *ONCE)
+    ran = opbench_here("ab", "--env", "np22", "--env", "np23", "bench_np.py", *ROUGH)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert len(tables(ran.stdout)) == 1
     with Store.open(tmp_path / ".opbench/results.db") as store:

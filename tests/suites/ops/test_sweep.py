@@ -7,7 +7,6 @@ import importlib.util
 from types import SimpleNamespace
 
 import pytest
-
 from tests.suites.ops.inprocess import check_all
 
 from opbench.define.expand import expand
