@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import shlex
 from itertools import takewhile
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -50,16 +48,11 @@ def commands(text: str) -> list[list[str]]:
     return found
 
 
-@functools.cache
-def opbench() -> Any:
-    from opbench.cli.main import app
-
-    return typer.main.get_command(app)
-
-
 def check(words: list[str]) -> None:
     """Parses a command line as opbench would, and does nothing else."""
-    command = opbench()
+    from opbench.cli.main import parser
+
+    command = parser()
     context = command.make_context("opbench", list(words))
     while hasattr(command, "resolve_command"):
         rest = [*getattr(context, "_protected_args", ()), *context.args]
