@@ -1,9 +1,10 @@
-"""Takes the pictures of docs/report.md from a real page in a real browser.
+"""Takes the pictures of README.md and docs/report.md from real pages in a real browser.
 
-    python docs/build_screenshots.py [STORE.db]
+    python docs/build_screenshots.py              # all; some five minutes, on a quiet machine
+    python docs/build_screenshots.py readme       # that of the README: its file is measured
+    python docs/build_screenshots.py STORE.db     # those of report.md, from the latest run there
 
-Without a store, the tour is measured twice (about four minutes, on a quiet machine). Needs chromium
-and chromium-driver.
+Without a store, the tour is measured twice for report.md. Needs chromium and chromium-driver.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import build_pages
 
 IMAGES = Path(__file__).resolve().parent / "images"
 #: Part of the id of the case that is opened.
@@ -81,32 +84,60 @@ def open_case(opened: Any, part: str) -> None:
     time.sleep(0.8)
 
 
-def main() -> None:
+def written(folder: Path, store: Path | str = ".opbench/results.db") -> Path:
+    """The page of the latest run."""
+    page = folder / "report.html"
+    command = [sys.executable, "-m", "opbench.cli.main", "report", "last", "-o", str(page)]
+    subprocess.run([*command, "--store", str(store)], check=True, cwd=folder)
+    return page
+
+
+def take_readme(opened: Any, folder: Path) -> None:
+    """The page of the file that the README shows, measured as it says."""
+    reader = build_pages.Reader(folder)
+    for block in build_pages.blocks(build_pages.PAGES["README"].read_text(encoding="utf-8")):
+        if block.kind == "file":
+            reader.write(block)
+        for command in block.commands:
+            if command.startswith("opbench run"):
+                reader.run(command).check_returncode()
+    screen(opened, 1180, 720)
+    load(opened, written(folder))
+    take(opened, "readme-page")
+
+
+def take_report(opened: Any, folder: Path, store: Path) -> None:
+    page = written(folder, store)
+    screen(opened, 1180, 820)
+    load(opened, page)
+    take(opened, "report-summary")
+    opened.execute_script("document.getElementById('charts').scrollIntoView()")
+    take(opened, "report-ratios")
+    opened.execute_script("document.getElementById('cases').scrollIntoView()")
+    take(opened, "report-cases")
+    open_case(opened, CASE)
+    take(opened, "report-case")
+    screen(opened, 390, 780, 1.5)
+    load(opened, page)
+    opened.execute_script("document.getElementById('theme').click()")
+    opened.execute_script("document.getElementById('cases').scrollIntoView()")
+    take(opened, "report-phone")
+
+
+def main(wanted: list[str]) -> None:
+    store = next((Path(word).resolve() for word in wanted if word != "readme"), None)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        store = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else measured(folder)
-        page = folder / "report.html"
-        command = [sys.executable, "-m", "opbench.cli.main", "report", "last", "-o", str(page)]
-        subprocess.run([*command, "--store", str(store)], check=True)
         opened = browser(folder)
         try:
-            screen(opened, 1180, 820)
-            load(opened, page)
-            take(opened, "report-summary")
-            opened.execute_script("document.getElementById('charts').scrollIntoView()")
-            take(opened, "report-ratios")
-            opened.execute_script("document.getElementById('cases').scrollIntoView()")
-            take(opened, "report-cases")
-            open_case(opened, CASE)
-            take(opened, "report-case")
-            screen(opened, 390, 780, 1.5)
-            load(opened, page)
-            opened.execute_script("document.getElementById('theme').click()")
-            opened.execute_script("document.getElementById('cases').scrollIntoView()")
-            take(opened, "report-phone")
+            if not wanted or "readme" in wanted:
+                (folder / "readme").mkdir()
+                take_readme(opened, folder / "readme")
+            if not wanted or store:
+                take_report(opened, folder, store or measured(folder))
         finally:
             opened.quit()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # Creates .venv with everything opbench needs, at the versions in constraints.txt.
 #
-# Run by the Makefile; does nothing if nothing has changed since the last time. System packages (g++,
-# valgrind, postgresql, chromium) are installed if that needs no password. opbench works without them:
-# it reports the measurements that need them as unsupported, and the tests that need them are skipped.
+# Run by the Makefile; does nothing if nothing has changed since the last time. What it would add to
+# the system is listed first, and left out where it may not (scripts/system_packages.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,48 +26,10 @@ find_python() {
 # Everything that .venv depends on, including the folder, whose path is in its scripts.
 state() { { pwd; cat pyproject.toml constraints.txt scripts/setup.sh; } | sha256sum; }
 
-# Installs Debian packages if that needs no password; otherwise fails without a message.
-apt_install() {
-    local sudo=()
-    command -v apt-get >/dev/null || return 1
-    if [ "$(id -u)" -ne 0 ]; then
-        sudo -n true 2>/dev/null || return 1
-        sudo=(sudo -n)
-    fi
-    say "installing system packages: $*"
-    # Without a network, fail in seconds, not minutes.
-    local timeouts=(-o Acquire::http::Timeout=15 -o Acquire::https::Timeout=15 -o Acquire::Retries=1)
-    local install=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive
-        apt-get "${timeouts[@]}" install -y -qq --no-install-recommends "$@")
-    "${install[@]}" >/dev/null 2>&1 && return
-    "${sudo[@]}" apt-get "${timeouts[@]}" update -qq >/dev/null 2>&1 || true
-    "${install[@]}" >/dev/null 2>&1
-}
-
-system_packages() {
-    local missing=()
-    command -v g++ >/dev/null || missing+=(g++)
-    command -v valgrind >/dev/null || missing+=(valgrind)
-    # The tests start their own server; a server of the system is neither used nor changed.
-    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null ||
-        missing+=(postgresql)
-    [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}" ||
-        say "not installed: ${missing[*]}; some measurements and tests are skipped (sudo apt-get install ${missing[*]})"
-    # The tests open the page in a real browser. Separate, because not every system has these packages.
-    command -v chromedriver >/dev/null || apt_install chromium chromium-driver ||
-        say "not installed: chromium, chromium-driver; the tests of the page are skipped"
-}
-
 make_venv() {
-    local python version
+    local python
     python=$(find_python)
-    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
-        version=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
-        if ! apt_install "$version"; then
-            say "$python cannot create environments: sudo apt-get install $version, then make again"
-            return 1
-        fi
-    fi
+    scripts/system_packages.sh python "$python"
     say "creating .venv with $("$python" --version)"
     "$python" -m venv --clear .venv
 }
@@ -78,7 +39,7 @@ if [ -x .venv/bin/opbench ] && [ "$(cat "$STAMP" 2>/dev/null)" = "$(state)" ] &&
     exit 0
 fi
 
-system_packages
+scripts/system_packages.sh measuring
 .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || make_venv
 # torch first and alone, so that the packages after it find it installed.
 say "installing torch (the largest download)"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from opbench.api.count import count
     from opbench.api.frames import load
     from opbench.api.run import Run, run
+    from opbench.api.versus import versus
     from opbench.api.views import compare, history, page
     from opbench.capture.record import record, record_api
     from opbench.case import Case
@@ -44,6 +45,7 @@ _HOME = {
     "grad_sample_mode": "opbench.define.bench",
     "run": "opbench.api.run",
     "Run": "opbench.api.run",
+    "versus": "opbench.api.versus",
     "load": "opbench.api.frames",
     "page": "opbench.api.views",
     "compare": "opbench.api.views",
@@ -59,6 +61,7 @@ _HOME = {
 __all__ = [
     "Case", "Result", "Run", "ab", "bench", "compare", "count", "grad_sample_mode", "history",
     "layer_pair", "load", "page", "record", "record_api", "run", "run_layer_benchmark",
+    "versus",
 ]  # fmt: skip
 
 

@@ -9,9 +9,11 @@ import os
 import re
 import subprocess
 import sys
+from itertools import takewhile
 
 import pytest
 
+from opbench.report.naming import shortened
 from opbench.store import Store
 
 
@@ -37,16 +39,25 @@ def stored(tmp_path):
 
 
 def ids(done) -> list[str]:
-    """Of the table's rows; a warning names a case too, followed by a colon."""
-    return [name for name in re.findall(r"bench_\w+/\S+", done.stdout) if name[-1] != ":"]
+    """Of a dry run's lines."""
+    return re.findall(r"^bench_\w+/\S+", done.stdout, re.MULTILINE)
+
+
+def rows(done) -> list[str]:
+    """What the rows of the first table are called."""
+    lines = iter(done.stdout.splitlines())
+    next(line for line in lines if "────" in line)
+    return [row.split("  ")[0].strip() for row in takewhile(str.strip, lines)]
 
 
 def test_a_run_shows_its_table_and_stores_each_result_with_its_samples(run, stored):
     done = run("--name", "first", "--num-runs", "3")
-    assert len(ids(done)) == 5
+    assert len(rows(done)) == 5
     assert re.search(r"Run \S+ finished: 5 ok; results in \.opbench/results\.db", done.stdout)
     results = stored()
-    assert [found.case.id for found in results] == ids(done)
+    common, short = shortened(found.case.id for found in results)
+    assert common in done.stdout
+    assert list(short.values()) == rows(done)
     for found in results:
         # Three runs of two calls each, every one with its worker start.
         assert [sample.n for sample in found.result.samples] == [2, 2, 2]
@@ -139,13 +150,15 @@ def sleeps(tmp_path):
     return path
 
 
-def test_a_comparison_with_a_baseline_has_a_column_of_factors(command, sleeps, stored):
+def test_a_comparison_with_a_baseline_has_a_column_for_each_side(command, sleeps, stored):
     done = command(
         "run", sleeps, "--baseline", "mode=plain", "--num-runs", "6", "--num-repeats", "2"
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    row = next(line for line in done.stdout.splitlines() if "doubled" in line)
-    factor, low, high = map(float, re.search(r"(\S+) \[(\S+), (\S+)\]", row).groups())
+    assert re.search(r"^ +plain +doubled *$", done.stdout, re.MULTILINE)
+    row = next(line for line in done.stdout.splitlines() if "ms=30" in line)
+    found = re.search(r"(\S+)× slower \[(\S+), (\S+)\]", row)
+    factor, low, high = map(float, found.groups())
     assert low < factor < high
     # To sleep twice as long takes about twice as long.
     assert 1.5 < factor < 2.7
@@ -252,7 +265,7 @@ def test_cont_of_a_complete_run_measures_nothing_and_shows_everything(run, comma
     assert done.returncode == 0
     assert done.stderr.startswith("Run ")
     assert done.stderr.endswith(" is complete; nothing to measure.\n")
-    assert ids(done) == ids(first)
+    assert rows(done) == rows(first)
     assert [found.result.created for found in stored()] == before
 
 

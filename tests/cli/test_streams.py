@@ -108,3 +108,20 @@ def test_a_folder_that_was_deleted_and_a_user_that_is_none_are_one_line(tmp_path
     assert done.returncode == 2
     assert b"no such user" in done.stderr
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_live_display_moves_the_cursor_and_does_not_print_how(monkeypatch):
+    from rich.live import Live
+
+    terminal = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with guarded():
+        console = Console(stderr=True, force_terminal=True, width=40)
+        with Live("[red]one[/]", console=console, auto_refresh=False, transient=True) as live:
+            live.update("[red]two[/]", refresh=True)
+            print("a line of \x1b[2J a program", file=sys.stderr)
+    written = terminal.getvalue()
+    assert "two" in written
+    assert "\x1b[2K" in written  # the line before was cleared
+    assert "\x1b[2J" not in written
+    assert "\u241b[2K" not in written

@@ -183,21 +183,36 @@ MISTAKES = {
     "exit": ("import sys\nsys.exit(3)\n", "line 2: called sys.exit(3) while being imported; put"),
     "raises": ("x = 1\nraise ValueError('bad\\nworse')\n", "line 2: ValueError: bad"),
     "nothing": ("import opbench\n", "defines no benchmark; decorate a function with @ob.bench"),
-    "lambda": ("import opbench as ob\nob.bench(lambda: 1)\n", "line 2: a lambda has no name"),
+    "lambda": ("import opbench as ob\nob.bench(lambda: 1)\n", "line 2: a lambda has no name; give"),
     "nested": (
-        "import opbench as ob\ndef outer(k):\n  @ob.bench\n  def f(): return k\nouter(1)\n",
-        "f is defined inside another function",
+        "import opbench as ob\ndef outer(k):\n  @ob.bench\n  def f(): return k\n"
+        "outer(open(__file__))\n",
+        "its source does not suffice: it uses `k`, an object of type TextIOWrapper",
     ),
     "method": ("import opbench as ob\nclass A:\n  @ob.bench\n  def f(self): pass\n", "is a method"),
-    "lambda inputs": (
-        "import opbench as ob\n@ob.bench(inputs=lambda: (1,))\ndef f(x): pass\n",
-        "a lambda has no name to import it by (the inputs function of f)",
+    "bound inputs": (
+        "import opbench as ob\n@ob.bench(inputs='abc'.upper)\ndef f(x): pass\n",
+        "f (the inputs function of f) has no name to import it by; wrap it in a function",
     ),
     "class": ("import opbench as ob\n@ob.bench\nclass A: pass\n", "not a torch.nn.Module"),
     "async": ("import opbench as ob\n@ob.bench\nasync def f(): pass\n", "is asynchronous"),
     "values": (
-        "import opbench as ob\n@ob.bench(axes={'n': [(1, 2)]})\ndef f(n): pass\n",
-        "f: axis n has the value (1, 2); values must be text",
+        "import opbench as ob\n@ob.bench(n={'a': object()})\ndef f(n): pass\n",
+        "f: axis n has a value that a fresh process cannot make: an object of type object; use",
+    ),
+    "nameless values": (
+        "import opbench as ob\n@ob.bench(n=[lambda: 1])\ndef f(n): pass\n",
+        'which has no name; give it one: n={"name": …}',
+    ),
+    "values of one name": (
+        "import opbench as ob, math, cmath\n@ob.bench(f=[math.sqrt, cmath.sqrt])\n"
+        "def call(f): pass\n",
+        "axis f has the value 'sqrt' twice; give them names",
+    ),
+    "one side": ("import opbench as ob\nob.versus(len)\n", "ob.versus compares two functions"),
+    "group twice": (
+        "import opbench as ob\n@ob.bench(group='a', axes={'group': [1]})\ndef f(group): pass\n",
+        "f: group is given twice",
     ),
     "not a list": (
         "import opbench as ob\n@ob.bench(axes={'n': 'abc'})\ndef f(n): pass\n",
@@ -308,3 +323,107 @@ def test_a_torch_module_has_the_stages_of_training_and_moves_to_a_device(tmp_pat
     assert '.to("cuda")' in on_gpu[0].setup
     assert not on_gpu[0].unsupported
     assert "f has no parameter `device`" in on_gpu[-1].unsupported
+
+
+def test_an_axis_reaches_the_function_as_well_as_its_inputs(tmp_path, monkeypatch):
+    path = write(
+        tmp_path,
+        "both.py",
+        "import opbench as ob\nseen = []\n"
+        "def double(x): return 2 * x\ndef triple(x): return 3 * x\n"
+        "def shown(n): return n, n + 1\n"
+        "def hidden(n):\n    made = n, n + 1\n    return made\n"
+        "def named(n): return dict(a=n, b=n + 1)\n"
+        "def positional(n, b): return n, b\n"
+        "def call(a, b, impl, n=0): seen.append((a, b, impl(a), n))\n"
+        "for make in (shown, hidden, named):\n"
+        "    ob.bench(call, name=make.__name__, n=[5], impl=[double, triple], inputs=make)\n"
+        "@ob.bench(n=[5], b=[7], inputs=positional)\n"
+        "def filled(a, b): seen.append((a, b))\n",
+    )
+    found = cases(path)
+    assert [case.id for case in found[:2]] == [
+        "both/shown[n=5,impl=double]/call",
+        "both/shown[n=5,impl=triple]/call",
+    ]
+    for case, expected in zip(found, [(5, 6, 10, 5), (5, 6, 15, 5)] * 3):
+        assert run(case, monkeypatch)["call_"].__globals__["seen"] == [expected]
+    # What the inputs fill is not passed again, although an axis has its name.
+    assert found[-1].stmt == "filled(*args)"
+    assert run(found[-1], monkeypatch)["filled"].__globals__["seen"] == [(5, 7)]
+
+
+def test_values_of_axes_may_be_tuples_functions_classes_and_members_of_enumerations(
+    tmp_path, monkeypatch
+):
+    path = write(
+        tmp_path,
+        "values.py",
+        "import opbench as ob, enum, math, functools\nfrom fractions import Fraction\n"
+        "class Mode(enum.Enum):\n    FAST = 1\n"
+        "def half(x): return x / 2\n"
+        "@ob.bench(shape=[(2, 3)], f=[math.sqrt, half], kind=[Fraction], mode=[Mode.FAST],\n"
+        "          named={'third': lambda x: x / 3, 'inf': math.inf})\n"
+        "def g(shape, f, kind, mode, named): return shape, f(4), kind(1, 2), mode.value, named\n",
+    )
+    found = cases(path)
+    assert [case.axes for case in found[:2]] == [
+        {"shape": "2x3", "f": "sqrt", "kind": "Fraction", "mode": "FAST", "named": "third"},
+        {"shape": "2x3", "f": "sqrt", "kind": "Fraction", "mode": "FAST", "named": "inf"},
+    ]
+    # As `-a f=half` says it.
+    (case,) = cases(path, axes={"f": ["half"], "named": ["inf"]})
+    names = run(case, monkeypatch)
+    shape, value, kind, mode, named = eval(case.stmt, names)
+    assert (shape, value, str(kind), mode, named) == ((2, 3), 2.0, "1/2", 1, float("inf"))
+    (case,) = cases(path, axes={"f": ["half"], "named": ["third"]})
+    assert eval(case.stmt, run(case, monkeypatch))[4](9) == 3
+
+
+def test_lambdas_and_nested_functions_are_known_by_their_source(tmp_path, monkeypatch):
+    path = write(
+        tmp_path,
+        "sources.py",
+        "import opbench as ob, math\nSCALE = 3\n"
+        "def helper(x): return SCALE * x\n"
+        "def outer(k):\n"
+        "    @ob.bench(n=[2], inputs=lambda n: (n, n))\n"
+        "    def inner(a, b): return helper(a) + k + math.floor(b)\n"
+        "outer(100)\n"
+        "ob.bench(lambda n: n * SCALE, name='times', n=[4])\n",
+    )
+    inner, times = cases(path)
+    assert inner.id == "sources/inner[n=2]/call"
+    names = run(inner, monkeypatch)
+    assert eval(inner.stmt, names) == 6 + 100 + 2
+    assert times.id == "sources/times[n=4]/call"
+    assert eval(times.stmt, run(times, monkeypatch)) == 12
+
+
+def test_functions_of_a_group_are_compared_with_the_first_of_it(tmp_path):
+    path = write(
+        tmp_path,
+        "grouped.py",
+        "import opbench as ob\ndef make(n): return (n,)\n"
+        "def plain(x): pass\n"
+        "@ob.bench(group='attention', n=[1, 2], inputs=make)\ndef naive(x): pass\n"
+        "@ob.bench(group='attention', n=[1, 2], inputs=make)\ndef flash(x): pass\n"
+        "@ob.bench(group=[4, 8])\ndef conv(group): pass\n"
+        "result = ob.versus(plain, naive, inputs=make, n=[1], metrics='time,memory')\n"
+        "result.chart().save('nowhere.svg')\n",
+    )
+    targets = targets_from(path)
+    ids = [case.id for case in expand(targets.definitions)]
+    assert ids == [
+        "grouped/naive[group=attention,n=1]/call",
+        "grouped/naive[group=attention,n=2]/call",
+        "grouped/flash[group=attention,n=1]/call",
+        "grouped/flash[group=attention,n=2]/call",
+        "grouped/conv[group=4]/call",
+        "grouped/conv[group=8]/call",
+        "grouped/plain[group=plain,n=1]/call",
+        "grouped/naive[group=plain,n=1]/call",
+    ]
+    assert targets.suggested == {"baseline": "name=naive,plain"}
+    assert targets.options == {"metrics": "time,memory"}
+    assert not (tmp_path / "nowhere.svg").exists()

@@ -21,7 +21,7 @@ def build_cli() -> ModuleType:
 
 def test_the_reference_is_up_to_date(build_cli):
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
-    assert text == build_cli.page(text), "write it anew: make reference"
+    assert text == build_cli.page(text), "run `make reference`"
 
 
 def test_every_option_of_a_run_stands_in_the_reference(build_cli):

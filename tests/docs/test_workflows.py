@@ -12,15 +12,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-WORKFLOWS = sorted((DOCS / "ci").glob("*.yml"))
+COPIED = sorted((DOCS / "ci").glob("*.yml"))
+#: Those to copy, and those of this repository.
+WORKFLOWS = [*COPIED, *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
 #: All but the reference, which is generated from the commands and lists them with their summaries.
 PAGES = [ROOT / "README.md", *(p for p in sorted(DOCS.glob("*.md")) if p.name != "cli.md")]
 
 #: Texts that somebody from outside can choose: never to be pasted into a script.
 UNTRUSTED = re.compile(r"\$\{\{.*github\.(event\.|head_ref|base_ref|actor)")
 #: What ends a command in the shell.
-SHELL = {"&&", "|", ">"}
-TRIGGERS = {"pull_request", "schedule", "workflow_dispatch"}
+SHELL = {"&&", "||", "|", ">"}
+TRIGGERS = {"pull_request", "push", "schedule", "workflow_dispatch"}
 STEP = {"name", "id", "if", "uses", "with", "run", "env", "continue-on-error"}
 JOB = {"runs-on", "timeout-minutes", "steps", "env", "needs", "permissions"}
 
@@ -39,6 +41,9 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 def commands(text: str) -> list[list[str]]:
     """The calls of opbench in a script or a page, as words."""
+    # The lines of a shell block are typed at a prompt too.
+    for block in re.findall(r"^```(?:sh|bash)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        text += "".join(f"\n$ {line}" for line in block.replace("\\\n", "").splitlines())
     joined = re.sub(r"\\\n\s*", " ", text)
     found = []
     for line in re.findall(r"^(?: {4,}|\$ )opbench( [a-z].*)", joined, re.MULTILINE):
@@ -63,7 +68,7 @@ def check(words: list[str]) -> None:
 
 
 def test_there_is_one_for_pull_requests_and_one_for_the_night():
-    assert [path.name for path in WORKFLOWS] == ["nightly.yml", "pull-request.yml"]
+    assert [path.name for path in COPIED] == ["nightly.yml", "pull-request.yml"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

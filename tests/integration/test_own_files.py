@@ -57,7 +57,8 @@ def test_a_file_that_calls_run_at_its_top_level_runs_as_a_script(python, tmp_pat
     (tmp_path / "bench_mine.py").write_text(SCRIPT)
     said = python("bench_mine.py")
     assert "imported as __main__" in said
-    assert "bench_mine/total[n=100]/call" in said
+    assert "bench_mine/total[…]/call" in said
+    assert "\n n=100 " in said
     assert "2 ok; results in mine.db" in said
     # Its own copies, imported where they are measured, run nothing and print elsewhere.
     assert "imported as bench_mine" not in said

@@ -64,3 +64,29 @@ def test_a_baseline_names_an_axis_and_a_value(text):
 def test_an_unknown_axis_or_value_is_refused_with_those_there_are(baseline, said):
     with pytest.raises(UserError, match=said):
         groups(GRID, baseline)
+
+
+def test_benchmarks_of_one_group_are_compared_by_their_names():
+    cases = [
+        case("naive", group="attention", n=1),
+        case("flash", group="attention", n=1),
+        case("plain", group="mlp", n=1),
+        case("fused", group="mlp", n=1),
+        case("alone", n=1),
+        case("other", n=1),
+    ]
+    found = groups(cases, Baseline.parse("name=flash,plain"))
+    assert [[c.name for c in group.cases] for group in found] == [
+        ["naive", "flash"], ["plain", "fused"], ["alone"], ["other"],
+    ]  # fmt: skip
+    assert [group.cases[group.base].name for group in found] == ["flash", "plain", "alone", "other"]
+    with pytest.raises(UserError, match="no case has name=flas; choose from: alone, flash"):
+        groups(cases, Baseline("name", "flas"))
+
+
+def test_an_axis_called_name_is_an_axis():
+    cases = [Case("s", "x", "call", "pass", labels=(("name", value),)) for value in ("x", "y")]
+    cases.append(case("x", n=1))
+    found = groups(cases, Baseline("name", "y"))
+    assert [[c.axes.get("name") for c in group.cases] for group in found] == [["x", "y"], [None]]
+    assert found[0].base == 1

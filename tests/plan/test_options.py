@@ -21,6 +21,7 @@ from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.recording import Recording
 from opbench.store import Store
+from opbench.worker.stub.versus import RUN_OPTIONS
 
 BENCH = '[[benchmark]]\nname = "total"\nstmt = "sum(range(n))"\naxes.n = [1, 2]\n'
 
@@ -222,3 +223,8 @@ def test_what_a_run_was_begun_with_and_what_is_given_now(before, given, found):
     said = difference(before, given)
     assert found in said
     assert bool(found) == bool(said)
+
+
+def test_versus_takes_every_option_of_a_run_but_what_it_says_of_its_functions():
+    own = {"axes", "stages"}  # options of `@ob.bench`
+    assert set(RUN_OPTIONS) == set(options_of("run")) - own

@@ -7,6 +7,7 @@ import pytest
 from opbench.analyse.compare import ComparisonRow
 from opbench.plan.groups import Baseline
 from opbench.report.pivot import factor, pivots
+from opbench.report.terminal.run import tables
 from synthetic import blocks, case, timed
 
 
@@ -45,3 +46,32 @@ def test_sizes_stand_down_and_the_compared_axis_across_the_baseline_first():
     assert texts[0][1].startswith("128 µs ±")
     assert texts[0][2].startswith("2.00")
     assert "× faster [" in texts[1][2]
+
+
+def test_groups_that_are_compared_by_name_have_tables_of_their_own():
+    results = []
+    for group, names in (("attention", ("naive", "flash")), ("mlp", ("plain", "fused"))):
+        for n in (64, 512):
+            for times, name in enumerate(names, 1):
+                of = case(name, group=group, n=n)
+                value = 1e-6 * n * times
+                results.append((of, timed(of, value, design="paired", group=f"{group}{n}").result))
+    results.append((case("alone", n=64), timed(case("alone", n=64), 1e-6).result))
+    baseline = Baseline("name", "naive,plain")
+    first, second, rest = tables(results, baseline)
+    assert [column.name for column in first.columns] == ["", "naive", "flash"]
+    assert [column.name for column in second.columns] == ["", "plain", "fused"]
+    assert [getattr(line[0], "text", line[0]) for line in first.rows] == ["n=64", "n=512"]
+    assert "× slower [" in second.rows[1][2].text
+    assert rest.rows[0][0] == "ops/alone[n=64]/forward"
+
+
+def test_why_a_verdict_is_unknown_is_said_once():
+    results = []
+    for n in (64, 512):
+        for name in ("a", "b"):
+            of = case("mm", impl=name, n=n)
+            results.append((of, timed(of, 1e-6, samples=blocks(1e-6, starts=1, children=1)).result))
+    (table,) = pivots(results, Baseline("impl", "a"))
+    (note,) = table.notes
+    assert note.startswith("unknown: b, n=64 and 1 more: ")

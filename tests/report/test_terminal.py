@@ -80,7 +80,7 @@ def test_it_fits_any_width_and_loses_no_case():
         assert all(len(line) <= width for line in text.splitlines())
         whole = "".join(text.split())
         for name in ("lstm", "conv", "norm", "gru", "slow"):
-            assert f"layers/{name}/forward" in whole
+            assert name in whole
 
 
 def test_many_reasons_are_counted_not_listed():
@@ -95,17 +95,33 @@ def test_a_run_without_results_says_so():
     assert "No results" in as_text(Finished("r"))
 
 
-def test_every_time_that_has_a_baseline_has_its_column():
+def test_every_time_that_has_a_baseline_has_its_grid():
     results = []
     for metric in ("host_time", "device_time"):
         for of, value in ((LINEAR[0], 1e-5), (LINEAR[1], 2e-5)):
             results.append((of, replace(timed(of, value)[1], metric=metric)))
     run = Finished("r", results, baseline=Baseline("mode", "plain"))
+    lines = [line.split() for line in as_text(run, width=200).splitlines() if line.strip()]
+    assert lines[0] == ["host_time", "plain", "hooks"]
+    assert ["device_time", "plain", "hooks"] in lines
+    assert sum("2.000× slower [1.997, 2.003]" in " ".join(line) for line in lines) == 2
+
+
+def test_in_several_environments_the_factors_have_a_column():
+    results = []
+    for environment in ("one", "two"):
+        for of, value in ((LINEAR[0], 1e-5), (LINEAR[1], 2e-5)):
+            results.append((of, replace(timed(of, value)[1], environment=environment)))
+    run = Finished("r", results, baseline=Baseline("mode", "plain"))
     head, *rows = (line for line in as_text(run, width=200).splitlines() if line.strip())
-    assert head.split() == ["case", "host_time", "device_time", "host_time", "vs", "plain",
-                            "device_time", "vs", "plain"]  # fmt: skip
-    hooks = next(row for row in rows if "mode=hooks" in row)
-    assert hooks.count("2.000 [1.997, 2.003]") == 2
+    assert head.split() == [
+        "layers/linear[batch=16,…]/forward",
+        "environment",
+        "time",
+        "vs",
+        "plain",
+    ]
+    assert sum("2.000 [1.997, 2.003]" in row for row in rows) == 2
 
 
 def test_a_warning_is_shown_with_the_case_its_text_is_about_and_the_widest_one():

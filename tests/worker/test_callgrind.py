@@ -16,6 +16,7 @@ import pytest
 from opbench.analyse.functions import difference, stats_of
 from opbench.case import Case
 from opbench.counting import instructions, valgrind
+from opbench.counting.addresses import RETURNS_ARE_SEEN
 from opbench.counting.statements import compiled
 from opbench.envs.environments import current
 from opbench.result import Result
@@ -55,6 +56,23 @@ extern "C" __attribute__((noinline)) long caller(long x) {
     language="cpp",
 )
 
+#: One function that calls another, each with lines of its own.
+NESTED = Case(
+    "t",
+    "nested",
+    "call",
+    "x = 0;\nfor (int i = 0; i < 20; i++)\n    x += outer(i);",
+    "volatile long x = 3;",
+    """extern "C" __attribute__((noinline)) long inner(long n) {
+    long sum = 0;
+    for (long i = 0; i < n; i++) asm volatile("" : "+r"(sum));
+    return sum;
+}
+extern "C" __attribute__((noinline)) long outer(long n) { return inner(n) + inner(2 * n); }
+""",
+    language="cpp",
+)
+
 
 def case_of(stmt: str, setup: str = "", name: str = "case", **more) -> Case:
     return Case("t", name, "call", stmt, setup, **more)
@@ -63,7 +81,7 @@ def case_of(stmt: str, setup: str = "", name: str = "case", **more) -> Case:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[tuple[Pool, Kind]]:
     with Pool() as pool:
-        pool.libraries[current()] = compiled([CPP, BRANCH], current()).libraries
+        pool.libraries[current()] = compiled([CPP, BRANCH, NESTED], current()).libraries
         yield pool, pool.counting_kind(case_of("pass"), current())
 
 
@@ -248,6 +266,24 @@ def test_code_after_a_call_is_the_callers(count):
     assert 1 < found["leaf"] < found["branching"] < 30
 
 
+@pytest.mark.usefixtures("compiler")
+def test_a_function_with_all_it_calls_and_the_lines_of_both(count):
+    stats = stats_of(count(NESTED)["instructions"])
+    own = {row.function: row.count for row in stats.stats()}
+    inner, outer = (f"{name} [statements.so]" for name in ("inner", "outer"))
+    lines = dict(stats.lines())
+    assert lines["global_setup:3"] * stats.number_per_run > 0.5 * own[inner]
+    assert lines["stmt:3"] > 0
+    if RETURNS_ARE_SEEN:
+        whole = {row.function: row.count for row in stats.stats(inclusive=True)}
+        assert whole[inner] == own[inner]
+        assert whole[outer] == own[outer] + own[inner]
+        assert max(whole.values()) == stats.counts()
+    else:
+        with pytest.raises(ValueError, match="Arm"):
+            stats.stats(inclusive=True)
+
+
 @pytest.mark.parametrize(
     ("case", "outcome", "reason"),
     [
@@ -353,8 +389,13 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
     )
     assert not names or "split" in shown.stdout
     assert "total per call" in shown.stdout
-    kept = opbench_here("show", "mine/plus", "--callgrind", "plus.out")
+    flame = ["--flame", "plus.svg"] if RETURNS_ARE_SEEN else []
+    kept = opbench_here("show", "mine/plus", "--callgrind", "plus.out", *flame)
     assert kept.returncode == 0, kept.stderr
+    if flame:
+        assert "instructions per call" in (tmp_path / "plus.svg").read_text()
+        whole = opbench_here("show", "mine/plus", "--inclusive").stdout
+        assert "100.0%" in whole
     exported = (tmp_path / "plus.out").read_text()
     assert ("fn=_PyEval_EvalFrameDefault" if names else "fn=") in exported
     before = (tmp_path / "mine.py").read_text()

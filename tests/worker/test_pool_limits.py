@@ -54,3 +54,18 @@ def test_what_starts_hold_already_is_counted_as_theirs():
     assert Limits().memory(0) == pytest.approx(MEMORY_SHARE * free, rel=0.2)
     assert Limits().memory(4e12) > MEMORY_SHARE * 4e12
     assert Limits(memory=5.0).memory(1e9) == 5.0
+
+
+def test_groups_with_the_same_limits_are_alike(tmp_path):
+    from opbench.worker.pool.peer import LIMITS_1, group_limits
+
+    def limits(path: str) -> list:
+        return group_limits(str(tmp_path), path, LIMITS_1["memory"])
+
+    for name, limit in (("a", "9223372036854771712"), ("b", "9223372036854771712"), ("c", "1000")):
+        (tmp_path / "terminals" / name).mkdir(parents=True)
+        (tmp_path / "terminals" / name / "memory.limit_in_bytes").write_text(f"{limit}\n")
+    assert limits("/terminals/a") == limits("/terminals/b") == []
+    assert limits("/terminals/c") == [["memory.limit_in_bytes", "1000"]]
+    (tmp_path / "terminals" / "memory.limit_in_bytes").write_text("5000\n")
+    assert limits("/terminals/a") == [["memory.limit_in_bytes", "5000"]]

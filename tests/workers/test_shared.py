@@ -328,7 +328,7 @@ def test_a_client_with_other_privileges_starts_its_own_workers(connect, lease):
     assert ctypes.CDLL(None).personality(0xFFFFFFFF) == 0
     process = client(before=before)
     _, error = process.communicate(timeout=60)
-    assert "PoolError: it was started with a different personality" in error
+    assert "PoolError: the pool was started with other personality" in error
 
 
 def test_a_socket_that_nobody_listens_at_is_replaced(runtime, connect, lease):

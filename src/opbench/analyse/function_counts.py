@@ -13,6 +13,18 @@ from typing import NamedTuple, overload
 
 from opbench.case import Case
 from opbench.counting import Function, Profile, noise, write
+from opbench.errors import UserError
+from opbench.files import writing
+
+
+class NotKept(UserError):
+    """What a result does not hold; the text says why."""
+
+
+NO_CALLS = (
+    "this result does not hold what calls executed: on Arm Callgrind cannot tell; elsewhere, count "
+    "it again with this version of opbench"
+)
 
 
 class FunctionCount(NamedTuple):
@@ -122,12 +134,11 @@ class InstructionStats:
         return write(self.profile, self.case.id if self.case else "")
 
     def stats(self, inclusive: bool = False) -> FunctionCounts:
-        """Instructions of each function itself; see `opbench.counting.profile` for the rest."""
-        if inclusive:
-            raise ValueError(
-                "inclusive counts are not kept: what Callgrind says of them is a guess"
-            )
-        return FunctionCounts.of({str(f): count for f, count in self.profile.own.items()})
+        """Instructions of each function itself, or with all it called."""
+        if inclusive and not self.profile.spent:
+            raise NotKept(NO_CALLS)
+        counts = self.profile.inclusive() if inclusive else self.profile.own
+        return FunctionCounts.of({str(f): count for f, count in counts.items()})
 
     def counts(self, *, denoise: bool = False) -> int:
         stats = self.stats()
@@ -147,9 +158,15 @@ class InstructionStats:
             f"{self.number_per_run} calls, {self.counts():,} with allocators and hash tables"
         )
 
+    def lines(self) -> list[tuple[str, float]]:
+        """(file:line, instructions per call), costliest first."""
+        lines = sorted(self.profile.lines.items(), key=lambda item: (-item[1], item[0]))
+        return [(f"{file}:{line}", cost / self.number_per_run) for (file, line), cost in lines]
+
     def write_callgrind(self, path: str | Path) -> None:
-        """A file for KCachegrind or callgrind_annotate."""
-        Path(path).write_text(self.stmt_callgrind_out, encoding="utf-8")
+        """A file for KCachegrind, speedscope or callgrind_annotate."""
+        with writing(Path(path)) as partial:
+            partial.write_text(self.stmt_callgrind_out, encoding="utf-8")
 
 
 def split(name: str) -> Function:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from opbench.analyse.compare import Comparison
 from opbench.analyse.function_counts import FunctionCounts, InstructionStats
 from opbench.case import Case
-from opbench.counting import Profile
+from opbench.counting import Damaged, Profile
 from opbench.result import Result
 
 
@@ -65,14 +65,18 @@ def stats_of(result: Result, case: Case | None = None) -> InstructionStats:
         raise NoFunctions(
             f"the result of {result.metric} holds no functions; measure --metric instructions"
         )
-    return InstructionStats(Profile.unpack(packed), int(result.detail.get("calls") or 1), case)
+    try:
+        profile = Profile.unpack(packed)
+    except Damaged as error:
+        raise NoFunctions(str(error)) from None
+    return InstructionStats(profile, int(result.detail.get("calls") or 1), case)
 
 
 def by_function(
-    stats: InstructionStats, view: FunctionView = AS_COUNTED
+    stats: InstructionStats, view: FunctionView = AS_COUNTED, inclusive: bool = False
 ) -> list[tuple[str, float]]:
-    """(function, instructions per call), largest first."""
-    counts = view.of(stats.stats())
+    """(function, instructions per call), largest first; with all it calls, if `inclusive`."""
+    counts = view.of(stats.stats(inclusive))
     return [(row.function, row.count / stats.number_per_run) for row in counts]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opbench.analyse.compare import WORDS, Comparison, ComparisonRow
-from opbench.errors import UNMEASURED, UserError, unknown
+from opbench.errors import UNMEASURED, UserError, plural, unknown
 from opbench.stats.verdict import VERDICTS
 
 #: A verdict in any metric, or the word it goes by in some: `larger` is `slower` of bytes alone.
@@ -60,6 +60,23 @@ class Gate:
         if any(self.fails(row) for comparison in comparisons for row in comparison.rows):
             return FAILED
         return UNMEASURED if any(map(self.unmeasured, comparisons)) else 0
+
+
+def gate_lines(comparisons: Sequence[Comparison], gate: Gate) -> list[str]:
+    """Why the gate does not pass; nothing where it does."""
+    lines = []
+    failed = [row for each in comparisons for row in each.rows if gate.fails(row)]
+    if failed:
+        lines.append(f"gate: {plural(len(failed), 'case')} failed")
+    unmeasured = [row for each in comparisons for row in gate.unmeasured(each)]
+    if unmeasured:
+        first = unmeasured[0]
+        lines.append(
+            f"gate: {plural(len(unmeasured), 'case')} not measured, so nothing can be said of "
+            f"{'it' if len(unmeasured) == 1 else 'them'}; "
+            f"e.g. {first.metric} of {first.case_id}: {first.reason}"
+        )
+    return lines
 
 
 def _fraction(text: str) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from opbench.analyse.compare import Comparison, compare
+from opbench.api.progress import python_progress
 from opbench.api.request import build
 from opbench.api.run import command
 from opbench.api.signature import takes_options
@@ -70,7 +72,8 @@ def ab(
         {**settled.to_dict(), "environments": list(environments), "commits": list(commits)},
         command(),
     )
-    finished = recording.measure(request, listener or Listener())
+    with python_progress() if listener is None else nullcontext(listener) as shown_by:
+        finished = recording.measure(request, shown_by)
     base, new = (
         [s for s in stored(finished) if s.result.environment == side.name] for side in sides
     )

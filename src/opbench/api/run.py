@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opbench.api.progress import python_progress
 from opbench.api.request import build
 from opbench.api.signature import takes_options
 from opbench.case import Case
@@ -19,20 +20,59 @@ from opbench.plan.options import OPTIONS, RunOptions, asked, read
 from opbench.running.listener import Listener
 from opbench.running.recording import Finished, Recording
 from opbench.store.connection.masking import without_password
+from opbench.store.records import StoredResult
 
 if TYPE_CHECKING:
+    import pandas
     from typing_extensions import Unpack
 
     from opbench.api.keywords import RunKeywords
+    from opbench.api.views import Compared, Page
+    from opbench.report.charts.chart import Chart
 
 
 class Run(Finished):
     """What `opbench.run` returns; shows itself as the final table."""
 
+    def frame(self, samples: bool = False) -> pandas.DataFrame:
+        """The results as a DataFrame, a row for each, or for each of their samples."""
+        from opbench.api.frames import frame
+
+        return frame(self.stored, samples=samples)
+
+    def compare(
+        self, base: str | Run | None = None, *, store: str | Path | None = None
+    ) -> Compared:
+        """What the run itself compares, or this run against another: a run, or what
+        `opbench compare` takes."""
+        from opbench.api.views import compared_runs, compared_within
+
+        if base is None:
+            return compared_within(self.baseline, self.stored)
+        return compared_runs(base.stored if isinstance(base, Run) else base, self, store)
+
+    def chart(self, metric: str | None = None) -> Chart:
+        """The first picture of the run: the metric over its sizes, or its factors."""
+        from opbench.api.views import first_chart
+
+        return first_chart(self.baseline, self.stored, metric)
+
+    def page(self) -> Page:
+        """The run as `opbench report` shows it: `run.page().save("report.html")`."""
+        from opbench.api.views import page
+
+        if not self.store:
+            raise UserError("this run was not stored, so it has no page; leave out save=False")
+        return page(self.id, store=self.store)
+
+    @property
+    def stored(self) -> list[StoredResult]:
+        return [StoredResult(self.id, case, result) for case, result in self.results]
+
     def __repr__(self) -> str:
         from opbench.report.terminal.run import as_text
 
-        return as_text(self)
+        return as_text(self).rstrip()
 
     def _repr_html_(self) -> str:
         from opbench.report.notebook import results_html
@@ -44,15 +84,54 @@ class Run(Finished):
 def run(
     *targets: str | Path, listener: Listener | None = None, **options: Unpack[RunKeywords]
 ) -> Run:
-    """Measure suites, files, or, without a target, the benchmarks of the calling file.
+    """Measure suites, files, or, without a target, the benchmarks of the calling file or notebook.
 
     The options are those of `opbench run`, and may be written as there: precision="1%",
     budget="60s", axes={"n": [64, 512]}, metrics=["time", "memory"], baseline="dtype=float32".
     Results are stored (`.opbench/results.db` unless `store` says otherwise) as they are measured.
     """
-    if not targets and not options.get("cont"):
-        targets = (_calling_file(),)
-    return execute({**options, "targets": targets}, listener=listener)
+    if targets or options.get("cont"):
+        return execute({**options, "targets": targets}, listener=listener)
+    file = calling_file()
+    if file is not None:
+        return execute({**options, "targets": (file,)}, listener=listener)
+    from opbench.define.bench import registered
+
+    # A cell that is run again registers again: the last one counts.
+    entries = {(each["group"], each["name"]): each for each in registered()}
+    if not entries:
+        raise UserError(
+            "run() without a target measures the benchmarks of the file or notebook that calls it, "
+            "and there is none; decorate a function with @ob.bench, or name a suite: run('tour')"
+        )
+    return execute_entries(list(entries.values()), options, listener=listener)
+
+
+def execute_entries(
+    entries: Sequence[dict[str, Any]],
+    options: Mapping[str, Any],
+    *,
+    file: str | None = None,
+    listener: Listener | None = None,
+) -> Run:
+    """Measure benchmarks that were registered in this process; `file` is where they stand."""
+    from opbench.define.expand import expand
+    from opbench.define.userfile import process_targets
+
+    given = asked(options)
+    kept = RunOptions(**given)
+    targets = process_targets(entries, Path(file) if file else None)
+    cases = expand(
+        targets.definitions,
+        axes=kept.axes,
+        keep=kept.keep,
+        stages=kept.stages,
+        device=kept.device,
+        threads=kept.threads,
+        seed=kept.seed,
+    )
+    suggested = {"baseline": targets.suggested.get("baseline")}
+    return execute({**suggested, **given}, cases=cases, listener=listener)
 
 
 def execute(
@@ -79,7 +158,10 @@ def execute(
         store = kept.store if kept.save else None
         recording = Recording.begun(store, kept.save, settled.to_dict(), command())
     baseline = Baseline.parse(settled.baseline) if settled.baseline else None
-    return Run(**vars(recording.measure(request, listener or Listener(), baseline)))
+    if listener is not None:
+        return Run(**vars(recording.measure(request, listener, baseline)))
+    with python_progress() as display:
+        return Run(**vars(recording.measure(request, display, baseline)))
 
 
 def _continued(
@@ -159,14 +241,11 @@ def command() -> str:
     return shlex.join(words)
 
 
-def _calling_file() -> str:
+def calling_file() -> str | None:
+    """The file that called into this package; None for a notebook or a prompt."""
     frame = inspect.currentframe()
     while frame is not None:
         file, frame = frame.f_code.co_filename, frame.f_back
-        ours = Path(file).is_relative_to(Path(__file__).parent.parent)
-        if not ours and not file.startswith("<"):
-            return file
-    raise UserError(
-        "run() without a target measures the benchmarks of the file it is called from, and this "
-        "is not a file; name a suite or a file: run('tour')"
-    )
+        if not Path(file).is_relative_to(Path(__file__).parent.parent):
+            return file if Path(file).is_file() else None
+    return None

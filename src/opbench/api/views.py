@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     from opbench.analyse.compare import Comparison
     from opbench.analyse.history import History
+    from opbench.api.run import Run
+    from opbench.plan.groups import Baseline
     from opbench.report.page.contents import Contents
+    from opbench.store.records import StoredResult
 
 Where = str | Path | None
 
@@ -81,23 +84,37 @@ class Page:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two sides against each other."""
+    """Sides against each other: two runs, or the values of an axis with its baseline."""
 
-    comparison: Comparison
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def comparison(self) -> Comparison:
+        return self.comparisons[0]
 
     @property
     def rows(self) -> tuple[Any, ...]:
-        return self.comparison.rows
+        return tuple(row for comparison in self.comparisons for row in comparison.rows)
 
     def frame(self) -> pandas.DataFrame:
         import pandas
 
         names = ("case_id", "metric", "unit", "value", "low", "high", "verdict", "reason")
+        sides = [
+            (comparison.base, comparison.new, row)
+            for comparison in self.comparisons
+            for row in comparison.rows
+        ]
         return pandas.DataFrame(
-            [{name: getattr(row, name) for name in names} for row in self.rows], columns=names
+            [
+                {**{name: getattr(row, name) for name in names}, "base": base, "new": new}
+                for base, new, row in sides
+            ],
+            columns=[*names, "base", "new"],
         ).rename(columns={"case_id": "case", "value": "ratio"})
 
     def chart(self, metric: str | None = None) -> Any:
+        """Of the first comparison."""
         from opbench.report.charts.ratios import ratios
 
         drawing = ratios(self.comparison, metric)
@@ -106,12 +123,12 @@ class Compared:
     def __repr__(self) -> str:
         from opbench.report.comparison.tables import as_text
 
-        return as_text(self.comparison)
+        return "\n".join(as_text(comparison).rstrip() for comparison in self.comparisons)
 
     def _repr_html_(self) -> str:
         from opbench.report.notebook import comparison_html
 
-        return comparison_html(self.comparison)
+        return "".join(map(comparison_html, self.comparisons))
 
 
 @dataclass(frozen=True)
@@ -167,7 +184,43 @@ def compare(base: str, new: str, *, store: Where = None) -> Compared:
     with Store.open(store, create=False) as opened:
         sides = [find_side(opened, text) for text in (base, new)]
     same_machine(*sides)
-    return Compared(compared(sides[0].results, sides[1].results, names=side_names(*sides)))
+    return Compared((compared(sides[0].results, sides[1].results, names=side_names(*sides)),))
+
+
+def compared_within(baseline: Baseline | None, results: list[StoredResult]) -> Compared:
+    """What a run compares within itself."""
+    from opbench.analyse.within import comparisons_within
+
+    found = comparisons_within(baseline, results)
+    if not found:
+        raise StoreError("this run compares nothing; name what to compare it with, or a baseline")
+    return Compared(tuple(found))
+
+
+def compared_runs(base: str | list[StoredResult], new: Run, store: Where) -> Compared:
+    """A run against another, or against a stored side."""
+    from opbench.analyse.compare import compare as compared
+
+    if isinstance(base, str):
+        return compare(base, new.id, store=store or new.store or None)
+    names = (base[0].run_id if base else "base", new.id)
+    return Compared((compared(base, new.stored, names=names),))
+
+
+def first_chart(
+    baseline: Baseline | None, results: list[StoredResult], metric: str | None = None
+) -> Any:
+    """A metric over the sizes of a run, or where it has none, its factors or its comparison."""
+    from opbench.analyse.within import comparisons_within
+    from opbench.report.charts.ratios import ratios
+    from opbench.report.charts.scaling import scaling
+
+    drawing = scaling(results, metric=metric)
+    for comparison in comparisons_within(baseline, results) if drawing is None else ():
+        drawing = drawing or ratios(comparison, metric)
+    if drawing is None:
+        raise StoreError("there is nothing to draw: no axis of sizes, and no baseline")
+    return drawing.chart()
 
 
 def history(case: str, metric: str = "time", *, store: Where = None) -> CaseHistory:

@@ -55,9 +55,9 @@ def ab(
     """Compare two environments or commits: both run at once, interleaved block by block."""
     from opbench.analyse.gate import Gate
     from opbench.api.ab import ab as run_ab
+    from opbench.api.progress import progress
     from opbench.cli.comparison_output import check_files, give
     from opbench.cli.env import ready
-    from opbench.cli.progress import progress
     from opbench.report.terminal.console import Console
 
     gate = Gate.parse(fail_on)

@@ -133,6 +133,7 @@ def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Co
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
     from opbench.analyse.sides import find_side, same_machine, side_names
+    from opbench.analyse.within import baseline_of
     from opbench.errors import UserError
 
     chosen = [find_side(store, text) for text in sides]
@@ -143,7 +144,7 @@ def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Co
     if len(chosen) == 2:
         if not selection.across_machines:
             same_machine(*chosen)
-        return [_compared(side_names(*chosen), kept[0], kept[1], selection)]
+        return [_common(_compared(side_names(*chosen), kept[0], kept[1], selection))]
     col = selection.col or "environment"
     by_value = columns(kept[0], col)
     if len(by_value) < 2 and selection.col is None:
@@ -153,11 +154,13 @@ def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Co
     if len(by_value) < 2:
         raise UserError(f"'{col}' has only one value here: {', '.join(by_value)}")
     # The baseline of the run, where it had one on this key; otherwise what was measured first.
-    axis, _, value = str(chosen[0].run.request.get("baseline") or "").partition("=")
-    base = value if axis == col and value in by_value else next(iter(by_value))
+    baseline = baseline_of(chosen[0].run)
+    bases = baseline.values if baseline and baseline.axis == col else ()
+    base = next((value for value in bases if value in by_value), next(iter(by_value)))
     ours = by_value.pop(base)
-    others = by_value.items()
-    return [_compared((base, name), ours, theirs, selection, col) for name, theirs in others]
+    found = [_compared((base, name), ours, each, selection, col) for name, each in by_value.items()]
+    shared = [comparison for comparison in found if comparison.rows]
+    return shared or [_common(comparison) for comparison in found]
 
 
 def _kept(
@@ -186,13 +189,18 @@ def _compared(
     col: str = "",
 ) -> Comparison:
     from opbench.analyse.compare import compare as compared
-    from opbench.errors import UserError
 
     margin, rows = selection.margin, selection.rows
-    comparison = compared(base, new, names=names, margin=margin, rows=rows, without=col)
+    return compared(base, new, names=names, margin=margin, rows=rows, without=col)
+
+
+def _common(comparison: Comparison) -> Comparison:
+    """The comparison, unless its sides share nothing."""
+    from opbench.errors import UserError
+
     if not comparison.rows:
         raise UserError(
-            f"'{names[0]}' and '{names[1]}' have no case and metric in common; "
+            f"'{comparison.base}' and '{comparison.new}' have no case and metric in common; "
             "measure the same cases in both"
         )
     return comparison

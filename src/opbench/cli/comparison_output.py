@@ -23,6 +23,7 @@ def give(
     format: str = "terminal",
 ) -> int:
     """Print every comparison, write the files asked for; the exit code of the gate."""
+    from opbench.analyse.gate import gate_lines
     from opbench.files import writing
     from opbench.report.comparison.json import as_json
     from opbench.report.comparison.junit import as_junit
@@ -44,25 +45,6 @@ def give(
         for line in gate_lines(comparisons, gate):
             print(line)
     return gate.exit_code(comparisons)
-
-
-def gate_lines(comparisons: Sequence[Comparison], gate: Gate) -> list[str]:
-    """Why the gate does not pass; nothing where it does."""
-    from opbench.errors import plural
-
-    lines = []
-    failed = [row for each in comparisons for row in each.rows if gate.fails(row)]
-    if failed:
-        lines.append(f"gate: {plural(len(failed), 'case')} failed")
-    unmeasured = [row for each in comparisons for row in gate.unmeasured(each)]
-    if unmeasured:
-        first = unmeasured[0]
-        lines.append(
-            f"gate: {plural(len(unmeasured), 'case')} not measured, so nothing can be said of "
-            f"{'it' if len(unmeasured) == 1 else 'them'}; "
-            f"e.g. {first.metric} of {first.case_id}: {first.reason}"
-        )
-    return lines
 
 
 def check_files(*paths: Path | None) -> None:

@@ -35,7 +35,7 @@ def count(
     """Count the instructions of one statement. Nothing is stored."""
     from opbench.analyse.functions import FunctionView, by_function
     from opbench.api.count import count as counted_of
-    from opbench.cli.progress import progress
+    from opbench.api.progress import progress
     from opbench.report.functions import breakdown
     from opbench.report.terminal.console import Console
 

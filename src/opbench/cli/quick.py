@@ -44,11 +44,11 @@ def answer(
     cases: Sequence[Case] = (),
 ) -> int:
     """Measure, and show a column per value of the axis, the `base` first; the exit code."""
+    from opbench.api.progress import progress
     from opbench.api.run import execute
-    from opbench.cli.progress import progress
     from opbench.plan.groups import Baseline
     from opbench.report.pivot import pivots
-    from opbench.report.table import console_for, grid
+    from opbench.report.table import console_for, to_terminal
     from opbench.report.terminal.console import Console
     from opbench.report.terminal.run import problems
 
@@ -57,8 +57,7 @@ def answer(
         finished = execute(asked, cases=cases, listener=listener)
     console = console_for(sys.stdout)
     first = base or next((str(case.axes[axis]) for case, _ in finished.results), "")
-    for table in pivots(finished.results, Baseline(axis, first), margin):
-        console.print(grid(table))
+    to_terminal(pivots(finished.results, Baseline(axis, first), margin), console)
     for part in problems(finished.results):
         console.print(part)
     if finished.store:

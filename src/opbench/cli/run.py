@@ -39,8 +39,8 @@ def run(
     if dry_run:
         return _dry_run(targets or [], options)
 
+    from opbench.api.progress import progress
     from opbench.api.run import execute
-    from opbench.cli.progress import progress
     from opbench.report.terminal.run import show
 
     with progress(console) as listener:
@@ -62,9 +62,9 @@ def run(
 
 def _judged(finished: Finished, gate: Gate) -> int:
     """The exit code of the gate, which says why."""
+    from opbench.analyse.gate import gate_lines
     from opbench.analyse.within import comparisons_within
     from opbench.api.ab import stored
-    from opbench.cli.comparison_output import gate_lines
     from opbench.errors import UNMEASURED
 
     if not gate.terms:

@@ -29,8 +29,8 @@ def selftest(
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> int:
     """Measure identical pairs and pairs with injected work; report false alarms and detections."""
+    from opbench.api.progress import progress
     from opbench.api.selftest import selftest as run_selftest
-    from opbench.cli.progress import progress
     from opbench.report.terminal.console import Console
 
     try:

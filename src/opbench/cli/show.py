@@ -32,8 +32,17 @@ def show(
     match: str = MATCH,
     group: str = GROUP,
     raw: bool = RAW,
+    inclusive: bool = typer.Option(
+        False, "--inclusive", help="With --functions: each with all the functions it calls."
+    ),
+    lines: bool = typer.Option(
+        False, "--lines", help="Instructions by line of C++, where debug information has them."
+    ),
+    flame: Path = typer.Option(
+        None, "--flame", metavar="FILE.svg", help="Write the counts as a flame graph."
+    ),
     callgrind: Path = typer.Option(
-        None, "--callgrind", metavar="FILE", help="Write the counts for KCachegrind."
+        None, "--callgrind", metavar="FILE", help="Write the counts for KCachegrind or speedscope."
     ),
     store: str = run_option("store"),
 ) -> None:
@@ -44,8 +53,10 @@ def show(
     from opbench.report.script import script as script_of
 
     chosen, results = _find(case, targets, store)
-    if functions or callgrind:
-        _functions(chosen, results, FunctionView(match, group, raw), callgrind)
+    if callgrind or flame:
+        _write_counts(_counted(chosen, results), callgrind, flame)
+    elif functions or lines or inclusive:
+        _functions(_counted(chosen, results), FunctionView(match, group, raw), inclusive, lines)
     elif script:
         print(script_of(chosen), end="")
     else:
@@ -75,33 +86,62 @@ def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[
     return known or (spelled(text, targets) or among(text, defined(targets)), [])
 
 
-def _functions(
-    case: Case, results: list[StoredResult], view: FunctionView, file: Path | None
-) -> None:
-    """The latest counts of the case, by function."""
-    from rich.text import Text
-
-    from opbench.analyse.functions import by_function, stats_of
-    from opbench.errors import UserError, plural
-    from opbench.report.functions import breakdown
-    from opbench.report.terminal.console import Console
+def _counted(case: Case, results: list[StoredResult]) -> StoredResult:
+    """The latest counts of the case."""
+    from opbench.errors import UserError
 
     counted = [s for s in results if s.result.ok and s.result.metric == "instructions"]
     if not counted:
         raise UserError(
             f"no instruction counts of {case.id} are stored; run it with --metric instructions"
         )
-    latest = counted[-1]
-    stats = stats_of(latest.result, latest.case)
-    if file is not None:
-        stats.write_callgrind(file)
-        calls = plural(stats.number_per_run, "call")
-        print(f"{file}: {calls}; open it with kcachegrind or callgrind_annotate")
-        return
+    return counted[-1]
+
+
+def _write_counts(counted: StoredResult, callgrind: Path | None, flame: Path | None) -> None:
+    from opbench.analyse.functions import stats_of
+    from opbench.errors import plural
+    from opbench.files import writing
+    from opbench.report.flame import flame_graph
+
+    stats = stats_of(counted.result, counted.case)
+    calls = plural(stats.number_per_run, "call")
+    if callgrind is not None:
+        stats.write_callgrind(callgrind)
+        print(f"{callgrind}: {calls}; open it with kcachegrind, speedscope or callgrind_annotate")
+    if flame is not None:
+        text = flame_graph(stats, counted.case.id)
+        with writing(flame) as path:
+            path.write_text(text, encoding="utf-8")
+        print(f"{flame}: {calls}; open it in a browser")
+
+
+def _functions(counted: StoredResult, view: FunctionView, inclusive: bool, by_line: bool) -> None:
+    """The latest counts of the case, by function or by line."""
+    from rich.text import Text
+
+    from opbench.analyse.functions import by_function, stats_of
+    from opbench.errors import UserError
+    from opbench.report.functions import breakdown
+    from opbench.report.terminal.console import Console
+
+    stats = stats_of(counted.result, counted.case)
     console = Console(highlight=False)
-    console.print(Text(case.id, style="bold"), Text(latest.run_id, style="dim"))
-    console.print(breakdown(by_function(stats, view)))
-    console.print(Text(str(latest.result.detail.get("source") or "")))
+    console.print(Text(counted.case.id, style="bold"), Text(counted.run_id, style="dim"))
+    whole = stats.counts() / stats.number_per_run
+    if by_line:
+        rows = stats.lines()
+        if not rows:
+            raise UserError(
+                "no library that was counted has debug information of lines; "
+                "build yours with -g (statements in C++ have it)"
+            )
+        console.print(breakdown(rows, of=whole, named="line"))
+    elif inclusive:
+        console.print(breakdown(by_function(stats, view, inclusive=True), of=whole))
+    else:
+        console.print(breakdown(by_function(stats, view)))
+    console.print(Text(str(counted.result.detail.get("source") or "")))
 
 
 def _describe(case: Case, results: list[StoredResult]) -> None:

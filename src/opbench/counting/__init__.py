@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from opbench.counting.format import read, write
 from opbench.counting.noise import allocations, noise
-from opbench.counting.profile import Function, Profile
+from opbench.counting.profile import Damaged, Function, Line, Profile
 
-__all__ = ["Function", "Profile", "allocations", "noise", "read", "write"]
+__all__ = ["Damaged", "Function", "Line", "Profile", "allocations", "noise", "read", "write"]

@@ -11,6 +11,7 @@ does not fit, the functions that were entered are searched.
 
 from __future__ import annotations
 
+import platform
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -18,8 +19,12 @@ from typing import Any
 
 from opbench.counting.dump import Block, Dump, Place
 from opbench.counting.names import standard
-from opbench.counting.profile import Function, Profile
+from opbench.counting.profile import Arc, Function, Profile
 from opbench.counting.symbols import LINKAGE, STUB, symbols
+
+#: Where calls and returns are instructions of their own, what Callgrind says of the instructions
+#: within a call is right.
+RETURNS_ARE_SEEN = platform.machine().lower() in ("x86_64", "amd64")
 
 #: Callgrind's name for code outside any library; on Arm, also for the stubs between libraries.
 NOWHERE = "???"
@@ -32,7 +37,9 @@ def by_address(dump: Dump) -> Profile:
     own: Counter[Function] = Counter()
     for function, cost in attribution.costs():
         own[function] += cost
-    return Profile({f: cost for f, cost in own.items() if cost}, attribution.arcs())
+    calls, spent = attribution.arcs()
+    costs = {f: cost for f, cost in own.items() if cost}
+    return Profile(costs, calls, spent if RETURNS_ARE_SEEN else {}, dump.by_line())
 
 
 class _Attribution:
@@ -152,12 +159,14 @@ class _Attribution:
         stub = library == NOWHERE != block.library
         return standard(LINKAGE if stub else block.name, library)
 
-    def arcs(self) -> dict[tuple[Function, Function], int]:
-        """Calls by caller and callee, counted by executions of the calling instruction.
+    def arcs(self) -> tuple[dict[Arc, int], dict[Arc, int]]:
+        """By caller and callee: calls, counted by executions of the calling instruction, and the
+        instructions within them.
 
         Callgrind counts a call when it sees it return, and it does not see all returns.
         """
         sites: dict[Place, Counter[Place]] = {}
+        within: Counter[tuple[Place, Place]] = Counter()
         names: dict[Place, str] = {}
         for call, count in self.dump.calls.items():
             library, address = call.target
@@ -166,6 +175,7 @@ class _Attribution:
                 continue  # a branch within a function, or a return that looked like a call
             site = (self.owner(call.site.file), call.site.position)
             sites.setdefault(site, Counter())[call.target] += count
+            within[site, call.target] += self.dump.spent[call]
             names[call.target], names[site] = call.name, call.site.name
         executed = self._executed(sites)
 
@@ -185,14 +195,17 @@ class _Attribution:
                         return function(to)
             return function(place)
 
-        found: Counter[tuple[Function, Function]] = Counter()
+        found: Counter[Arc] = Counter()
+        spent: Counter[Arc] = Counter()
         for site, targets in sites.items():
             if _linkage(site):
                 continue
             for to, count in targets.items():
                 times = executed.get(site, 0) if len(targets) == 1 else count
-                found[(function(site), behind(to))] += times
-        return dict(found)
+                arc = (function(site), behind(to))
+                found[arc] += times
+                spent[arc] += within[site, to]
+        return dict(found), dict(spent)
 
     def _executed(self, sites: dict[Place, Counter[Place]]) -> Counter[Place]:
         import numpy as np

@@ -12,12 +12,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from opbench.counting.names import standard
-from opbench.counting.profile import Function, Profile
+from opbench.counting.names import standard, standard_file
+from opbench.counting.profile import Function, Line, Profile
 
 #: First characters of lines with costs; of those with a relative position.
 RELATIVE = frozenset("+-*")
 BEGINNINGS = RELATIVE | frozenset("0123456789")
+
+#: What Callgrind calls a source file that no debug information names.
+UNKNOWN_FILE = "???"
 
 #: An address in a library.
 Place = tuple[str, int]
@@ -32,6 +35,8 @@ class Block(NamedTuple):
     file: str
     #: Where they begin in the lists of positions and costs.
     begin: int
+    #: The number of the source file they are from.
+    source: str = ""
 
 
 class Site(NamedTuple):
@@ -57,22 +62,30 @@ class Dump:
     blocks: list[Block] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     costs: list[int] = field(default_factory=list)
-    #: Calls that Callgrind has seen return.
+    #: The line of each in its source file; 0 where no debug information says.
+    lines: list[int] = field(default_factory=list)
+    #: Calls that Callgrind has seen return, and the instructions within them, all they called
+    #: included.
     calls: Counter[Call] = field(default_factory=Counter)
+    spent: Counter[Call] = field(default_factory=Counter)
     #: The library of a source file; guesses where the dump does not name it.
     owners: dict[str, str] = field(default_factory=dict)
     guesses: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _names: dict[str, dict[str, str]] = field(default_factory=lambda: {"fn": {}, "ob": {}})
+    _names: dict[str, dict[str, str]] = field(
+        default_factory=lambda: {"fn": {}, "ob": {}, "fl": {}}
+    )
 
     def read(self, lines: Iterable[str]) -> None:
-        name = library = main_file = file = callee = callee_library = target = ""
+        name = library = main_file = file = callee = target = ""
+        other: str | None = None  # the library of the callee, where it is not the caller's
         # A change of file before a call applies to the call alone.
         change, for_call = "", False
-        position = 0
+        position = line_number = 0
         count = None  # of the calls whose cost is on the next line
         new = True  # whether the next instruction begins a block
-        steps: dict[str, tuple[int, int]] = {}  # relative lines: most of them, and many alike
-        positions, costs = self.positions, self.costs
+        # Relative lines, most of them and many alike: steps of position and line, and the cost.
+        steps: dict[str, tuple[int, int, int]] = {}
+        positions, numbers, costs = self.positions, self.lines, self.costs
         for line in lines:
             first = line[:1]
             if first in BEGINNINGS:
@@ -80,30 +93,38 @@ class Dump:
                     step = steps.get(line)
                     if step is not None:
                         position += step[0]
-                        cost = step[1]
+                        line_number += step[1]
+                        cost = step[2]
                     else:
                         parts = line.split()
-                        before, position = position, _position(parts[0], position)
+                        before = position, line_number
+                        position = _position(parts[0], position)
+                        if self.columns > 1:
+                            line_number = _position(parts[1], line_number)
                         cost = int(parts[self.columns]) if len(parts) > self.columns else 0
-                        if first in RELATIVE:
-                            steps[line] = (position - before, cost)
+                        if all(part[0] in RELATIVE for part in parts[: self.columns]):
+                            steps[line] = (position - before[0], line_number - before[1], cost)
                     if change:
                         if not for_call:
                             file, new = change, True
                         change, for_call = "", False
                     if new:
-                        other = "" if file == main_file else file
-                        self.blocks.append(Block(name, library, other, len(costs)))
+                        aside = "" if file == main_file else file
+                        self.blocks.append(Block(name, library, aside, len(costs), file))
                         new = False
                     positions.append(position)
+                    numbers.append(line_number)
                     costs.append(cost)
                     continue
                 if count:  # zero calls: frames that were open when collecting began
+                    parts = line.split()
                     # Relative to the last instruction, not to the last line.
-                    site = Site(name, library, change or file, _position(line.split()[0], position))
-                    place = (callee_library or library, _position(target, position))
-                    self.calls[Call(site, callee, place)] += count
-                count, callee_library = None, ""
+                    site = Site(name, library, change or file, _position(parts[0], position))
+                    place = (library if other is None else other, _position(target, position))
+                    call = Call(site, callee, place)
+                    self.calls[call] += count
+                    self.spent[call] += int(parts[self.columns]) if len(parts) > self.columns else 0
+                count = other = None
                 continue
             if first in "\n":  # empty, with or without its end
                 continue
@@ -119,17 +140,17 @@ class Dump:
             elif key == "ob":
                 library = self._named("ob", value)
             elif key == "fl":
-                main_file = file = _number(value)
+                main_file = file = self._file(value)
                 self.owners[file] = library
             elif key in ("fi", "fe"):
-                change, for_call = _number(value), False
+                change, for_call = self._file(value), False
                 self.guesses[change, library] += 1
             elif key == "cfn":
                 callee, for_call = self._named("fn", value), True
             elif key == "cob":
-                callee_library = self._named("ob", value)
+                other = self._named("ob", value)
             elif key in ("cfi", "cfl"):
-                self.owners[_number(value)] = callee_library or library
+                self.owners[self._file(value)] = library if other is None else other
             elif key == "calls":
                 calls, target, *_ = value.split()
                 count = int(calls)
@@ -147,17 +168,42 @@ class Dump:
             names[number] = name
         return name
 
+    def _file(self, text: str) -> str:
+        """The number of a source file; its name is kept where it is first given."""
+        self._named("fl", text)
+        return text.partition(" ")[0] if text.startswith("(") else text
+
+    def by_line(self) -> dict[Line, int]:
+        """Instructions by line of source, where debug information names it."""
+        found: Counter[Line] = Counter()
+        if self.columns == 1:
+            return {}
+        for block, end in self._ranges():
+            source = self._names["fl"].get(block.source, block.source)
+            if source and source != UNKNOWN_FILE:
+                source = standard_file(source)
+                for at in range(block.begin, end):
+                    found[source, self.lines[at]] += self.costs[at]
+        return {line: cost for line, cost in found.items() if line[1] and cost}
+
+    def _ranges(self) -> Iterable[tuple[Block, int]]:
+        """Each block, and where it ends."""
+        return zip(self.blocks, [*(block.begin for block in self.blocks[1:]), len(self.costs)])
+
     def by_name(self) -> Profile:
         """The profile by Callgrind's own names."""
         own: Counter[Function] = Counter()
-        ends = [*(block.begin for block in self.blocks[1:]), len(self.costs)]
-        for block, end in zip(self.blocks, ends):
+        for block, end in self._ranges():
             own[standard(block.name, block.library)] += sum(self.costs[block.begin : end])
         arcs: Counter[tuple[Function, Function]] = Counter()
+        spent: Counter[tuple[Function, Function]] = Counter()
         for call, count in self.calls.items():
             caller = standard(call.site.name, call.site.library)
-            arcs[(caller, standard(call.name, call.target[0]))] += count
-        return Profile({f: cost for f, cost in own.items() if cost}, dict(arcs))
+            arc = (caller, standard(call.name, call.target[0]))
+            arcs[arc] += count
+            spent[arc] += self.spent[call]
+        costs = {f: cost for f, cost in own.items() if cost}
+        return Profile(costs, dict(arcs), dict(spent), self.by_line())
 
 
 def _position(text: str, before: int) -> int:
@@ -167,7 +213,3 @@ def _position(text: str, before: int) -> int:
     if text[:1] == "-":
         return before - int(text[1:], 0)
     return before if text[:1] == "*" else int(text or "0", 0)
-
-
-def _number(text: str) -> str:
-    return text.partition(" ")[0] if text.startswith("(") else text

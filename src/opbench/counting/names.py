@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 
 from opbench.counting.profile import Function
 from opbench.counting.symbols import LINKAGE
@@ -33,6 +34,14 @@ OBJECT_RULES = (
     (re.compile(r"(?<=\.so)[.\d]+$"), ""),
 )
 
+#: Pieces of a C++ statement are files to the compiler, in a folder named by our hash; of any other
+#: file, its folder tells it from its namesakes.
+FILE_RULES = (
+    (re.compile(r"^.*/[0-9a-f]{20}/(?=\w+$)"), ""),
+    (re.compile(r"^.*/globals$"), "global_setup"),
+    (re.compile(r"^.*/([^/]+/[^/]+)$"), r"\1"),
+)
+
 
 @functools.lru_cache(maxsize=1 << 16)
 def standard(name: str, library: str) -> Function:
@@ -42,12 +51,18 @@ def standard(name: str, library: str) -> Function:
 
 
 def standard_name(name: str) -> str:
-    for pattern, replacement in NAME_RULES:
-        name = pattern.sub(replacement, name)
-    return name
+    return _rewritten(name, NAME_RULES)
 
 
 def standard_object(path: str) -> str:
-    for pattern, replacement in OBJECT_RULES:
-        path = pattern.sub(replacement, path)
-    return path
+    return _rewritten(path, OBJECT_RULES)
+
+
+def standard_file(path: str) -> str:
+    return _rewritten(path, FILE_RULES)
+
+
+def _rewritten(text: str, rules: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, replacement in rules:
+        text = pattern.sub(replacement, text)
+    return text

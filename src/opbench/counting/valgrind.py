@@ -15,14 +15,15 @@ from opbench.worker.callgrind import requests
 #: The framework is imported uninstrumented; the worker starts instrumentation once. Whether to
 #: collect is a state of each thread: they all begin with it on, the main thread switches it off
 #: (`opbench.worker.callgrind.requests`), so the work of other threads is counted. Functions are
-#: identified by address (`opbench.counting.addresses`), so instructions are dumped, not lines; PLT
-#: stubs are kept as functions, or their cost would be booked to others.
+#: identified by address (`opbench.counting.addresses`), so instructions are dumped, and their lines
+#: of source where debug information has them; PLT stubs are kept as functions, or their cost would
+#: be booked to others.
 OPTIONS = (
     "--tool=callgrind",
     "--instr-atstart=no",
     "--collect-atstart=yes",
     "--dump-instr=yes",
-    "--dump-line=no",
+    "--dump-line=yes",
     "--skip-plt=no",
     "--quiet",
 )

@@ -10,10 +10,14 @@ from opbench.case import Case, Label, label_text
 from opbench.envs.environments import Environment
 from opbench.errors import UserError, unknown
 
+#: The axis of a baseline that compares benchmarks, not values of one.
+NAME = "name"
+
 
 @dataclass(frozen=True)
 class Baseline:
-    """`AXIS=VALUE`: every other value of the axis is compared with this one."""
+    """`AXIS=VALUE`: every other value of the axis is compared with this one. `name=naive` compares
+    benchmarks of different names; where several are bases of their groups, `name=naive,plain`."""
 
     axis: str
     value: str
@@ -29,8 +33,19 @@ class Baseline:
         """Whether any of the cases is at this value of the axis."""
         return any(map(self.holds, cases))
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        # No name has a comma; the value of another axis may.
+        return tuple(self.value.split(",")) if self.axis == NAME else (self.value,)
+
     def holds(self, case: Case) -> bool:
-        return self.axis in case.axes and label_text(case.axes[self.axis]) == self.value
+        return self.value_of(case) in self.values
+
+    def value_of(self, case: Case) -> str | None:
+        """The case's value of the axis; None where it has none."""
+        if self.axis in case.axes:
+            return label_text(case.axes[self.axis])
+        return case.name if self.axis == NAME else None
 
 
 @dataclass(frozen=True)
@@ -107,11 +122,11 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
     if baseline is None:
         return [PlannedGroup((case,)) for case in cases]
     cases = list(cases)
-    values = {label_text(case.axes[baseline.axis]) for case in cases if baseline.axis in case.axes}
+    values = {value for case in cases if (value := baseline.value_of(case)) is not None}
     if not values:
         axes = dict.fromkeys(axis for case in cases for axis in case.axes)
         raise UserError(unknown("axis", baseline.axis, axes or ["(these cases have none)"]))
-    if baseline.value not in values:
+    if not values & set(baseline.values):
         raise UserError(
             f"no case has {baseline.axis}={baseline.value}; choose from: "
             f"{', '.join(sorted(values))}"
@@ -119,14 +134,17 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
     sets: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:
         sets.setdefault(_apart_from(case, baseline.axis), []).append(case)
-    return [
-        PlannedGroup(
-            tuple(members), base=next((i for i, c in enumerate(members) if baseline.holds(c)), 0)
-        )
-        for members in sets.values()
-    ]
+    return [group for members in sets.values() for group in _grouped(members, baseline)]
+
+
+def _grouped(members: Sequence[Case], baseline: Baseline) -> list[PlannedGroup]:
+    base = next((i for i, case in enumerate(members) if baseline.holds(case)), None)
+    if base is None and baseline.axis == NAME:  # benchmarks that just share their axes
+        return [PlannedGroup((case,)) for case in members]
+    return [PlannedGroup(tuple(members), base=base or 0)]
 
 
 def _apart_from(case: Case, axis: str) -> tuple[object, ...]:
     rest: tuple[tuple[str, Label], ...] = tuple(pair for pair in case.labels if pair[0] != axis)
-    return (case.suite, case.name, case.stage, rest)
+    by_name = axis == NAME and axis not in case.axes
+    return (case.suite, "" if by_name else case.name, case.stage, rest)

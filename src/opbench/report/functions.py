@@ -20,15 +20,22 @@ SHOWN = 25
 IN_COMMENT, CASES = 10, 5
 
 
-def breakdown(rows: Sequence[tuple[str, float]], shown: int = SHOWN) -> Grid:
-    """Instructions per call of each function, with its share of the whole."""
-    total = sum(count for _, count in rows)
+def breakdown(
+    rows: Sequence[tuple[str, float]],
+    shown: int = SHOWN,
+    of: float | None = None,
+    named: str = "function",
+) -> Grid:
+    """Instructions per call of each function or line, with its share of the whole: of their sum,
+    or `of` what was counted in all, where rows are parts of each other or not everything."""
+    total = sum(count for _, count in rows) if of is None else of
     lines = [(f"{count:,.1f}", share(count, total), name) for name, count in rows[:shown]]
     if len(rows) > shown:
         rest = sum(count for _, count in rows[shown:])
-        lines.append((f"{rest:,.1f}", share(rest, total), f"… {len(rows) - shown} more"))
+        sums = (f"{rest:,.1f}", share(rest, total)) if of is None else ("", "")
+        lines.append((*sums, f"… {len(rows) - shown} more"))
     lines.append((f"{total:,.1f}", "", "total per call"))
-    return grid(table("instructions", "share", "function", rows=lines))
+    return grid(table("instructions", "share", named, rows=lines))
 
 
 def changes(rows: Sequence[FunctionChange], shown: int = SHOWN) -> RenderableType:
@@ -81,12 +88,12 @@ def details(comparison: Comparison) -> list[str]:
 
 def table(*names: str, rows: Sequence[Row]) -> Table:
     """Names of functions are cut where the screen is narrow, numbers never."""
+    *numbers, last = names
     columns = [
         Column(name, True, "never", max(len(name), 7 if name == "share" else 12))
-        for name in names
-        if name != "function"
+        for name in numbers
     ]
-    return Table([*columns, Column("function", wrap="cut", code=True)], rows)
+    return Table([*columns, Column(last, wrap="cut", code=True)], rows)
 
 
 def share(count: float, total: float) -> str:

@@ -1,10 +1,20 @@
-"""What a result is called in files of other tools, where only its name identifies it."""
+"""What results are called: in files of other tools, where only the name identifies one, and in
+tables, where rows need not repeat what they share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from opbench.store.records import StoredResult
+
+#: The parts of an id, as `Case.id` and the titles of comparisons join them.
+ID = re.compile(
+    r"(?P<suite>[^/\[\]]+)/(?P<name>[^/\[\]]+)(?:\[(?P<axes>.*)\])?"
+    r"(?:/(?P<stage>\w+))?(?P<more> in .*)?"
+)
+#: Between two axes; the value of one may hold a comma.
+NEXT_AXIS = re.compile(r",(?=[A-Za-z_]\w*=)")
 
 
 def names(results: Sequence[StoredResult], *, metrics: bool = True) -> list[str]:
@@ -30,3 +40,53 @@ def names(results: Sequence[StoredResult], *, metrics: bool = True) -> list[str]
         # The same case under two sampling policies: rare, and still two results.
         chosen.append(name if taken[name] == 1 else f"{name} #{taken[name]}")
     return chosen
+
+
+def shortened(ids: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """What all ids have in common, and each id without it: `tour/…/forward` and `add[n=64]`.
+
+    A single id, and any set with one that is not written like a case's, stay whole."""
+    ids = list(dict.fromkeys(ids))
+    found = [ID.fullmatch(id) for id in ids]
+    if len(ids) < 2 or not all(found):
+        return "", {id: id for id in ids}
+    parts = [_parts(match) for match in found if match]
+    shared = {
+        key: value for key, value in parts[0].items() if all(p.get(key) == value for p in parts)
+    }
+    return _pattern(parts[0], shared), {
+        id: _joined({key: value for key, value in each.items() if key not in shared})
+        for id, each in zip(ids, parts)
+    }
+
+
+#: Keys of an id that are no axes.
+SUITE, NAME, STAGE, MORE = "/suite", "/name", "/stage", "/more"
+
+
+def _parts(match: re.Match[str]) -> dict[str, str]:
+    axes = NEXT_AXIS.split(match["axes"]) if match["axes"] else []
+    parts = {SUITE: match["suite"], NAME: match["name"]}
+    parts |= {axis: value for axis, _, value in (each.partition("=") for each in axes)}
+    parts |= {STAGE: match["stage"]} if match["stage"] else {}
+    return parts | ({MORE: match["more"]} if match["more"] else {})
+
+
+def _joined(parts: dict[str, str]) -> str:
+    axes = [f"{axis}={value}" for axis, value in parts.items() if not axis.startswith("/")]
+    name = "/".join(parts[key] for key in (SUITE, NAME) if key in parts)
+    inside = f"[{','.join(axes)}]" if axes and name else ", ".join(axes)
+    stage = parts.get(STAGE, "")
+    return name + inside + (f"/{stage}" if stage and name + inside else stage) + parts.get(MORE, "")
+
+
+def _pattern(first: dict[str, str], shared: dict[str, str]) -> str:
+    """The id, with `…` for what differs."""
+    if not shared:
+        return ""
+    name = "/".join(shared.get(key, "…") for key in (SUITE, NAME))
+    axes = [f"{axis}={value}" for axis, value in shared.items() if not axis.startswith("/")]
+    varied = [axis for axis in first if not axis.startswith("/") and axis not in shared]
+    axes += ["…"] * bool(varied)
+    stage = f"/{shared.get(STAGE, '…')}" if STAGE in first else ""
+    return f"{name}{f'[{chr(44).join(axes)}]' if axes else ''}{stage}"

@@ -13,7 +13,7 @@ from opbench.errors import plural
 from opbench.report.comparison.tables import SIGNS, changes_table
 from opbench.report.history import difference_text, sentence
 from opbench.report.table import SHOWN, Cell, Column, Row, Table, to_html
-from opbench.report.terminal.run import table
+from opbench.report.terminal.run import tables
 from opbench.report.units import format_interval
 from opbench.report.warnings.run_note import run_note
 from opbench.result import Result
@@ -32,7 +32,10 @@ def results_html(
     of_run = run_note([result for _, result in pairs])
     own = [(case, of_run.own(result)) for case, result in pairs]
     lines = [of_run.line] if of_run.line else []
-    return to_html(replace(table(own, baseline), title=title, subtitle=note, notes=lines))
+    first, *more = tables(own, baseline)
+    parts = [replace(first, title=title, subtitle=note), *more]
+    parts[-1] = replace(parts[-1], notes=[*parts[-1].notes, *lines])
+    return "".join(map(to_html, parts))
 
 
 def comparison_html(comparison: Comparison) -> str:

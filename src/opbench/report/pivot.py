@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import ComparisonRow
 from opbench.analyse.projection import columns, title
-from opbench.analyse.within import comparisons_along
+from opbench.analyse.within import by_base, comparisons_along
 from opbench.case import Case, label_text
+from opbench.errors import first_of
 from opbench.report.comparison.tables import verdict_word
+from opbench.report.naming import shortened
 from opbench.report.table import Cell, Column, Row, Table
 from opbench.report.units import format_interval
 from opbench.result import Result
@@ -26,44 +28,64 @@ def pivots(
     results: Sequence[tuple[Case, Result]], baseline: Baseline, margin: float = MARGIN
 ) -> list[Table]:
     """One table per metric: a row per point of the other axes, a column per value of the compared
-    one, the baseline first."""
+    one, the baseline first. Groups of benchmarks that are compared by name have tables of their
+    own."""
     metrics = list(dict.fromkeys(result.metric for _, result in results))
-    return [
-        _pivot([each for each in results if each[1].metric == metric], baseline, margin, metrics)
-        for metric in metrics
-    ]
+    tables = []
+    for base, members in by_base(results, baseline)[0].items():
+        for metric in metrics:
+            here = [StoredResult("", *each) for each in members if each[1].metric == metric]
+            if here:
+                heading = metric if len(metrics) > 1 else ""
+                tables.append(_pivot(here, baseline.axis, base, margin, heading))
+    return tables
 
 
 def _pivot(
-    results: Sequence[tuple[Case, Result]],
-    baseline: Baseline,
-    margin: float,
-    metrics: Sequence[str],
+    stored: Sequence[StoredResult], axis: str, base: str, margin: float, heading: str
 ) -> Table:
-    stored = [StoredResult("", case, result) for case, result in results]
-    values = columns(stored, baseline.axis)
-    order = sorted(values, key=lambda value: value != baseline.value)
+    values = columns(stored, axis)
+    order = sorted(values, key=lambda value: value != base)
     compared: dict[str, Mapping[str, ComparisonRow]] = {
         comparison.new.partition("=")[2]: {row.case_id: row for row in comparison.rows}
-        for comparison in comparisons_along(stored, baseline.axis, baseline.value, margin)
+        for comparison in comparisons_along(stored, axis, (base,), margin)
     }
-    named = partial(title, without=baseline.axis)
-    points = {named(each): _point(each.case, baseline.axis) for each in stored}
-    varied = any(points.values())
-    metric = stored[0].result.metric
-    heading = [Column(metric if len(metrics) > 1 else "", wrap="fold")] if varied else []
+    named = partial(title, without=axis)
+    titles = {named(each): each.case for each in stored}
+    _, short = shortened(titles)
+    if len(titles) == 1:
+        short = {name: _point(case, axis) for name, case in titles.items()}
+    headed = heading or any(short.values())
     rows: list[Row] = []
-    for name, point in points.items():
-        row: list[Cell | str] = [point] if varied else []
+    for name in titles:
+        row: list[Cell | str] = [short[name]] if headed else []
         for value in order:
             here = (each.result for each in values[value] if named(each) == name)
             row.append(cell(next(here, None), compared.get(value, {}).get(name)))
         rows.append(row)
-    return Table([*heading, *(Column(value, wrap="fold", min_width=16) for value in order)], rows)
+    first = [Column(heading, wrap="fold")] if headed else []
+    across = [Column(value, wrap="fold", min_width=16) for value in order]
+    return Table([*first, *across], rows, notes=_reasons(compared, short))
+
+
+def _reasons(
+    compared: Mapping[str, Mapping[str, ComparisonRow]], short: Mapping[str, str]
+) -> list[str]:
+    """Why a verdict is unknown: each reason once, with the first cell that has it."""
+    found: dict[str, list[str]] = {}
+    for value, rows in compared.items():
+        for name, row in rows.items():
+            # Of what failed the reason stands with the other failures.
+            if row.verdict == "unknown" and row.reason and row.value is not None:
+                where = ", ".join(part for part in (value, short.get(name, "")) if part)
+                found.setdefault(row.reason, []).append(where)
+    return [f"unknown: {first_of(where, 1)}: {reason}" for reason, where in found.items()]
 
 
 def _point(case: Case, axis: str) -> str:
-    return ", ".join(f"{name}={label_text(value)}" for name, value in case.labels if name != axis)
+    """The axes of a single row, less the compared one and the group, which the columns show."""
+    labels = [(name, value) for name, value in case.labels if name not in (axis, "group")]
+    return ", ".join(f"{name}={label_text(value)}" for name, value in labels)
 
 
 def cell(result: Result | None, row: ComparisonRow | None) -> Cell:

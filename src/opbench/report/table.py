@@ -108,11 +108,12 @@ def grid(table: Table) -> Grid:
     more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
     printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
     for column in table.columns:
+        folds = column.wrap == "fold"
         printed_table.add_column(
-            Text(column.name),
+            Folded(column.name) if folds else Text(column.name),
             justify="right" if column.number else "left",
             no_wrap=column.wrap in ("cut", "never"),
-            overflow="fold" if column.wrap == "fold" else "ellipsis",
+            overflow="fold" if folds else "ellipsis",
             min_width=column.min_width,
         )
     for index, row in enumerate(table.rows):
@@ -122,16 +123,21 @@ def grid(table: Table) -> Grid:
     return printed_table
 
 
+def whole(table: Table) -> list[RenderableType]:
+    """A table with its title and its notes, for a rich console."""
+    from rich.text import Text
+
+    title = [Text(table.title, style="bold")] if table.title else []
+    return [*title, grid(table), *(Text(note, style="dim") for note in table.notes)]
+
+
 def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] = ()) -> None:
     """Each with its title and notes; then the lines of `more`."""
     from rich.text import Text
 
     for table in tables:
-        if table.title:
-            console.print(Text(table.title, style="bold"))
-        console.print(grid(table))
-        for note in table.notes:
-            console.print(Text(note, style="dim"))
+        for part in whole(table):
+            console.print(part)
     for line in more:
         console.print(Text(line, style="dim"))
 

@@ -27,6 +27,9 @@ class FleetState:
 
 
 class Listener:
+    def planned(self, seconds: float) -> None:
+        """How long the run takes at most, worker starts included; a guess."""
+
     def started(self, run_id: str, cases: int, already_done: int) -> None: ...
 
     def notice(self, text: str) -> None:

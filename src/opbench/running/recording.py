@@ -11,7 +11,8 @@ from opbench.case import Case
 from opbench.envs import framework_envs
 from opbench.errors import UNMEASURED
 from opbench.machine import machine_facts
-from opbench.plan.groups import Baseline, placed
+from opbench.plan.groups import Baseline, PlannedGroup, placed
+from opbench.plan.metrics import metrics
 from opbench.plan.request import Request
 from opbench.result import Key, Result
 from opbench.running.listener import Listener
@@ -142,6 +143,7 @@ class Recording:
         self._begin(request)
         groups = placed(request.groups, request.environments, request.framework_envs)
         slots = sum(len(group.cases) for group in groups)
+        listener.planned(planned_seconds(request, groups))
         listener.started(self.record.id, slots, len(earlier))
         run = Finished(self.record.id, store=self._where, baseline=baseline)
         status = "failed"
@@ -256,6 +258,22 @@ class Recording:
         if self.store is not None and not known:
             self.store.add_environment(fingerprint, environments[fingerprint])
             self._known_environments.add(fingerprint)
+
+
+#: What a set of worker starts takes that imports a framework, and one that imports nothing; seen
+#: with torch on two cores.
+START_SECONDS, PLAIN_START_SECONDS = 8.0, 1.0
+
+
+def planned_seconds(request: Request, groups: Sequence[PlannedGroup]) -> float:
+    """What the run takes at most: the limit of every case and metric, and the worker starts."""
+    known = metrics()
+    sampled = sum(name in known and known[name].sampled for name in request.metrics) or 1
+    limits = sum(len(group.cases) * group.time_factor for group in groups)
+    kinds = {(slot.environment, slot.case.preload) for group in groups for slot in group.slots}
+    starts = sum(START_SECONDS if preload else PLAIN_START_SECONDS for _, preload in kinds)
+    most = limits * sampled * request.policy.max_time + starts
+    return most if request.budget is None else min(most, request.budget + starts)
 
 
 def _still_true(

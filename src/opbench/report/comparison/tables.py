@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import Comparison, ComparisonRow, verdict_word
 from opbench.errors import first_of, plural
 from opbench.report import functions
-from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdown, printed
+from opbench.report.naming import shortened
+from opbench.report.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    console_for,
+    escaped,
+    grid,
+    markdown,
+    printed,
+)
 from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
@@ -47,19 +59,19 @@ def show(comparison: Comparison, console: Console | None = None) -> None:
     """A table per metric, then the remarks."""
     from rich.text import Text
 
-    from opbench.report.terminal.console import Console as PrintingConsole
-
-    console = console or PrintingConsole(highlight=False)
+    console = console or console_for(sys.stdout)
     for metric in comparison.metrics:
         rows = [row for row in comparison.rows if row.metric == metric]
-        title = f"case ({metric})" if len(comparison.metrics) > 1 else "case"
-        console.print(grid(_table(comparison, rows, title)))
+        several = len(comparison.metrics) > 1
+        console.print(grid(_table(comparison, rows, metric if several else "")))
     for line in remarks(comparison):
         console.print(Text(line))
 
 
-def _table(comparison: Comparison, rows: Sequence[ComparisonRow], title: str) -> Table:
+def _table(comparison: Comparison, rows: Sequence[ComparisonRow], metric: str) -> Table:
     """Where it gets narrow the names of cases and sides fold; numbers and verdicts never do."""
+    common, short = shortened(row.case_id for row in rows)
+    title = f"{common or 'case'} ({metric})" if metric else common or "case"
     sides = [[_value(getattr(row, side), row.unit) for row in rows] for side in ("base", "new")]
     names = (comparison.base, comparison.new)
     columns = [
@@ -74,7 +86,7 @@ def _table(comparison: Comparison, rows: Sequence[ComparisonRow], title: str) ->
     ]
     lines: list[Row] = [
         [
-            row.case_id + (" (edited)" if row.edited else ""),
+            short[row.case_id] + (" (edited)" if row.edited else ""),
             *values,
             ratio_text(row),
             format_percent(row.detectable) if row.detectable else "",

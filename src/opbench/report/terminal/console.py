@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import IO
 
 import rich.console
 from rich.segment import Segment
@@ -11,6 +12,18 @@ from opbench.report.terminal.visible import visible
 
 
 class Console(rich.console.Console):
+    @property
+    def file(self) -> IO[str]:
+        """Rich looks through one stand-in for a stream; a live display puts its own before ours."""
+        found = super().file
+        while (behind := getattr(found, "rich_proxied_file", found)) is not found:
+            found = behind
+        return found
+
+    @file.setter
+    def file(self, new: IO[str]) -> None:
+        self._file = new
+
     def render(
         self,
         renderable: rich.console.RenderableType,

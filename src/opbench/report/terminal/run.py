@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from opbench.analyse.within import factors
+from opbench.analyse.within import by_base, factors
 from opbench.case import Case
 from opbench.define import suites
 from opbench.errors import first_of, plural
-from opbench.report.table import Cell, Column, Row, Table, console_for, grid, printed
+from opbench.report.naming import shortened
+from opbench.report.pivot import pivots
+from opbench.report.table import Cell, Column, Row, Table, console_for, printed, whole
 from opbench.report.units import format_interval, format_ratio
 from opbench.report.warnings.kinds import warning_kinds
 from opbench.report.warnings.run_note import run_note
@@ -47,7 +49,7 @@ def parts(run: Finished) -> list[RenderableType]:
     note = run_note([result for _, result in run.results])
     results = [(case, note.own(result)) for case, result in run.results]
     return [
-        grid(table(results, run.baseline)),
+        *(part for table in tables(results, run.baseline) for part in whole(table)),
         *problems(results),
         *warnings(results),
         *([Text(note.line)] if note.line else []),
@@ -56,6 +58,17 @@ def parts(run: Finished) -> list[RenderableType]:
         *(Text(f"{metric}: nothing measured; {why}") for metric, why in run.unmeasured.items()),
         Text(summary(run)),
     ]
+
+
+def tables(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = None) -> list[Table]:
+    """What is compared with a baseline as grids, then the rest as one table. In several
+    environments, or on several nodes, one table with a column for the factors."""
+    if baseline is None or len(places_of(results)) > 1:
+        return [table(results, baseline)]
+    compared, rest = by_base(results, baseline)
+    if not compared:
+        return [table(results)]
+    return [*pivots(results, baseline), *([table(rest)] if rest else [])]
 
 
 def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = None) -> Table:
@@ -73,8 +86,9 @@ def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = No
     several = len({environment for environment, _ in places}) > 1
     replicated = any(node for _, node in places)
     noted = any(result.warnings for _, result in results)
+    common, short = shortened(case.id for case in cases.values())
     # In a narrow terminal numbers may lose their ends, but never the case they belong to.
-    columns = [Column("case", wrap="fold", min_width=20, code=True)]
+    columns = [Column(common or "case", wrap="fold", min_width=20, code=True)]
     columns += [Column("environment")] if several else []
     columns += [Column("node")] if replicated else []
     columns += [Column(metric, number=True, wrap="never") for metric in metrics]
@@ -89,7 +103,7 @@ def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = No
             by_metric = {m: by_key.get((case_hash, place, m)) for m in metrics}
             if not any(by_metric.values()):
                 continue
-            row: list[Cell | str] = [case.id]
+            row: list[Cell | str] = [short[case.id]]
             row += [place[0]] if several else []
             row += [place[1]] if replicated else []
             row += [value_cell(result) for result in by_metric.values()]

@@ -31,6 +31,8 @@ SAID = {
     "unsettled": "were not warm at first",
 }
 SIDE_BY_SIDE = "compare side by side (opbench run --baseline, opbench ab)"
+#: Where all of them are compared so already.
+LONGER = "raise --max-time-per-case"
 ADVICE = {
     "contended": "close other programs (opbench doctor)",
     "imprecise": SIDE_BY_SIDE,
@@ -82,7 +84,9 @@ def run_note(results: Sequence[Result]) -> RunNote:
     parts = [f"{count} of {total} cases {SAID[code]}" for code, count in counts.items()]
     if "imprecise" in counts or drifted:
         parts.append(_scatter(sampled, typical))
-    advice = dict.fromkeys(_advice(code, sampled) for code in counts) or [SIDE_BY_SIDE]
+    advice = list(dict.fromkeys(_advice(code, sampled) for code in counts)) or [SIDE_BY_SIDE]
+    if all(each.group for each in sampled):
+        advice = list(dict.fromkeys(LONGER if a == SIDE_BY_SIDE else a for a in advice))
     codes = frozenset({*counts, DRIFT})
     return RunNote("; ".join(parts), "; ".join(advice), codes, STICKS_OUT * typical)
 

@@ -104,8 +104,8 @@ def layers(
     if save:
         check_folder(root)
 
+    from opbench.api.progress import progress
     from opbench.api.run import execute
-    from opbench.cli.progress import progress
     from opbench.report.terminal.run import show
 
     # Without a seed it is 0 again, not that of the run to be continued.
@@ -153,8 +153,8 @@ def measure_model(
     target: str, modes: list[str], batch_sizes: list[int], options: dict[str, Any]
 ) -> int:
     """One training step of a user's model, in every private way."""
+    from opbench.api.progress import progress
     from opbench.api.run import execute
-    from opbench.cli.progress import progress
     from opbench.define.expand import expand
     from opbench.report.terminal.console import Console
     from opbench.report.terminal.run import show

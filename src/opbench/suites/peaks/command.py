@@ -38,8 +38,8 @@ def peaks(
 
     `opbench report roofline` shows how much of these limits each operator achieves.
     """
+    from opbench.api.progress import progress
     from opbench.api.run import run as measure
-    from opbench.cli.progress import progress
     from opbench.errors import plural
     from opbench.report.terminal.console import Console
     from opbench.report.warnings.run_note import run_note

@@ -15,8 +15,14 @@ STATUS = ("Uid", "Gid", "Groups", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "
 NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
 #: Of each control group, version 2.
 LIMITS = ("cpu.max", "cpu.weight", "cpuset.cpus.effective", "memory.max", "memory.high")
-#: Of version 1, the controllers that limit.
-CONTROLLERS = {"cpu", "cpuset", "memory"}
+#: Of version 1, by controller.
+LIMITS_1 = {
+    "cpu": ("cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.shares"),
+    "cpuset": ("cpuset.effective_cpus",),
+    "memory": ("memory.limit_in_bytes", "memory.soft_limit_in_bytes"),
+}
+#: What a group says that limits nothing: the usual weight, time and period, no limit.
+NO_LIMIT = ("max", "max 100000", "100", "-1", "100000", "1024", "9223372036854771712")
 CGROUPS = "/sys/fs/cgroup"
 
 
@@ -48,26 +54,27 @@ def confinement(pid):
         for line in lines:
             _, controllers, path = line.rstrip("\n").split(":", 2)
             if not controllers:
-                found["limits of the control group"] = group_limits(path)
-            elif CONTROLLERS & set(controllers.split(",")):
-                found["control group of " + controllers] = path
+                found["limits of the control group"] = group_limits(CGROUPS, path, LIMITS)
+            for controller in LIMITS_1.keys() & set(controllers.split(",")):
+                limits = group_limits(os.path.join(CGROUPS, controller), path, LIMITS_1[controller])
+                found["limits of the control group (%s)" % controller] = limits
     return found
 
 
-def group_limits(path):
-    """The limits of a control group and of those around it."""
+def group_limits(root, path, names):
+    """The limits of a control group and of those around it. Two groups with the same limits, as
+    every terminal and every service may have one of its own, are alike."""
     found = []
     parts = [part for part in path.split("/") if part and part != ".."]
     for depth in range(len(parts), 0, -1):
-        group = os.path.join(CGROUPS, *parts[:depth])
-        for name in LIMITS:
+        group = os.path.join(root, *parts[:depth])
+        for name in names:
             try:
                 with open(os.path.join(group, name)) as text:
                     value = text.read().strip()
             except OSError:
                 continue
-            # The usual weight and no limit are those of any group that says nothing.
-            if value not in ("max", "max 100000", "100"):
+            if value not in NO_LIMIT:
                 found.append([name, value])
     return found
 

@@ -116,7 +116,7 @@ class Supervisor:
                 raise EOFError
             other = peer.difference(self._confinement, peer.confinement(pid))
             if other:
-                reason = "it was started with a different %s" % ", ".join(other)
+                reason = "the pool was started with other %s" % ", ".join(other)
                 client.answer("refused", reason=reason)
                 raise EOFError
             client.answer("hello", build=self._build, pid=os.getpid())

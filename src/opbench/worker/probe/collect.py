@@ -32,7 +32,7 @@ def collect(path, model=""):
     path = os.path.abspath(path)
     stub.install()
     try:
-        root, module_name = package_of(path)
+        root, module_name = stub.package_of(path)
         sys.argv = [path]
         root, module_name, module = imported(root, module_name, path)
         benchmarks = own_benchmarks(stub.registered(), module_name, stub.BenchError)
@@ -73,21 +73,6 @@ def installed(module_name, model):
         return {"error": describe(error, "")}
 
 
-def package_of(path):
-    """(folder to put on sys.path, dotted name): the package reaches up as far as `__init__.py`."""
-    folder, file = os.path.split(path)
-    stem, extension = os.path.splitext(file)
-    if not os.path.isfile(path):
-        raise FileNotFoundError(f"file not found: {path}")
-    if extension != ".py" or "." in stem:
-        raise ImportError(f"{file} cannot be imported; its name must be one word and end in .py")
-    parts = [] if stem == "__init__" else [stem]
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        folder, package = os.path.split(folder)
-        parts.insert(0, package)
-    return folder, ".".join(parts)
-
-
 def imported(root, module_name, path):
     """(root, dotted name, module) of a file that is imported from its folder, or from the one
     above where it imports what lies there: `definitions/x.py` may say `from core import y`."""
@@ -121,10 +106,12 @@ def own_benchmarks(entries, module_name, refuse):
     own = [entry for entry in entries if entry["registered_in"] == module_name]
     for entry in own:
         name, line = entry["name"], entry["line"]
-        if name in lines:
-            raise refuse(f"lines {lines[name]} and {line} both define {name}; give one a name=")
-        lines[name] = line
-        if not hasattr(sys.modules.get(entry["module"]), entry["function"]):
+        key = entry["group"], name
+        if key in lines:
+            other = "group" if entry["group"] else "name"
+            raise refuse(f"lines {lines[key]} and {line} both define {name}; give one a {other}=")
+        lines[key] = line
+        if entry["module"] and not hasattr(sys.modules.get(entry["module"]), entry["function"]):
             raise refuse(
                 f"line {line} registers {entry['function']}, but {entry['module']} has no such "
                 "name after its import; keep the function under its own name"

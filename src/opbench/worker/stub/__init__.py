@@ -11,10 +11,13 @@ import sys
 import types
 
 from . import layers, snippets, sweeps
-from .bench import BenchError, bench, registered
+from .addresses import BenchError, package_of
+from .bench import bench, registered
+from .versus import compared
 
 __all__ = [
-    "BenchError", "Nothing", "bench", "install", "layers", "registered", "snippets", "sweeps",
+    "BenchError", "Nothing", "bench", "compared", "install", "layers", "package_of", "registered",
+    "snippets", "sweeps",
 ]  # fmt: skip
 
 
@@ -64,6 +67,13 @@ class Nothing:
     __lt__ = __le__ = __gt__ = __ge__ = _same
 
 
+def versus(*functions, **given):
+    """Registers the functions; `opbench run` measures them with what is given for the run."""
+    entries, options = compared(*functions, **given)
+    registered().extend({**entry, "options": options} for entry in entries)
+    return Nothing()
+
+
 class Stub(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -77,7 +87,7 @@ def install() -> types.ModuleType:
         del sys.modules[name]
     stub = Stub("opbench", __doc__)
     stub.__path__ = []  # a package without submodules: `import opbench.x` fails clearly
-    stub.__dict__.update(bench=bench, BenchError=BenchError)
+    stub.__dict__.update(bench=bench, versus=versus, BenchError=BenchError)
     stub.__dict__.update(layer_pair=layers.layer_pair, grad_sample_mode=layers.grad_sample_mode)
     sys.modules["opbench"] = stub
     # The only submodule: definitions made with it are data.

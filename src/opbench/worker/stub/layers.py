@@ -9,7 +9,8 @@ from __future__ import annotations
 import inspect
 import math
 
-from .bench import BenchError, address, check_name, check_output, place_of_caller
+from .addresses import BenchError, address, place_of_caller
+from .checks import check_name, check_output
 
 _pairs: list = []
 _modes: list = []

@@ -17,7 +17,7 @@ import inspect
 import json
 import types
 
-from .bench import BenchError, address
+from .addresses import BenchError, address
 
 #: A file that has all of these at its top level is such a job.
 NEEDED = ("model", "input_params", "input_scales")

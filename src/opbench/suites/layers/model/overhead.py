@@ -60,8 +60,7 @@ class Overhead:
 
     @property
     def differences(self) -> dict[str, float]:
-        """Seconds by part, largest first; what is neither a layer nor a step of the optimizer is
-        the loss and the code around, the same on both sides."""
+        """Seconds by part, largest first: layers and steps of the optimizer."""
         names = dict.fromkeys((*self.step.parts, *self.base.parts))
         found = {
             name: self.step.parts.get(name, 0.0) - self.base.parts.get(name, 0.0)
@@ -69,6 +68,11 @@ class Overhead:
             if name != OTHER
         }
         return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
+
+    @property
+    def other(self) -> float:
+        """Seconds of what is neither: the loss, and what a wrapper does around the layers."""
+        return self.step.parts.get(OTHER, 0.0) - self.base.parts.get(OTHER, 0.0)
 
     @property
     def explained(self) -> float | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from opbench.case import Case
 from opbench.report.table import Table, grid, plain_table
@@ -11,6 +11,7 @@ from opbench.report.units import MISSING, format_interval, format_value
 from opbench.result import Result
 from opbench.stats.pair import compare_results
 from opbench.suites.layers.model.overhead import STEPS, Overhead, Step, overheads, steps
+from opbench.suites.layers.model.source import PER_LAYER
 from opbench.suites.layers.names import BASELINE
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 #: Layers listed before the rest is summed.
 LISTED = 12
+#: What follows the mode in the name of a variant, and how it is said.
+WAYS = {"": "", PER_LAYER: ", per-layer clipping", "split": ", in two physical batches"}
+
+T = TypeVar("T")
 
 
 def printed(results: Iterable[tuple[Case, Result]]) -> Iterator[RenderableType]:
@@ -38,12 +43,22 @@ def tables(results: Iterable[tuple[Case, Result]]) -> list[Table]:
         title = f"one step of {model}, batch size {batch}"
         shown.append(step_table(own, title))
         compared = [pair for pair in overheads(own) if pair.step.parts and pair.base.parts]
-        if compared:
-            shown.append(part_table(compared, f"{title}: time above the non-private step, by part"))
-        if any(step.held for step in own):
-            held = "memory of each layer after it (parameters, gradients, gradients by sample)"
-            shown.append(memory_table([s for s in own if s.held], f"{title}: {held}"))
+        for way, pairs in by_way(compared, lambda pair: pair.step.mode):
+            shown.append(
+                part_table(pairs, f"{title}{way}: time above the non-private step, by part")
+            )
+        for way, held in by_way([s for s in own if s.held], lambda step: step.mode):
+            what = "memory of each layer after it (parameters, gradients, gradients by sample)"
+            shown.append(memory_table(held, f"{title}{way}: {what}"))
     return shown
+
+
+def by_way(found: Sequence[T], mode: Callable[[T], str]) -> Iterator[tuple[str, list[T]]]:
+    """Flat clipping, per-layer clipping and split steps apart: a table of each fits a screen."""
+    for suffix, words in WAYS.items():
+        some = [each for each in found if mode(each).partition("+")[2] == suffix]
+        if some:
+            yield words, some
 
 
 def step_table(found: Sequence[Step], title: str) -> Table:
@@ -91,7 +106,7 @@ def cheapest(found: Sequence[Step]) -> list[str]:
 
 def part_table(pairs: Sequence[Overhead], title: str) -> Table:
     """A row for each part, a column for each variant; the last rows say what they add up to."""
-    differences = {pair.step.mode: pair.differences for pair in pairs}
+    differences = {pair.step.mode.partition("+")[0]: pair.differences for pair in pairs}
     sizes: dict[str, float] = {}
     for parts in differences.values():
         for name, seconds in parts.items():
@@ -106,6 +121,7 @@ def part_table(pairs: Sequence[Overhead], title: str) -> Table:
         rows.append(_row(f"{len(rest)} other layers", sums))
     rows += [_row(name, [d.get(name, 0.0) for d in differences.values()]) for name in STEPS]
     rows.append(_row("sum", [sum(d.values()) for d in differences.values()]))
+    rows.append(_row("other", [pair.other for pair in pairs]))
     rows.append(_row("measured", [pair.measured for pair in pairs]))
     explained = [pair.explained for pair in pairs]
     rows.append(
@@ -129,4 +145,6 @@ def memory_table(found: Sequence[Step], title: str) -> Table:
         [label, *(format_value(sum(s.held.get(n, 0) for n in group), "bytes") for s in found)]
         for label, group in groups
     ]
-    return plain_table(title, ["layer", *(s.mode for s in found)], rows, words=1, wrap=False)
+    return plain_table(
+        title, ["layer", *(s.mode.partition("+")[0] for s in found)], rows, words=1, wrap=False
+    )

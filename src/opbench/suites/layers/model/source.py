@@ -62,7 +62,9 @@ def layers_of(net):
         own = any(True for _ in module.parameters(recurse=False))
         dp = type(module).__module__.startswith("opacus.layers")
         if own or dp or isinstance(module, whole):
-            found[name or type(module).__name__] = module
+            kind = type(module).__name__.removeprefix("DP")
+            # A number alone, as in a Sequential, says little.
+            found[name + " " + kind if name[-1:].isdigit() else name or kind] = module
         else:
             for child, part in module.named_children():
                 visit(part, name + "." + child if name else child)

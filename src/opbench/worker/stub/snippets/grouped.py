@@ -248,7 +248,7 @@ def need_signature(signature: Optional[Signature], **wanted: bool) -> None:
 
 def called(function: Any, signature: Optional[Signature]) -> tuple[tuple[str, str], str]:
     """((module, name), statement) for a plain function of the user's."""
-    from ..bench import BenchError, address
+    from ..addresses import BenchError, address
 
     label = getattr(function, "__name__", type(function).__name__)
     try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -14,33 +17,54 @@ from rich.text import Text
 
 from opbench.case import Case
 from opbench.errors import first_of, plural
+from opbench.report.table import printed
 from opbench.report.terminal.console import Console
 from opbench.report.units import format_interval
 from opbench.result import Result
 from opbench.running.listener import FleetState, Listener
 from opbench.stats.estimate import Estimate
 
-#: Drawing costs CPU on the machine that is being measured: a few frames a second, no thread.
+#: Drawing costs CPU on the machine that is being measured: a few frames a second.
 FRAME_SECONDS = 0.25
+#: Without a frame for this long the clock is drawn: workers start, or a single call takes longer.
+TICK_SECONDS = 1.0
 
 
 class Display(Listener):
-    """Redrawn between blocks only, never while one is timed."""
+    """Redrawn between blocks; while one is timed only if it takes longer than a second."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Any) -> None:
         self._live = live
+        self._planned: float | None = None
+        self._over = threading.Event()
         self._total = 0
         self._done: set[tuple[str, str]] = set()
         self._began = time.monotonic()
-        self._now = "preparing"
+        self._now = "reading benchmarks"
+        self._cases = ""
         self._estimate = ""
         self._failed = 0
         self._drawn = 0.0
         self._fleet: FleetState | None = None
+        self._draw(force=True)
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+        self._clock.start()
+
+    def _tick(self) -> None:
+        while not self._over.wait(TICK_SECONDS / 4):
+            if time.monotonic() - self._drawn >= TICK_SECONDS:
+                self._draw()
+
+    def close(self) -> None:
+        self._over.set()
+        self._clock.join()
+
+    def planned(self, seconds: float) -> None:
+        self._planned = seconds
 
     def started(self, run_id: str, cases: int, already_done: int) -> None:
         self._total = cases
-        self._run = run_id
+        self._now = "preparing"
         self._draw(force=True)
 
     def notice(self, text: str) -> None:
@@ -72,10 +96,12 @@ class Display(Listener):
         self._draw()
 
     def measuring(self, cases: Sequence[Case]) -> None:
-        self._now, self._estimate = first_of((case.id for case in cases), 1), ""
+        self._cases = self._now = first_of((case.id for case in cases), 1)
+        self._estimate = ""
         self._draw()
 
     def estimated(self, case: Case, estimate: Estimate, spent: float) -> None:
+        self._now = self._cases or case.id
         value = format_interval(estimate.value, estimate.low, estimate.high, "s")
         self._estimate = f"{value} after {spent:.1f} s"
         self._draw()
@@ -98,6 +124,7 @@ class Display(Listener):
         self._draw(force=True)
 
     def finished(self, status: str) -> None:
+        self.close()
         self._live.update(Text(""), refresh=True)
 
     def _draw(self, force: bool = False) -> None:
@@ -112,15 +139,22 @@ class Display(Listener):
             return self._fleet_picture(self._fleet, now - self._began)
         done, total = len(self._done), max(1, self._total)
         elapsed = now - self._began
-        left = elapsed / done * (total - done) if done else None
         bar = Table.grid(padding=(0, 1))
         failed = f", {self._failed} failed" if self._failed else ""
         bar.add_row(
             ProgressBar(total=total, completed=done, width=30),
-            f"{done}/{self._total}{failed}",
-            f"{elapsed:.0f} s" + (f", about {left:.0f} s left" if left is not None else ""),
+            f"{done}/{self._total}{failed}" if self._total else "",
+            f"{elapsed:.0f} s{self._left(elapsed, done, total)}",
         )
         return Group(bar, Text(f"{self._now}  {self._estimate}", overflow="ellipsis", no_wrap=True))
+
+    def _left(self, elapsed: float, done: int, total: int) -> str:
+        """By the cases that are done, whose time includes worker starts; before, by the plan."""
+        if done:
+            return f", about {elapsed / done * (total - done):.0f} s left"
+        if self._planned is not None and self._planned > elapsed:
+            return f", at most about {self._planned - elapsed:.0f} s left"
+        return ""
 
     def _fleet_picture(self, state: FleetState, elapsed: float) -> Group:
         bar = Table.grid(padding=(0, 1))
@@ -211,10 +245,51 @@ class Lines(Listener):
         self._console.print(line, soft_wrap=True, markup=False)
 
 
+class NotebookCell:
+    """One output of a notebook cell, replaced as the run goes on and empty at its end."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
+        self.console = Console(stderr=True, force_jupyter=False)
+
+    def update(self, picture: RenderableType, refresh: bool = True) -> None:
+        text = printed(lambda console: console.print(picture), width=100)
+        self._handle.update({"text/plain": text.rstrip()}, raw=True)
+
+
+def in_notebook() -> bool:
+    """Whether a kernel runs this process; asks nothing of IPython where it is not loaded."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
 @contextmanager
 def progress(console: Console) -> Iterator[Listener]:
     if not console.is_terminal:
         yield Lines(console)
         return
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield Display(live)
+        yield from _displayed(live)
+
+
+@contextmanager
+def python_progress() -> Iterator[Listener]:
+    """For a call from Python: a display where somebody watches, nothing in a log."""
+    if in_notebook():
+        yield from _displayed(NotebookCell())
+    elif sys.stderr is not None and sys.stderr.isatty():
+        with progress(Console(stderr=True)) as listener:
+            yield listener
+    else:
+        yield Listener()
+
+
+def _displayed(live: Any) -> Iterator[Listener]:
+    display = Display(live)
+    try:
+        yield display
+    finally:
+        display.close()

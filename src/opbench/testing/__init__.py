@@ -1,0 +1,1 @@
+"""The pytest plugin: benchmarks among tests, measured after them."""
