@@ -121,6 +121,7 @@ def test_a_commit_that_does_more_work_is_found_and_fails_the_gate(
     assert len(continued.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_commit_against_itself_blames_nobody_by_much(
     opbench_here: Command, project: tuple[Path, str, str]
 ) -> None:
