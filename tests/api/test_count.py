@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -60,12 +61,13 @@ def test_what_a_statement_executes():
 
 
 def test_from_the_command_line(opbench_here):
-    done = opbench_here("count", "len(x)", "--setup", "x = [1]", "--functions")
+    here = Path.cwd()  # where the other tests have started a worker
+    done = opbench_here("count", "len(x)", "--setup", "x = [1]", "--functions", cwd=here)
     assert done.returncode == 0, done.stderr
     assert "instructions per call" in done.stdout
     assert "total per call" in done.stdout
     assert "counting instructions of 1 case" in done.stderr
-    wrong = opbench_here("count", "nowhere + 1")
+    wrong = opbench_here("count", "nowhere + 1", cwd=here)
     assert wrong.returncode == 2
     assert "NameError" in wrong.stderr
 

@@ -369,6 +369,7 @@ def test_the_request_does_nothing_without_valgrind():
     assert (done.stdout.strip(), done.returncode) == ("False", 0)
 
 
+@pytest.mark.usefixtures("own_pool")
 def test_from_the_command_line_to_functions(opbench_here, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from opbench.snippets import GroupedSetup, GroupedStmts\n"
@@ -377,7 +378,7 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
         "plus = GroupedStmts('y = x + 1', setup=GroupedSetup('x = 1'))\n"
     )
     done = opbench_here("run", "mine.py", "--metric", "instructions,time", "--jobs", "2",
-                   "--num-runs", "1", "--num-repeats", "1")  # fmt: skip
+                   "--num-runs", "1", "--num-repeats", "1", "--pool")  # fmt: skip
     assert done.returncode == 1, done.stderr  # one case crashed
     assert "crashed SIGSEGV" in done.stdout
     assert "instructions are counted for one thread" in " ".join(done.stdout.split())
@@ -400,7 +401,7 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
     assert ("fn=_PyEval_EvalFrameDefault" if names else "fn=") in exported
     before = (tmp_path / "mine.py").read_text()
     (tmp_path / "mine.py").write_text(before.replace("'y = x + 1'", "'y = x + 1; str(x)'"))
-    opbench_here("run", "mine.py", "-k", "plus", "--metric", "instructions")
+    opbench_here("run", "mine.py", "-k", "plus", "--metric", "instructions", "--pool")
     compared = opbench_here("compare", "last~1", "last", "--functions")
     assert compared.returncode == 0, compared.stderr
     assert ("long_to_decimal_string" if names else "python") in compared.stdout, compared.stdout
