@@ -223,7 +223,7 @@ def test_a_failing_case_is_not_measured_again_by_cont(opbench_here, tmp_path):
 
 def test_cont_measures_what_an_edited_file_changed(opbench_here, bench_file, tmp_path):
     assert opbench_here("run", bench_file, *QUICK, "-k", "n=1]").returncode == 0
-    bench_file.write_text(BENCH.replace("2000", "1000"))
+    bench_file.write_text(BENCH.replace("2000", "500"))
     done = opbench_here("run", "--cont")
     assert done.returncode == 0
     # The same name, other code: another case.
