@@ -236,3 +236,21 @@ def test_estimates_are_reported_while_it_goes_on(group, python_case):
     assert case.name == "snippet"
     assert estimate.low <= estimate.value <= estimate.high
     assert spent > 0
+
+
+def test_the_sides_of_a_start_share_a_cpu_which_each_set_draws_anew(group, python_case):
+    sampled = group([python_case("x = 1", name) for name in "ab"], cpus=(0, 1))
+    sampled.sample()
+    sets: dict[int, list[int | None]] = {}
+    for member in sampled.members:
+        for start in {lane.start for lane in member.lanes}:
+            cpus = [lane.cpu for lane in member.lanes if lane.start == start]
+            assert sets.setdefault(start, cpus) == cpus
+    assert {cpu for cpus in sets.values() for cpu in cpus} == {0, 1}
+
+
+@pytest.mark.parametrize("more", [{"threads": 2}, {"device": "cuda"}])
+def test_code_that_uses_several_cpus_or_none_is_left_alone(group, python_case, more):
+    slots = group([replace(python_case("x = 1", name), **more) for name in "ab"], cpus=(0, 1))
+    assert slots._cpu_of(0) is None
+    assert group([python_case("x = 1", "alone")], cpus=(0, 1))._cpu_of(0) is None

@@ -220,13 +220,14 @@ def test_switching_the_theme(visit):
 @pytest.mark.parametrize(
     ("page", "tabs"),
     [
-        ("operators", ["ratios", "scaling", "frameworks", "roofline", "history"]),
-        ("layers", ["ratios", "factors", "scaling"]),
+        ("operators", ["scaling", "ratios", "frameworks", "roofline", "history"]),
+        ("layers", ["scaling", "ratios", "factors"]),
     ],
 )
 def test_every_chart_draws_its_marks(visit, page, tabs):
     browser = visit(page)
-    assert [tab.get_attribute("id")[4:] for tab in css(browser, "[role=tab]")] == tabs
+    offered = [tab.get_attribute("id")[4:] for tab in css(browser, "[role=tab]")]
+    assert [name for name in offered if name != "multiples"] == tabs
     for name in tabs:
         click(browser, f"#tab-{name}")
         wait(browser, "document.querySelectorAll('#chart svg.plot .mark').length > 3")
