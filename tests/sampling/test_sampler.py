@@ -95,14 +95,14 @@ def test_only_the_lane_whose_turn_it_is_runs(group, python_case, tmp_path, names
         )
         for name in names
     ]
-    sampled = group(cases)
+    sampled = group(cases, replace(QUICK, max_starts=3))
     members = sampled.sample()
     assert [member.ended for member in members] == [None] * len(names)
     assert all(member.samples for member in members)
 
 
 def test_blocks_are_interleaved_in_random_order_and_every_start_is_used(group, python_case):
-    sampled = group([python_case("x = 1", name) for name in "abc"])
+    sampled = group([python_case("x = 1", name) for name in "abc"], replace(QUICK, max_starts=3))
     sampled.sample()
     order = sequence(sampled)
     assert {name for name, _, _ in order} == set("abc")
