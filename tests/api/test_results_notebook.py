@@ -21,6 +21,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_and_shows_what_it_says(tmp_path):
     pytest.importorskip("nbclient", reason="needs nbclient and ipykernel, from the extra `dev`")
     spec = importlib.util.spec_from_file_location("build_results", BUILD)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from opbench.cli.completion import suite_names
 from opbench.cli.options import FAIL_ON, takes
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def run(
         metavar="[SUITE | FILE.py | FILE.toml | FILE.json | CAPTURE.jsonl]...",
         help="Suites (see `opbench list`) and files. Without any: a tour of about two minutes.",
         show_default=False,
+        autocompletion=suite_names,
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
     fail_on: list[str] = FAIL_ON,

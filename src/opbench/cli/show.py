@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.completion import case_ids
 from opbench.cli.options import GROUP, MATCH, RAW, run_option
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def show(
     case: str = typer.Argument(
-        ..., help="An id, a hash, or a unique part of one; or a file of recorded calls."
+        ...,
+        help="An id, a hash, or a unique part of one; or a file of recorded calls.",
+        autocompletion=case_ids,
     ),
     targets: list[str] = typer.Option(
         [], "--in", metavar="SUITE|FILE", help="Search these instead of the store and all suites."
