@@ -135,10 +135,6 @@ class Written:
             return self._begun[target]
         text, name = source_of(target)
         self._begun[target] = name
-        if name in self.lines:
-            if self.lines[name] != text:
-                raise Unsendable(f"two different things called {name}")
-            return name
         for used in names_used(text):
             if used == name:
                 continue
@@ -150,7 +146,7 @@ class Written:
             except Unsendable as error:
                 what = str(error)
                 raise Unsendable(what if "`" in what else f"it uses `{used}`, {what}") from None
-        self.lines[name] = text
+        self._add(name, text)
         return name
 
 
