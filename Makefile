@@ -41,7 +41,7 @@ reference: setup  ## regenerate the tables of docs/cli.md, the keywords of run a
 docs: setup  ## build the documentation as a site: build/site/index.html
 	@$(PY) -c 'import mkdocs' 2>/dev/null || $(PY) -m pip install --quiet -e '.[docs]' -c constraints.txt
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
-	@echo "build/site/index.html"
+	@echo "build/site/index.html; with search: python3 -m http.server --directory build/site"
 
 wheel: setup  ## build the package: dist/*.whl and dist/*.tar.gz
 	$(PY) -m build

@@ -50,7 +50,7 @@ class Session:
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)
-        answer = {"seconds": time.perf_counter() - began}
+        answer: dict = {"seconds": time.perf_counter() - began}
         # A setup that goes on without some of its work names it, with the reason.
         left_out = self.loop.gi_frame.f_locals.get("opbench_left_out")
         if left_out:
