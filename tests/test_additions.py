@@ -94,6 +94,23 @@ def write(results, runs, stream):
     stream.writelines(f"name: {stored.case.name}\\n" for stored in results)
 '''
 
+IMPORTER = '''"""Lines of a name and its seconds."""
+
+from opbench.imports.imported import Imported, imported_case, sampled
+
+TOOL = "stopwatch"
+
+
+def reads(data):
+    return isinstance(data, dict) and "stopwatch" in data
+
+
+def read(data, path):
+    case = imported_case(TOOL, data["stopwatch"])
+    result = sampled(case, [data["seconds"]], metric="time", unit="s")
+    return Imported(TOOL, 0.0, "", machine={}, environment={}, pairs=[(case, result)])
+'''
+
 COMMAND = '''
 def hello() -> None:
     """Greet from a file of cli/."""
@@ -106,6 +123,7 @@ NEW = {
     "a metric": {"worker/metrics/loop_time.py": METRIC},
     "a framework": {"frameworks/abacus.py": FRAMEWORK},
     "an export format": {"report/export/names.py": EXPORTER},
+    "an import format": {"imports/formats/stopwatch.py": IMPORTER},
     "a command": {"cli/hello.py": COMMAND},
 }
 LINES = {
@@ -226,6 +244,12 @@ def test_a_framework_runs_a_statement(grown):
 @pytest.mark.usefixtures("measured")
 def test_an_export_format_writes(grown):
     assert opbench(grown, "export", "--format", "names").splitlines() == ["name: sum"] * 4
+
+
+def test_an_import_format_is_read(grown):
+    (grown / "lap.json").write_text('{"stopwatch": "lap", "seconds": [1.5, 1.6]}')
+    printed = opbench(grown, "import", "lap.json", "--store", "laps.db")
+    assert "lap.json: imported 1 benchmark of stopwatch as run" in printed
 
 
 def test_a_command_is_listed_and_runs(grown):

@@ -96,7 +96,7 @@ def unzipped(packed: bytes, path: Path, most: int = MOST_BYTES) -> bytes:
     except zlib.error:
         raise UserError(f"{path} is a damaged gzip file") from None
     if unpacker.unconsumed_tail:
-        raise UserError(f"{path} unpacks to more than {most >> 20} MiB, which is not read")
+        raise UserError(f"{path} is larger than {most >> 20} MiB when unpacked, which is not read")
     if not unpacker.eof:
         raise UserError(f"{path} is a damaged gzip file")
     return found

@@ -75,6 +75,8 @@ def test_an_unknown_key_is_named_with_the_nearest():
         ("mode:hooks", [ADD]),  # MUL has no such axis
         ("-mode:hooks", [MUL]),
         ("environment:np22", [ADD]),
+        ("name=add", [ADD]),
+        ("-mode=hooks name=add,mul", [MUL]),
     ],
 )
 def test_every_term_of_a_filter_must_hold(text, kept):
@@ -83,7 +85,7 @@ def test_every_term_of_a_filter_must_hold(text, kept):
 
 @pytest.mark.parametrize("text", ["name", "name:", ":add", "-", "name:add mul"])
 def test_a_filter_that_is_none_is_refused(text):
-    with pytest.raises(UserError, match="a filter is written KEY:VALUE"):
+    with pytest.raises(UserError, match="a filter is written KEY=VALUE"):
         Filter.parse(text)
 
 

@@ -136,7 +136,7 @@ def test_the_files_of_one_command_are_one_run_with_the_ids_of_our_own(tmp_path):
 def test_without_a_gpu_there_is_no_memory(tmp_path):
     zero = {"offset": 0, "input_tensor": 0, "layer": 0, "labels": 0, "max_memory": 0}
     entries = [{"runtime": 1e-3, "memory_stats": zero}]
-    found, _ = read_file(write(tmp_path, "cpu", record(results=entries)))
+    (found,), _ = read_file(write(tmp_path, "cpu", record(results=entries)))
     assert [result.metric for _, result in found.pairs] == ["time"]
 
 
@@ -145,7 +145,7 @@ def test_without_a_gpu_there_is_no_memory(tmp_path):
     [
         ({"results": []}, "results is empty"),
         ({"results": [{"runtime": "fast"}]}, "runtime is str, not a number"),
-        ({"results": [{"runtime": float("nan")}]}, "runtime is nan, not a time"),
+        ({"results": [{"runtime": float("nan")}]}, "runtime is nan, not a finite number"),
         ({"batch_size": "16"}, "batch_size is '16'"),
         ({"layer": 3}, "layer is not a name"),
         ({"results": [{"runtime": 1.0, "memory_stats": [1]}]}, "memory_stats is list"),

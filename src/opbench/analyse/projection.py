@@ -2,12 +2,13 @@
 
 A *key* is a property of a result: `name`, `suite`, `stage`, `framework`, `runtime`, `device`,
 `dtype`, `threads`, `environment`, `run`, `metric`, `node`, or any axis. `--filter` keeps results by
-keys, `--col` turns the values of one key into columns to compare, `--row` names the keys that make
-a row.
+keys (`n=64,512`, as `-a` spells it, or `n:64,512`), `--col` turns the values of one key into
+columns to compare, `--row` names the keys that make a row.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ def keys_of(results: Iterable[StoredResult]) -> list[str]:
 
 @dataclass(frozen=True)
 class Filter:
-    """`name:add,mul -stage:backward`: every term must hold; a minus negates one."""
+    """`name=add,mul -stage=backward`: every term must hold; a minus negates one."""
 
     terms: tuple[tuple[str, tuple[str, ...], bool], ...] = ()
 
@@ -53,12 +54,12 @@ class Filter:
         terms = []
         for word in text.split():
             wanted = not word.startswith("-")
-            key, colon, values = word.lstrip("-").partition(":")
-            if not colon or not key or not values:
+            key, *values = re.split("[=:]", word.lstrip("-"), maxsplit=1)
+            if not key or not any(values):
                 raise UserError(
-                    f"a filter is written KEY:VALUE[,VALUE] or -KEY:VALUE, not '{word}'"
+                    f"a filter is written KEY=VALUE[,VALUE] or -KEY=VALUE, not '{word}'"
                 )
-            terms.append((key, tuple(values.split(",")), wanted))
+            terms.append((key, tuple(values[0].split(",")), wanted))
         return cls(tuple(terms))
 
     def check(self, results: Sequence[StoredResult]) -> None:

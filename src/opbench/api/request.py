@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from opbench.case import Case
 from opbench.errors import UserError
+from opbench.plan.defaults import project_options
 from opbench.plan.groups import Baseline, PlannedGroup, groups
 from opbench.plan.options import RunOptions, asked, read
 from opbench.plan.request import Request
@@ -42,9 +43,12 @@ def build(
     targets = Targets()
     if not cases:
         targets = resolve(given.get("targets", ()), first.python, first.variables())
-    # A run file speaks where the person who runs it did not, a suite where neither did.
+    # A run file speaks where the person who runs it did not, the project where neither did, a suite
+    # where nobody did. A run that is continued has settled all of that.
     wished = {**asked(targets.options), **given}
-    options = RunOptions(**{**read(targets.suggested), **read(defaults or {}), **wished})
+    habits = {} if given.get("cont") else project_options()
+    suggested = {**read(targets.suggested), **read(defaults or {})}
+    options = RunOptions(**{**suggested, **habits, **wished})
     measured = chosen(options.metrics, options.clock, options.device or "cpu")
     options = replace(options, metrics=measured, clock="")
     targets.definitions = suites.narrowed(targets.definitions, options)

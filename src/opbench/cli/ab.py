@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from opbench.cli.completion import suite_names
 from opbench.cli.options import (
     FAIL_ON,
     FUNCTIONS,
@@ -32,7 +33,10 @@ from opbench.cli.options import (
 def ab(
     options: dict[str, Any],
     targets: list[str] = typer.Argument(
-        ..., metavar="SUITE|FILE...", help="What to measure on both sides."
+        ...,
+        metavar="SUITE|FILE...",
+        help="What to measure on both sides.",
+        autocompletion=suite_names,
     ),
     env: list[str] = typer.Option(
         [],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.completion import run_names
 from opbench.cli.options import (
     FAIL_ON,
     FUNCTIONS,
@@ -36,12 +37,13 @@ def compare(
         metavar="[BASE NEW]",
         help="Runs (id, name, last, last~1), RUN:ENV, environments, commits, machines or devices; "
         "or two captures.",
+        autocompletion=run_names,
     ),
     last: int = typer.Option(None, "--last", min=2, max=2, help="The latest two runs: --last 2."),
     col: str = typer.Option(None, "--col", metavar="KEY", help="Compare the values of this key."),
     row: list[str] = typer.Option([], "--row", metavar="KEYS", help="Keys that identify a row."),
     filter: str = typer.Option(
-        "", "--filter", metavar="KEY:VALUE", help="Only results with this value."
+        "", "--filter", metavar="KEY=VALUE", help="Only results with this value."
     ),
     metric: list[str] = typer.Option([], "--metric", metavar="NAMES", help="Only these metrics."),
     margin: str = MARGIN,

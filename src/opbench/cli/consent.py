@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from opbench.errors import UserError, first_of, printable
@@ -38,10 +37,12 @@ def ask_before_continuing(options: dict[str, Any], targets: Sequence[str], yes: 
 
 
 def _is_default(where: str) -> bool:
-    from opbench.store.connection.address import DEFAULT_PATH, parse_address
+    from opbench.store.connection.address import parse_address
 
-    path = parse_address(where).path
-    return path is not None and path.resolve() == Path(DEFAULT_PATH).resolve()
+    given, own = parse_address(where), parse_address(None)
+    if given.path is None or own.path is None:
+        return given.url == own.url
+    return given.path.resolve() == own.path.resolve()
 
 
 def executes(request: dict[str, Any]) -> list[str]:

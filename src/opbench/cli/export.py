@@ -8,18 +8,23 @@ from typing import Any
 
 import typer
 
+from opbench.cli.completion import export_formats, run_names
 from opbench.cli.options import run_option
 from opbench.files import writing
 
 
 def export(
-    run: str = typer.Argument("last", help="A run's id or name, last, last~1, or all."),
+    run: str = typer.Argument(
+        "last", help="A run's id or name, last, last~1, or all.", autocompletion=run_names
+    ),
     format: str = typer.Option(
         "csv",
         "--format",
         "-f",
         metavar="NAME",
-        help="csv, json, md, parquet, pyperf, pytest-benchmark, github-action-benchmark, bencher.",
+        autocompletion=export_formats,
+        help="csv, json, md, parquet, pyperf, pytest-benchmark, github-action-benchmark, bencher, "
+        "pytorch-hud, pytorch-ci.",
     ),
     output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     metric: str = typer.Option(None, help="Only this metric."),
@@ -48,10 +53,21 @@ def export(
         ]
     if output is None:
         stream = sys.stdout.buffer if binary else sys.stdout
-        exporters.export(format, results, records, stream)
+        written = exporters.export(format, results, records, stream)
+        _say_what_is_missing(format, len(results) - written)
         return
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     mode: dict[str, Any] = {"mode": "wb"} if binary else {"mode": "w", **text}
     with writing(output) as partial, partial.open(**mode) as file:
-        exporters.export(format, results, records, file)
-    typer.echo(f"{plural(len(results), 'result')} in {output}", err=True)
+        written = exporters.export(format, results, records, file)
+    typer.echo(f"{plural(written, 'result')} in {output}", err=True)
+    _say_what_is_missing(format, len(results) - written)
+
+
+def _say_what_is_missing(format: str, count: int) -> None:
+    from opbench.errors import plural
+    from opbench.report.export import holds
+
+    if count:
+        text = f"{plural(count, 'result')} left out: {format} holds {holds(format)}"
+        typer.echo(text, err=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import typer
 
+from opbench.cli.completion import case_ids
 from opbench.cli.options import run_option
 
 
 def history(
-    case: str = typer.Argument(..., help="An id, a hash, or a unique part of one."),
+    case: str = typer.Argument(
+        ..., help="An id, a hash, or a unique part of one.", autocompletion=case_ids
+    ),
     metric: str = typer.Option("time", "--metric", help="The metric to show."),
     last: int = typer.Option(None, "--last", min=1, metavar="N", help="The latest N runs only."),
     as_json: bool = typer.Option(False, "--json", help="Print points and changes as JSON."),

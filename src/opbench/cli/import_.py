@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import typer
@@ -13,28 +14,30 @@ def import_(
     files: list[Path] = typer.Argument(
         ...,
         metavar="FILE...",
-        help="JSON of pyperf (also .json.gz) or pytest-benchmark, pickles of the Opacus layer "
-        "benchmarks.",
+        help="JSON of opbench, pyperf (also .json.gz), pytest-benchmark, Google Benchmark, asv, "
+        "hyperfine, nvbench or criterion; pickles of the Opacus layer benchmarks. A folder "
+        "stands for all results of asv or criterion in it.",
     ),
     name: str = typer.Option("", help="A name for the run. [default: the file's]"),
     store: str = run_option("store"),
 ) -> None:
-    """Import results of pyperf, pytest-benchmark or Opacus into the store.
+    """Import results of other tools, or an export of opbench, into the store.
 
-    Each file becomes a run; the pickles that one Opacus command wrote become one run. They are
-    read, never executed. Imported runs can be listed, compared, exported and reported like others.
+    Each file becomes a run; files that one Opacus command wrote, or one `target/criterion` holds,
+    become one run. They are read, never executed. Imported runs can be listed, compared, exported
+    and reported like others.
     """
-    from opbench.errors import plural
+    from opbench.errors import plural, printable
     from opbench.imports.file import import_files
     from opbench.store import Store
 
     with Store.open(store) as opened:
         for record, parts in import_files(opened, files, name):
-            benchmarks = sum(len(dict(part.found.pairs)) for part in parts)
+            benchmarks = sum(len({case.id for case, _ in part.found.pairs}) for part in parts)
+            folder = os.path.commonpath([part.path.absolute().parent for part in parts])
             single = len(parts) == 1
-            origin = str(
-                parts[0].path if single else f"{len(parts)} files in {parts[0].path.parent}"
-            )
+            origin = str(parts[0].path) if single else f"{len(parts)} files in {folder}"
             tool = parts[0].found.tool
             count = plural(benchmarks, "benchmark")
-            typer.echo(f"{origin}: imported {count} of {tool} as run {record.id}")
+            run = printable(record.id)
+            typer.echo(f"{origin}: imported {count} of {tool} as run {run}")

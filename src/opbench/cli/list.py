@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from opbench.cli.completion import suite_names
 from opbench.cli.options import takes
 
 
@@ -14,7 +15,10 @@ from opbench.cli.options import takes
 def list_(
     options: dict[str, Any],
     targets: list[str] = typer.Argument(
-        None, metavar="[SUITE | FILE]...", help="Whose cases to list; without any, the suites."
+        None,
+        metavar="[SUITE | FILE]...",
+        help="Whose cases to list; without any, the suites.",
+        autocompletion=suite_names,
     ),
     hashes: bool = typer.Option(False, "--hash", help="Print each case's hash before its id."),
 ) -> None:

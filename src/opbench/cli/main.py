@@ -6,8 +6,10 @@ could not be carried out, and nothing was measured; 130 interrupted (by SIGTERM 
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+from typing import Any
 
 import typer
 
@@ -15,6 +17,7 @@ from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
 from opbench.cli.compat import compat
+from opbench.cli.completion import answer_shells, completion
 from opbench.cli.count import count
 from opbench.cli.doctor import doctor
 from opbench.cli.env import env
@@ -60,6 +63,7 @@ app.add_typer(compat)
 app.command("workers")(workers)
 app.command("doctor")(doctor)
 app.command("init")(init)
+app.command("completion")(completion)
 for command in suites.together(lambda suite: suite.commands()):
     group = {"": app, "report": report}[command.group]
     group.command(command.name, **command.settings)(command.function)
@@ -86,10 +90,17 @@ def main() -> None:
         sys.exit(interrupts.exit_code(exit_code()))
 
 
+@functools.cache
+def parser() -> Any:
+    """Of all commands: typer reads every signature for it."""
+    return typer.main.get_command(app)
+
+
 def exit_code() -> int:
     try:
         _check_folder()
-        code = app(standalone_mode=False)
+        answer_shells()
+        code = parser()(standalone_mode=False, prog_name="opbench")
         if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:

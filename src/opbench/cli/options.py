@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from opbench.cli.completion import values_of
 from opbench.define.reading import expression, fraction
 from opbench.plan.option import SWITCH, Option
 from opbench.plan.options import OPTIONS, options_of
@@ -134,4 +135,5 @@ def _typer_option(name: str, option: Option) -> Any:
         callback=checked(option.kind.read),
         help=option.full_help,
         show_default=False,
+        autocompletion=values_of(name),
     )

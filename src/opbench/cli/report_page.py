@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.completion import run_names
 from opbench.cli.options import run_option
 from opbench.errors import UserError, plural
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def page(
-    run: str = typer.Argument("last", help="A run's id or name, last, or last~1."),
+    run: str = typer.Argument(
+        "last", help="A run's id or name, last, or last~1.", autocompletion=run_names
+    ),
     output: Path = typer.Option(
         None, "--output", "-o", metavar="FILE.html", help="The page. [default: report.html]"
     ),
@@ -24,6 +28,7 @@ def page(
         None,
         "--against",
         metavar="SIDE",
+        autocompletion=run_names,
         help="Compare with this run, environment or commit. [default: the run's own comparison, "
         "or the run before]",
     ),
@@ -32,6 +37,7 @@ def page(
     ),
     metric: str = typer.Option(None, help="Only this metric."),
     history: bool = typer.Option(True, "--history/--no-history", help="Show earlier runs."),
+    show: bool = typer.Option(False, "--open", help="Open the page in the browser."),
     store: str = run_option("store"),
 ) -> None:
     """Write one self-contained HTML file: summary, charts, and every case of a run.
@@ -43,7 +49,7 @@ def page(
     from opbench.report.page.page import save
     from opbench.store import Store
 
-    if output is None and charts is None:
+    if output is None and (charts is None or show):
         output = Path("report.html")
     began = time.monotonic()
     with gc_paused():
@@ -61,6 +67,8 @@ def page(
     took = time.monotonic() - began
     count = plural(len(contents.results), "result")
     typer.echo(f"{output}: {count}, {size:.1f} MB, {took:.1f} s", err=True)
+    if show and not webbrowser.open(output.absolute().as_uri()):
+        raise UserError(f"no browser found to open {output}; set BROWSER")
 
 
 def _write_charts(contents: Contents, folder: Path) -> None:

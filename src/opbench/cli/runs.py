@@ -1,30 +1,76 @@
-"""`opbench runs`: what the store holds, newest first."""
+"""`opbench runs`: what the store holds, newest first; and deleting or renaming of it."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.completion import run_names
 from opbench.cli.options import run_option
+from opbench.errors import UserError, plural, printable
 
 if TYPE_CHECKING:
+    from opbench.store import Store
     from opbench.store.records import RunRecord
 
 
 def runs(
     store: str = run_option("store"),
     limit: int = typer.Option(20, "-n", min=1, help="How many to list."),
+    delete: list[str] = typer.Option(
+        [],
+        "--delete",
+        metavar="RUN",
+        help="Delete this run (id, name, last) with its results; may be repeated.",
+        autocompletion=run_names,
+    ),
+    rename: tuple[str, str] = typer.Option(
+        None, "--rename", metavar="RUN NAME", help="Call this run NAME.", autocompletion=run_names
+    ),
+    yes: bool = typer.Option(False, "--yes", "-y", help="With --delete: do not ask."),
 ) -> None:
     """List the stored runs, newest first: status, outcomes, and the command line."""
-    from rich.text import Text
-
-    from opbench.report.terminal.console import Console
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
-        records = opened.runs(limit)
-        tally = opened.tally()
+        if rename:
+            _rename(opened, *rename)
+        for ref in delete:
+            _delete(opened, ref, yes)
+        if not (rename or delete):
+            _list(opened, limit)
+
+
+def _rename(store: Store, ref: str, name: str) -> None:
+    run = store.find_run(ref)
+    store.rename_run(run.id, name)
+    before = f", called {printable(run.name)} before" if run.name else ""
+    typer.echo(f"run {run.id} is {printable(name) or 'without a name'} now{before}")
+
+
+def _delete(store: Store, ref: str, yes: bool) -> None:
+    run = store.find_run(ref)
+    count = sum(store.tally(run).get(run.id, {}).values())
+    name = f" ({printable(run.name)})" if run.name else ""
+    what = f"run {run.id}{name}, {run.status}, {plural(count, 'result')}"
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UserError(f"--delete would delete {what}; confirm with --yes")
+        if not typer.confirm(f"Delete {what}?"):
+            return
+    store.delete_run(run.id)
+    typer.echo(f"deleted {what}")
+
+
+def _list(store: Store, limit: int) -> None:
+    from rich.text import Text
+
+    from opbench.report.terminal.console import Console
+
+    records = store.runs(limit)
+    tally = store.tally()
     console = Console(highlight=False)
     if not records:
         console.print("No runs yet; measure with: opbench run")

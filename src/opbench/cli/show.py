@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench.cli.completion import case_ids
 from opbench.cli.options import GROUP, MATCH, RAW, run_option
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def show(
     case: str = typer.Argument(
-        ..., help="An id, a hash, or a unique part of one; or a file of recorded calls."
+        ...,
+        help="An id, a hash, or a unique part of one; or a file of recorded calls.",
+        autocompletion=case_ids,
     ),
     targets: list[str] = typer.Option(
         [], "--in", metavar="SUITE|FILE", help="Search these instead of the store and all suites."
@@ -186,7 +189,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         console.print(Text(f"{stored.run_id}  {result.environment}  {result.metric}  {text}"))
         for warning in result.warnings:
             console.print(Text(f"    {warning.code}: {warning.text}", style="yellow"))
-        for line in str(result.detail.get("traceback") or "").splitlines()[-6:]:
+        for line in str(result.detail.get("traceback") or "").splitlines():
             console.print(Text(f"    {line}", style="dim"))
     if not results:
         console.print(Text("Not measured yet."))

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import typer
 
+from opbench.cli.completion import run_names
 from opbench.errors import plural
 
 store = typer.Typer(
@@ -23,7 +24,9 @@ LISTED = 20
 def copy(
     source: str = typer.Argument(metavar="FROM", help="A path ending in .db, or a URL."),
     target: str = typer.Argument(metavar="TO", help="The same; created if missing."),
-    run: list[str] = typer.Option([], "--run", metavar="RUN", help="Only this run (id or name)."),
+    run: list[str] = typer.Option(
+        [], "--run", metavar="RUN", help="Only this run (id or name).", autocompletion=run_names
+    ),
 ) -> None:
     """Copy runs with all their results; what TO has already is left alone."""
     from opbench.report.terminal.console import Console

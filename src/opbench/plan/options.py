@@ -176,7 +176,8 @@ class RunOptions:
 
     store: str | None = option(
         None, URL, "The store: a path ending in .db, or postgresql://USER@HOST/DATABASE.", KEEPING,
-        where=("run", "ab", "suite", "time", "report"), otherwise=".opbench/results.db",
+        where=("run", "ab", "suite", "time", "report"),
+        otherwise="OPBENCH_STORE, or .opbench/results.db",
         stored=False,
     )  # fmt: skip
     name: str = option(

@@ -42,6 +42,22 @@ def names(results: Sequence[StoredResult], *, metrics: bool = True) -> list[str]
     return chosen
 
 
+def names_by_metric(results: Sequence[StoredResult]) -> list[str]:
+    """The same for tools that keep metrics apart: all metrics of a case have its name."""
+    by_metric: dict[str, list[int]] = {}
+    for index, stored in enumerate(results):
+        by_metric.setdefault(stored.result.metric, []).append(index)
+    chosen_names = [""] * len(results)
+    places = len({stored.result.environment for stored in results}) > 1
+    for members in by_metric.values():
+        chosen = [results[index] for index in members]
+        for index, name in zip(members, names(chosen, metrics=False)):
+            alone = len({stored.result.environment for stored in chosen}) == 1
+            more = f" in {results[index].result.environment}" if places and alone else ""
+            chosen_names[index] = name + more
+    return chosen_names
+
+
 def shortened(ids: Iterable[str]) -> tuple[str, dict[str, str]]:
     """What all ids have in common, and each id without it: `tour/…/forward` and `add[n=64]`.
 

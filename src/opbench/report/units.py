@@ -71,6 +71,18 @@ def format_percent(fraction: float) -> str:
     return f"{percent:.{decimals}f} %"
 
 
+#: Anything smaller is reported as no change.
+SMALLEST_CHANGE = 1e-4
+
+
+def format_change(ratio: float) -> str:
+    """`+12 %`, `−3.4 %`: a ratio as what it adds or takes away."""
+    change = ratio - 1
+    if abs(change) < SMALLEST_CHANGE:
+        return "0 %"
+    return f"{'+' if change > 0 else '−'}{format_percent(abs(change))}"
+
+
 def format_ratio(value: float, low: float, high: float) -> str:
     """`1.500 [1.498, 1.502]`; what was counted has no interval."""
     if low == high:

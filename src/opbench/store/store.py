@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from opbench.case import Case
@@ -113,6 +113,28 @@ class Store:
         query = query.values(status=status, finished=finished)
         if not self._database.write(lambda connection: connection.execute(query).rowcount):
             raise StoreError(f"the store has no run {run_id}")
+
+    def rename_run(self, run_id: str, name: str) -> None:
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                update(tables.runs).where(tables.runs.c.id == run_id).values(name=name)
+            )
+            if not changed.rowcount:
+                raise StoreError(f"the store has no run {run_id}")
+
+    def delete_run(self, run_id: str) -> None:
+        """With its results and their samples, and with the cases that no other run has. While a run
+        is measured cases stay: its process does not send those again that it has sent."""
+        runs, results, cases = tables.runs.c, tables.results.c, tables.cases.c
+        with self._database.writing() as connection:
+            changed = connection.execute(delete(tables.runs).where(runs.id == run_id))
+            if not changed.rowcount:
+                raise StoreError(f"the store has no run {run_id}")
+            busy = select(runs.id).where(runs.status == "running").limit(1)
+            if connection.scalar(busy) is None:
+                of_others = select(results.case_hash).where(results.case_hash == cases.hash)
+                connection.execute(delete(tables.cases).where(~of_others.exists()))
+        self._known_cases.clear()
 
     def runs(self, limit: int | None = None) -> list[RunRecord]:
         """Newest first."""

@@ -48,6 +48,7 @@ def every(contents: Contents) -> dict[str, Chart]:
     """Charts by name; only those that have something to show."""
     found: dict[str, Chart] = {}
     panels: dict[str, list[Drawing]] = {}
+    stages: dict[str, str] = {}
     for drawing in drawings(contents):
         choice = drawing.choice
         if drawing.kind == "ratios" and choice["Order"] == next(iter(ORDERS)):
@@ -55,7 +56,10 @@ def every(contents: Contents) -> dict[str, Chart]:
         elif drawing.kind == "factors":
             panels.setdefault(choice["Metric"], []).append(drawing)
         elif drawing.kind == "scaling" and len(found) < BENCHMARKS:
-            found.setdefault(f"scaling_{choice['Metric']}_{choice['Benchmark']}", drawing.chart())
+            name = f"scaling_{choice['Metric']}_{choice['Benchmark']}"
+            first = stages.setdefault(name, choice["Stage"])
+            name += f"_{choice['Stage']}" if choice["Stage"] != first else ""
+            found.setdefault(name, drawing.chart())
         elif drawing.kind == "frameworks":
             found[f"frameworks_{choice['Metric']}_{choice['Frameworks']}"] = drawing.chart()
         elif drawing.kind not in ("ratios", "scaling"):
@@ -87,9 +91,10 @@ def _factors(contents: Contents) -> Iterator[Drawing]:
 
 
 def _scaling(results: Sequence[StoredResult]) -> Iterator[Drawing]:
-    by_name: dict[tuple[str, str], dict[str, list[StoredResult]]] = {}
+    by_name: dict[tuple[str, str, str], dict[str, list[StoredResult]]] = {}
     for stored in results:
-        of_name = by_name.setdefault((stored.case.suite, stored.case.name), {})
+        case = stored.case
+        of_name = by_name.setdefault((case.suite, case.name, case.stage), {})
         of_name.setdefault(stored.result.metric, []).append(stored)
     for metrics in by_name.values():
         for metric in _metrics(members[0].result for members in metrics.values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -18,7 +19,7 @@ from opbench.report.charts.chart import (
     scaled,
     tips,
 )
-from opbench.report.units import format_time
+from opbench.report.units import format_change, format_time
 
 #: Values farther than this many interquartile ranges from the quartiles are drawn as arrows at the
 #: edge: one bad night must not flatten a year.
@@ -93,6 +94,7 @@ def history(series: Series) -> Drawing | None:
         value = (row.estimate or 0.0) / factor
         known = row.low is not None and row.high is not None
         low, high = ((end or 0.0) / factor if known else value for end in (row.low, row.high))
+        low = max(low, min(0.0, value))  # a wide interval must not drag the axis below zero
         points.append(
             {
                 "run": index,
@@ -109,12 +111,12 @@ def history(series: Series) -> Drawing | None:
         {
             "run": change.index - 0.5,
             "kind": "slower" if change.rises else "faster",
-            "text": f"× {change.ratio:.3g}" if change.ratio else "",
+            "text": format_change(change.ratio) if change.ratio else "",
             "cause": "",
         }
         for change in series.changes
     ]
-    days = [format_time(row.run.created, "%Y-%m-%d") for row in series.points]
+    days = _ticks([(row.run.created, row.run.id) for row in series.points])
     levels = [
         {"run": start, "to": end, "level": level / factor}
         for start, end, level in levels_of(series)
@@ -137,6 +139,15 @@ def history(series: Series) -> Drawing | None:
             "bad": {"run": [index for index, row in enumerate(series.points) if not row.ok]},
         },
     )
+
+
+def _ticks(runs: Sequence[tuple[float, str]]) -> list[str]:
+    """Days; with the time of day where a day has several runs, ids where not even that differs."""
+    texts = [run_id for _, run_id in runs]
+    for shape in ("%m-%d %H:%M", "%Y-%m-%d"):
+        shorter = [format_time(created, shape) for created, _ in runs]
+        texts = shorter if len(set(shorter)) == len(runs) else texts
+    return texts
 
 
 def levels_of(series: Series) -> list[tuple[float, float, float]]:

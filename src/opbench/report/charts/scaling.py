@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from opbench.case import label_text
 from opbench.report.charts.chart import (
     DOT,
-    LOG,
     Drawing,
     columns_of,
     counted,
@@ -20,23 +19,35 @@ from opbench.report.charts.chart import (
 )
 from opbench.store.records import StoredResult
 
+#: Not the value of any axis.
+MISSING = object()
 #: More lines than colours and dashes can tell apart.
 LINES = 24
 #: Parts of a case, besides its labels, that tell one line from another.
-PARTS = ("stage", "framework", "runtime", "device")
+PARTS = ("name", "stage", "framework", "runtime", "device")
 
-_X = quantity("x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12})
+_X = quantity(
+    "x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12},
+    axis={"values": "{sizes}", "grid": False},
+)  # fmt: skip
+#: Sizes that fit below the picture, each with its tick; of more, round numbers.
+TICKS = 14
 _LINE = named("line", "{lines}")
 _COLOUR = _LINE["color"]
+_SCALE = {"type": "{yscale}"}
 SPEC = {
     "title": "{title}",
     "height": 320,
     "layer": [
-        layer({"type": "rule"}, x=_X, color=_COLOUR, y=quantity("low", "{y}", scale=LOG),
-              y2={"field": "high"}),
-        layer({"type": "line"}, x=_X, color=_COLOUR, y=quantity("value", "{y}", scale=LOG)),
-        layer({**DOT, "size": 50}, x=_X, **_LINE,
-              y=quantity("value", "{y}", scale=LOG), tooltip=tips("case", "value")),
+        layer({"type": "rule", "clip": True}, x=_X, color=_COLOUR,
+              y=quantity("low", "{y}", scale=_SCALE), y2={"field": "high"}),
+        layer({"type": "line", "clip": True}, x=_X, color=_COLOUR,
+              y=quantity("value", "{y}", scale=_SCALE)),
+        {**layer({**DOT, "size": 50, "clip": True}, x=_X, **_LINE,
+                 y=quantity("value", "{y}", scale=_SCALE), tooltip=tips("case", "value")),
+         # With Shift only: the wheel alone scrolls the page.
+         "params": [{"name": "zoom", "bind": "scales",
+                     "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"}}]},
     ],
 }  # fmt: skip
 
@@ -55,7 +66,7 @@ def axes_of(results: Iterable[StoredResult]) -> list[str]:
 def scaling(
     results: Sequence[StoredResult], axis: str | None = None, metric: str | None = None
 ) -> Drawing | None:
-    """Of the results of one benchmark; a line for every combination of everything else."""
+    """Of the results of one benchmark; a line for every combination of what else differs."""
     good = [s for s in results if s.result.ok and (s.result.estimate or 0) > 0]
     metric = metric or next((s.result.metric for s in good), None)
     good = [s for s in good if s.result.metric == metric]
@@ -66,8 +77,10 @@ def scaling(
     factor, symbol = scaled(good[0].result.unit, values[len(values) // 2])
     varying = [key for key in PARTS if len({getattr(s.case, key) for s in good}) > 1]
     environments = len({s.result.environment for s in good}) > 1
+    told = _telling(good, axis)
+    stages = ", ".join(dict.fromkeys(s.case.stage for s in good))
     placed = [
-        (_line(stored, axis, varying, environments), size, stored)
+        (_line(stored, told, varying, environments), size, stored)
         for stored in good
         if isinstance(size := stored.case.axes.get(axis), (int, float))
         and not isinstance(size, bool)
@@ -91,10 +104,12 @@ def scaling(
             "{axis}": axis,
             "{y}": f"{metric}, {symbol}",
             "{scale}": "log" if log else "linear",
+            "{yscale}": "log",
+            "{sizes}": sorted(sizes) if len(sizes) <= TICKS else None,
             "{lines}": lines[:LINES],
         },
         {"points": columns_of(points)},
-        {"Benchmark": name, "Axis": axis, "Metric": str(metric)},
+        {"Benchmark": name, "Stage": stages, "Axis": axis, "Metric": str(metric)},
         [stored.result for _, _, stored in shown],
         ("case", "value", "low", "high", "x"),
         factor,
@@ -116,9 +131,19 @@ def _point(line: str, size: float, stored: StoredResult, factor: float) -> dict[
     }
 
 
-def _line(stored: StoredResult, axis: str, varying: Sequence[str], environments: bool) -> str:
+def _telling(results: Iterable[StoredResult], axis: str) -> set[str]:
+    """Axes that tell one line from another: those with several values, or missing somewhere."""
+    each = [stored.case.axes for stored in results]
+    names = {name for axes in each for name in axes} - {axis}
+    first = each[0]
+    return {n for n in names if n not in first or any(a.get(n, MISSING) != first[n] for a in each)}
+
+
+def _line(
+    stored: StoredResult, told: Collection[str], varying: Sequence[str], environments: bool
+) -> str:
     case = stored.case
-    labels = [f"{name}={label_text(v)}" for name, v in case.labels if name != axis]
+    labels = [f"{name}={label_text(v)}" for name, v in case.labels if name in told]
     more = [str(getattr(case, key)) for key in varying if key not in case.axes]
     if environments:
         more.append(stored.result.environment)

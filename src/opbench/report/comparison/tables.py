@@ -21,16 +21,13 @@ from opbench.report.table import (
     markdown,
     printed,
 )
-from opbench.report.units import COUNTED, format_percent, format_ratio, format_value
+from opbench.report.units import COUNTED, format_change, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
     from opbench.report.terminal.console import Console
 
 #: A sign with the colour, in the order of `REPORTED`: not everybody sees the colour.
 SIGNS = {"slower": "▲", "faster": "▼", "same": "=", "unknown": "?"}
-
-#: Anything smaller is reported as no change.
-SMALLEST_CHANGE = 1e-4
 
 #: Reasons of unknowns that are spelled out below the table.
 REASONS = 8
@@ -47,12 +44,7 @@ def ratio_text(row: ComparisonRow) -> str:
 
 
 def change_text(row: ComparisonRow) -> str:
-    if row.value is None:
-        return ""
-    change = row.value - 1
-    if abs(change) < SMALLEST_CHANGE:
-        return "0 %"
-    return f"{'+' if change > 0 else '−'}{format_percent(abs(change))}"
+    return "" if row.value is None else format_change(row.value)
 
 
 def show(comparison: Comparison, console: Console | None = None) -> None:

@@ -2,7 +2,11 @@
 
 A format is a module with a function `write(results, runs, stream)`; its name on the command line
 is that of the file, with hyphens. `NEEDS_SAMPLES` in it asks for raw samples, `BINARY` for a stream
-of bytes. Adding a format is adding that file.
+of bytes. A format that has no place for some results gives back how many it wrote, and says in
+`HOLDS` which those are. Adding a format is adding that file.
+
+Samples that other programs disturbed travel marked, or not at all: tools that compare means would
+take them for a slower program.
 """
 
 from __future__ import annotations
@@ -35,9 +39,16 @@ def is_binary(name: str) -> bool:
 
 def export(
     name: str, results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: IO[Any]
-) -> None:
-    """Write `results` to `stream` in the format `name`; `runs` describe the runs they are from."""
-    _module(name).write(results, runs, stream)
+) -> int:
+    """Write `results` to `stream` in the format `name`; `runs` describe the runs they are from.
+    The answer is how many of the results are in it."""
+    written = _module(name).write(results, runs, stream)
+    return len(results) if written is None else int(written)
+
+
+def holds(name: str) -> str:
+    """Which results the format has a place for, as in `it holds …`."""
+    return str(getattr(_module(name), "HOLDS", "every result"))
 
 
 def _module(name: str) -> ModuleType:

@@ -6,49 +6,45 @@ names. The 95 % interval is the lower and upper value.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Sequence
 from typing import TextIO
 
-from opbench.report.naming import names
+from opbench.report.naming import names_by_metric
 from opbench.store.records import RunRecord, StoredResult
 
 NANOSECONDS = 1e9
+HOLDS = "results with a value"
 #: Bencher refuses longer names.
 LONGEST = 1024
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
     good = [
         s
         for s in results
         if s.result.ok and s.result.estimate is not None and math.isfinite(s.result.estimate)
     ]
     benchmarks: dict[str, dict[str, dict[str, float]]] = {}
-    for stored, name in zip(good, _names(good)):
+    for stored, name in zip(good, names_by_metric(good)):
         result = stored.result
         scale = NANOSECONDS if result.unit == "s" else 1.0
         metric = {"value": (result.estimate or 0.0) * scale}
         if result.low is not None and result.high is not None:
             metric |= {"lower_value": result.low * scale, "upper_value": result.high * scale}
         measure = "latency" if result.metric == "time" else result.metric.replace("_", "-")
-        benchmarks.setdefault(name[:LONGEST], {})[measure] = metric
+        benchmarks.setdefault(_cut(name), {})[measure] = metric
     json.dump(benchmarks, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
+    return sum(map(len, benchmarks.values()))
 
 
-def _names(results: Sequence[StoredResult]) -> list[str]:
-    """Metrics differ in their measure, not by the name of the benchmark."""
-    by_metric: dict[str, list[int]] = {}
-    for index, stored in enumerate(results):
-        by_metric.setdefault(stored.result.metric, []).append(index)
-    chosen_names = [""] * len(results)
-    places = len({stored.result.environment for stored in results}) > 1
-    for members in by_metric.values():
-        chosen = [results[index] for index in members]
-        for index, name in zip(members, names(chosen, metrics=False)):
-            alone = len({stored.result.environment for stored in chosen}) == 1
-            more = f" in {results[index].result.environment}" if places and alone else ""
-            chosen_names[index] = name + more
-    return chosen_names
+def _cut(name: str) -> str:
+    """What is cut off still tells two names apart."""
+    if len(name) <= LONGEST:
+        return name
+    return (
+        f"{name[: LONGEST - 21]} {hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:20]}"
+    )

@@ -7,6 +7,7 @@ that the action's chart of a benchmark never changes its scale.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -15,13 +16,20 @@ from opbench.report.naming import names
 from opbench.store.records import RunRecord, StoredResult
 
 NANOSECONDS = 1e9
+HOLDS = "results with a value"
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
-    good = [s for s in results if s.result.ok and s.result.estimate is not None]
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+    good = [s for s in results if s.result.ok and math.isfinite(_estimate(s))]
     entries = [_entry(stored, name) for stored, name in zip(good, names(good))]
     json.dump(entries, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
+    return len(entries)
+
+
+def _estimate(stored: StoredResult) -> float:
+    value = stored.result.estimate
+    return math.nan if value is None else value
 
 
 def _entry(stored: StoredResult, name: str) -> dict[str, Any]:
@@ -31,7 +39,7 @@ def _entry(stored: StoredResult, name: str) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": name,
         "unit": "ns" if times else result.unit,
-        "value": (result.estimate or 0.0) * scale,
+        "value": _estimate(stored) * scale,
     }
     if result.low is not None and result.high is not None and result.high > result.low:
         entry["range"] = f"± {(result.high - result.low) / 2 * scale:.4g}"

@@ -35,6 +35,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: IO
         ("samples", pyarrow.float64(), lambda sample: sample.value),
         ("starts", pyarrow.int32(), lambda sample: sample.start),
         ("sessions", pyarrow.int32(), lambda sample: sample.session),
+        ("disturbed", pyarrow.bool_(), lambda sample: sample.contended),
     ):
         lists = [[read(sample) for sample in stored.result.samples] for stored in results]
         columns[name] = pyarrow.array(lists, pyarrow.list_(kind))

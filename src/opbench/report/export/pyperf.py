@@ -1,7 +1,8 @@
 """pyperf JSON: what `python -m pyperf stats`, `hist` and `compare_to` read.
 
 One benchmark per result, one pyperf run per child of a worker: pyperf, too, treats processes as the
-unit of replication. Failures and values of zero or less do not exist there, and are left out.
+unit of replication. Failures and values of zero or less do not exist there, and are left out; so
+are blocks that other programs disturbed, because `compare_to` compares the means of all values.
 """
 
 from __future__ import annotations
@@ -12,27 +13,31 @@ from typing import Any, TextIO
 
 from opbench.report.naming import names
 from opbench.report.units import format_time
+from opbench.stats.contention import quiet
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
+HOLDS = "results with an undisturbed sample above zero"
 FORMAT = "1.0"
 UNITS = {"s": "second", "bytes": "byte"}
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
     by_id = {run.id: run for run in runs}
     named = zip(results, names(results))
     benchmarks = [_benchmark(stored, name, by_id.get(stored.run_id)) for stored, name in named]
     known = [benchmark for benchmark in benchmarks if benchmark is not None]
     json.dump({"version": FORMAT, "benchmarks": known}, stream, ensure_ascii=True)
     stream.write("\n")
+    return len(known)
 
 
 def _benchmark(stored: StoredResult, name: str, run: RunRecord | None) -> dict[str, Any] | None:
     result, case = stored.result, stored.case
     children: dict[tuple[int, int], list[float]] = {}
     loops: dict[tuple[int, int], int] = {}
-    for sample in result.samples:
+    kept = quiet(result.samples)
+    for sample in kept:
         if sample.value > 0:
             child = (sample.start, sample.session)
             children.setdefault(child, []).append(sample.value)
@@ -44,6 +49,7 @@ def _benchmark(stored: StoredResult, name: str, run: RunRecord | None) -> dict[s
         "unit": UNITS.get(result.unit, "integer"),
         "opbench_case": case.hash,
         "opbench_run": stored.run_id,
+        "opbench_disturbed": len(result.samples) - len(kept),
         **_machine(run),
     }
     date = format_time(result.created, "%Y-%m-%d %H:%M:%S")

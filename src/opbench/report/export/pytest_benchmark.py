@@ -1,6 +1,7 @@
 """pytest-benchmark JSON: what `pytest-benchmark compare` and its readers (Bencher, actions) read.
 
-One benchmark per timed result, its samples as rounds; other metrics have no place in that format.
+One benchmark per timed result, its samples as rounds, without those that other programs disturbed;
+other metrics have no place in that format.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from datetime import datetime, timezone
 from typing import Any, TextIO
 
 from opbench.report.naming import names
+from opbench.stats.contention import quiet
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
+HOLDS = "times with an undisturbed sample"
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
-    timed = [s for s in results if s.result.ok and s.result.unit == "s" and s.result.samples]
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+    timed = [s for s in results if s.result.ok and s.result.unit == "s" and quiet(s.result.samples)]
     run = next((each for each in runs if timed and each.id == timed[-1].run_id), None)
     file = {
         "machine_info": _machine(run),
@@ -30,11 +33,12 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
     }
     json.dump(file, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
+    return len(timed)
 
 
 def _benchmark(stored: StoredResult, name: str) -> dict[str, Any]:
     case, result = stored.case, stored.result
-    values = [sample.value for sample in result.samples]
+    kept = quiet(result.samples)
     return {
         "group": None,
         "name": name,
@@ -47,9 +51,10 @@ def _benchmark(stored: StoredResult, name: str) -> dict[str, Any]:
             "estimate": result.estimate,
             "low": result.low,
             "high": result.high,
+            "disturbed": len(result.samples) - len(kept),
         },
         "options": {"timer": "perf_counter_ns", "warmup": True, "disable_gc": True},
-        "stats": stats(values, iterations=max(1, result.samples[0].n)),
+        "stats": stats([each.value for each in kept], iterations=max(1, kept[0].n)),
     }
 
 

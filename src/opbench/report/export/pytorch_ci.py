@@ -2,7 +2,8 @@
 
 Instructions are those of a hundred calls and times are seconds of one, as there. The key of a case
 is its label, what was derived of it, and its number of threads; cases are in its order too, because
-`md5` is a hash over the keys. `version` is 0 for PyTorch's own set, and -1 for any other.
+`md5` is a hash over the keys. `version` is 0 for PyTorch's own set, and -1 for any other. Blocks
+that other programs disturbed are left out.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from opbench.case import Case
+from opbench.stats.contention import quiet
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
+HOLDS = "times and instructions with an undisturbed sample"
 
 #: Calls whose instructions are one count.
 CALLS = 100
@@ -27,11 +30,13 @@ MODES = {"forward": "Forward", "forward_backward": "Forward + Backward"}
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> None:
+def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+    held = 0
     values: dict[str, dict[str, list[float]]] = {}
     for stored in sorted(results, key=_in_order(results)):
         entry = values.setdefault(_key(stored.case), {"times": [], "counts": []})
-        samples = [sample.value for sample in stored.result.samples]
+        samples = [sample.value for sample in quiet(stored.result.samples)]
+        held += bool(samples) and stored.result.metric in ("time", "instructions")
         if stored.result.metric == "time":
             entry["times"] += samples
         elif stored.result.metric == "instructions":
@@ -48,6 +53,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
     }
     json.dump(record, stream)
     stream.write("\n")
+    return held
 
 
 def _label(case: Case) -> tuple[str, ...]:

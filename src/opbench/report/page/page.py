@@ -30,8 +30,8 @@ SCHEMA = "opbench-page/1"
 
 #: In this order: each may use what those before it define.
 SCRIPTS = (
-    "data", "format", "dom", "rows", "table", "vega", "case", "case_charts", "chart_history",
-    "charts", "main",
+    "data", "format", "dom", "rows", "table", "csv", "vega", "case", "case_charts", "chart_history",
+    "multiples", "charts", "address", "main",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from opbench.analyse.compare import Comparison, verdict_word
 from opbench.errors import first_of, plural
 from opbench.report.comparison.tables import SIGNS, change_text
 from opbench.report.page.table import Place, Row, place_of
-from opbench.report.units import format_percent, format_time
+from opbench.report.units import format_change, format_percent, format_time
 from opbench.report.warnings.kinds import warning_kinds
 from opbench.store.facts import hardware_of, packages_of, section
 from opbench.store.records import RunRecord
@@ -141,8 +141,8 @@ def _verdicts(comparison: Comparison, places: Mapping[Place, int]) -> Verdicts:
         for row in changed[:LISTED]
     ]
     means = [
-        f"{mean.metric}: × {mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}] "
-        f"over {mean.cases:,} cases"
+        f"{mean.metric}: {format_change(mean.value)} "
+        f"[{format_change(mean.low)}, {format_change(mean.high)}] over {mean.cases:,} cases"
         for mean in comparison.means
         if mean.cases > 1
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from opbench import project
 from opbench.files import expanded
 from opbench.store.connection.masking import without_password
 from opbench.store.errors import StoreError
@@ -39,6 +40,8 @@ class Address:
 
 
 def parse_address(text: str | Path | None) -> Address:
+    """Of what was given; else of `OPBENCH_STORE` or the project; else the folder's own."""
+    text = project.store() if text is None else text
     if text is None:
         return file_address(DEFAULT_PATH)
     if isinstance(text, Path) or "://" not in text:

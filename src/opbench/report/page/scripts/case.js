@@ -4,6 +4,8 @@ const opened = { row: null, from: null };
 
 async function openCase(row) {
   const dialog = byId("case");
+  const linked = readAddress().case === page.table.ids[row];
+  const step = !dialog.open && !linked;
   if (!dialog.open) {
     opened.from = document.activeElement;
     dialog.showModal();
@@ -13,8 +15,8 @@ async function openCase(row) {
   if (at >= 0) grid.current = at;
   byId("case-before").disabled = at <= 0;
   byId("case-after").disabled = at < 0 || at >= grid.shown.length - 1;
-  byId("case-title").replaceChildren(caseName(row));
-  history.replaceState(null, "", `#case=${encodeURIComponent(page.table.ids[row])}`);
+  byId("case-title").replaceChildren(caseName(row, true));
+  if (!linked) writeAddress(step);
   const body = byId("case-body");
   const details = await detailsOf(row);
   if (opened.row !== row) return;
@@ -36,8 +38,11 @@ function startCase() {
   byId("case-after").addEventListener("click", () => stepCase(1));
   dialog.addEventListener("click", (event) => { if (event.target === dialog) closeCase(); });
   dialog.addEventListener("close", () => {
+    const pushed = history.state && history.state.opened && readAddress().case !== undefined;
     opened.row = null;
-    history.replaceState(null, "", location.pathname + location.search);
+    // Closing takes back the step that opening made; Back has taken it back already.
+    if (pushed) history.back();
+    else if (readAddress().case !== undefined) writeAddress();
     goTo(grid.current);
     if (opened.from && opened.from.isConnected) opened.from.focus({ preventScroll: true });
   });
@@ -98,7 +103,7 @@ function comparisonLines(row) {
     for (const entry of rows.compared[at].get(row) || []) {
       const verdict = verdictOf(entry);
       const metric = page.table.metrics[entry[1]];
-      const ratio = entry[2] === null ? "" : ` × ${formatRatio(entry[2])} [${formatRatio(entry[3])}, ${formatRatio(entry[4])}]`;
+      const ratio = entry[2] === null ? "" : ` ${formatChange(entry[2])} [${formatChange(entry[3])}, ${formatChange(entry[4])}]`;
       const reason = comparison.reasons[entry[8]];
       const edited = entry[9] ? " The benchmark itself was edited in between." : "";
       lines.push(make("p", { class: `remark ${verdict}` },

@@ -50,6 +50,13 @@ function changesList(changes) {
   return list;
 }
 
+// Days; with the time of day where a day has several runs, and ids where not even that differs.
+function tickTexts(runs) {
+  const forms = [([, created]) => formatDay(created), ([, created]) => formatMoment(created).slice(5), ([id]) => id];
+  const told = forms.find((form) => new Set(runs.map(form)).size === runs.length) || forms[2];
+  return runs.map(told);
+}
+
 // The datasets of `opbench.report.charts.history`, from the columns the page has.
 function drawTrack(host, at, points, height = 300) {
   const metric = page.table.metrics[page.table.history.tracks[at][1]];
@@ -58,13 +65,13 @@ function drawTrack(host, at, points, height = 300) {
   if (!good.length) return null;
   const middle = good.map(([, value]) => value).sort((a, b) => a - b)[good.length >> 1];
   const [factor, symbol] = scaleOf(middle || 1, metric.unit) || [1, metric.unit];
-  const days = runs.map(([, created]) => formatDay(created));
+  const days = tickTexts(runs.map(([id, created]) => [id, created]));
   const every = Math.max(1, Math.ceil((days.length * 110) / Math.max(280, host.clientWidth)));
   const datasets = {
     points: good.map(([run, value]) => {
       const half = (points.half[run] / 1000) * Math.abs(value);
       const [id, created, , commit] = runs[run];
-      return { run, value: value / factor, low: (value - half) / factor, high: (value + half) / factor,
+      return { run, value: value / factor, low: Math.max(value - half, Math.min(0, value)) / factor, high: (value + half) / factor,
         interval: half ? `± ${formatPercent(points.half[run] / 1000)}` : "", "run id": id, when: formatMoment(created), commit: commit.slice(0, 7) };
     }),
     levels: points.levels.map(([run, to, level]) => ({ run, to, level: level / factor })),

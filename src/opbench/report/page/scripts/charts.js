@@ -1,11 +1,15 @@
 // The charts, one tab each; a chart without data has no tab. The choices of a tab lead to one of its
 // charts.
 
-const shownChart = { kind: null, number: {}, view: null, width: 0, turn: 0 };
+const shownChart = { kind: null, chosen: false, number: {}, linear: false, view: null, width: 0, turn: 0 };
+const TITLES = { history: "History", multiples: "All benchmarks" };
 
 function startCharts() {
   const { tabs } = page.table.charts;
-  const kinds = [...Object.keys(tabs), ...(hasHistory() ? ["history"] : [])];
+  // How a benchmark grows with its size is the first question; the rest follows as it was made.
+  const first = Object.keys(tabs).filter((kind) => kind === "scaling");
+  const kinds = [...first, ...(hasMultiples() ? ["multiples"] : []), ...Object.keys(tabs).filter((kind) => kind !== "scaling"),
+    ...(hasHistory() ? ["history"] : [])];
   if (!kinds.length) return;
   byId("charts").hidden = false;
   byId("to-charts").hidden = false;
@@ -13,7 +17,7 @@ function startCharts() {
   for (const kind of kinds) {
     bar.append(make("button", {
       type: "button", role: "tab", id: `tab-${kind}`, "aria-controls": "chart-panel", on: { click: () => showChart(kind) },
-    }, kind === "history" ? "History" : tabs[kind].title));
+    }, TITLES[kind] || tabs[kind].title));
   }
   bar.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -24,8 +28,7 @@ function startCharts() {
     byId(`tab-${next}`).focus();
   });
   byId("chart-save").addEventListener("click", () => { if (shownChart.view) saveView(shownChart.view, `${shownChart.kind}.svg`); });
-  // A run with a baseline was made for its factors.
-  selectTab(kinds.includes("factors") ? "factors" : kinds[0]);
+  selectTab(kinds[0]);
   // The first chart is drawn when somebody sees it: unpacking Vega would delay the table.
   new IntersectionObserver((seen, observer) => {
     if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
@@ -57,8 +60,15 @@ function selectTab(kind) {
 }
 
 function showChart(kind) {
+  chooseTab(kind);
+  writeAddress();
+}
+
+function chooseTab(kind) {
+  shownChart.chosen = true;
   selectTab(kind);
-  drawChart();
+  // Before the charts were in view there is nothing to draw yet.
+  if (shownChart.width) drawChart();
 }
 
 async function drawChart() {
@@ -71,13 +81,26 @@ async function drawChart() {
     drawHistoryTab(host, space);
     return;
   }
+  byId("chart-save").hidden = kind === "multiples";
+  if (kind === "multiples") {
+    await drawMultiples(host, turn);
+    return;
+  }
   const { choices, names } = page.table.charts.tabs[kind];
   const now = choices.find(([number]) => number === shownChart.number[kind]) || choices[0];
   byId("chart-controls").replaceChildren(...names.map((name, at) => chooser(kind, choices, now, name, at + 1)).filter(Boolean));
   const filling = await drawingOf(now[0]);
   if (turn !== shownChart.turn) return;
-  byId("chart-note").textContent = filling.note;
-  shownChart.view = await drawChartInto(space, kind, filling.words, datasetsOf(filling));
+  const linear = kind === "scaling" && shownChart.linear;
+  if (kind === "scaling") byId("chart-controls").append(scaleChooser());
+  byId("chart-note").textContent = linear ? "Both scales are linear." : filling.note;
+  const words = linear ? { ...filling.words, "{scale}": "linear", "{yscale}": "linear" } : filling.words;
+  shownChart.view = await drawChartInto(space, kind, words, datasetsOf(filling));
+}
+
+function scaleChooser() {
+  return select("Scales", [["log", "logarithmic"], ["linear", "linear"]], shownChart.linear ? "linear" : "log",
+    (value) => { shownChart.linear = value === "linear"; drawChart(); });
 }
 
 // A field for one of the choices: what there is with the choices before it. Another value keeps as

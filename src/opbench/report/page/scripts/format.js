@@ -58,12 +58,7 @@ function halfWidth(value, low, high) {
 function formatChange(ratio) {
   if (ratio === null) return NONE;
   const change = ratio - 1;
-  if (ratio >= 3 || ratio <= 1 / 3) return `× ${significant(ratio, 3)}`;
   return Math.abs(change) < 1e-4 ? "0 %" : `${change > 0 ? "+" : "−"}${formatPercent(Math.abs(change))}`;
-}
-
-function formatRatio(ratio) {
-  return ratio === null ? NONE : ratio >= 100 || ratio < 0.1 ? significant(ratio, 3) : ratio.toFixed(3);
 }
 
 function formatMoment(seconds) {

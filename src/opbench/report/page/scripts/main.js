@@ -51,6 +51,7 @@ function startLinks() {
       state.facets = { [name]: value.join(":") };
       drawFacets();
       refresh();
+      writeAddress();
       byId("cases").scrollIntoView();
     });
   }
@@ -84,13 +85,6 @@ function flattened(facts, prefix = "") {
   return found;
 }
 
-function openLinked() {
-  const found = /^#case=(.+)$/.exec(location.hash);
-  if (!found) return;
-  const row = page.table.ids.indexOf(decodeURIComponent(found[1]));
-  if (row >= 0) openCase(row);
-}
-
 async function start() {
   startTheme();
   if (typeof DecompressionStream === "undefined") {
@@ -105,8 +99,8 @@ async function start() {
   startLinks();
   startCharts();
   startEnvironments();
-  openLinked();
-  window.addEventListener("hashchange", openLinked);
+  if (location.hash.includes("=")) followAddress();
+  window.addEventListener("popstate", followAddress);
   document.documentElement.dataset.ready = "yes";
   performance.mark("opbench-ready");
 }

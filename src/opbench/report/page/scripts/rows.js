@@ -31,6 +31,24 @@ function labelOf(row, axis) {
   return at < 0 ? undefined : page.table.labels[row][at + 1];
 }
 
+let sameEverywhere = null;
+
+// Axes that every case has, with one value for all of them. Worked out once.
+function constantAxes() {
+  if (!sameEverywhere) {
+    sameEverywhere = new Map(rows.count > 1 ? labelsOf(0) : []);
+    for (let row = 1; row < rows.count && sameEverywhere.size; row++) {
+      for (const [axis, value] of [...sameEverywhere]) if (labelOf(row, axis) !== value) sameEverywhere.delete(axis);
+    }
+  }
+  return sameEverywhere;
+}
+
+function constantText() {
+  const axes = [...constantAxes()].map(([axis, value]) => `${axis}=${labelText(value)}`);
+  return axes.length ? `In every case: ${axes.join(", ")}.` : "";
+}
+
 function labelText(value) {
   return value === null ? "none" : String(value);
 }
@@ -64,10 +82,11 @@ function warningsOf(row) {
 // The entry that the table shows of several: the most telling verdict.
 const WEIGHT = { slower: 3, faster: 2, unknown: 1, same: 0 };
 
-// Of one comparison, or (−1) of whichever has the row.
-function entryOf(row, comparison) {
+// Of one comparison, or (−1) of whichever has the row; of one metric, or of any.
+function entryOf(row, comparison, metric = -1) {
   const chosen = comparison < 0 ? rows.compared : [rows.compared[comparison]];
-  const entries = chosen.map((each) => each && each.get(row)).find(Boolean);
+  const own = (entries) => (metric < 0 || !entries ? entries : entries.filter((entry) => entry[1] === metric));
+  const entries = chosen.map((each) => own(each && each.get(row))).find((each) => each && each.length);
   if (!entries) return null;
   return entries.reduce((best, entry) => (WEIGHT[verdictOf(entry)] > WEIGHT[verdictOf(best)] ? entry : best));
 }
@@ -152,7 +171,7 @@ function sortKey(column, comparison) {
     return (row) => (values.out[row] === 0 ? values.e[row] : null);
   }
   if (column.kind === "ratio") {
-    return (row) => { const entry = entryOf(row, comparison); return entry ? entry[2] : null; };
+    return (row) => { const entry = entryOf(row, comparison, column.metric); return entry ? entry[2] : null; };
   }
   if (column.kind === "environment") return (row) => page.table.columns.environment[row];
   if (column.kind === "notes") return (row) => (outcomeOf(row) === "ok" ? warningsOf(row).length || null : 100);

@@ -6,18 +6,22 @@ const narrow = matchMedia("(max-width: 720px)");
 
 function tableColumns() {
   const t = page.table;
-  const found = [{ kind: "case", title: "Case", width: "minmax(17rem, 1fr)" }];
+  const found = [{ kind: "case", key: "case", title: "Case", width: "minmax(17rem, 1fr)" }];
   if (t.words.environment.length > 1) {
-    found.push({ kind: "environment", title: "Environment", width: "8rem" });
+    found.push({ kind: "environment", key: "environment", title: "Environment", width: "8rem" });
   }
+  const compared = t.metrics.map((_, at) => t.comparisons.some((each) => each.rows.some((entry) => entry[1] === at)));
+  const several = compared.filter(Boolean).length > 1;
   t.metrics.forEach((metric, at) => {
-    found.push({ kind: "metric", metric: at, title: metricName(metric), width: "10.5rem", number: true });
+    found.push({ kind: "metric", key: metric.name, metric: at, title: metricName(metric), width: "10.5rem", number: true });
+    // Each metric with its own change: a case may be as fast as before and hold twice the memory.
+    if (compared[at]) {
+      const title = several ? `${capitalised(metricName(metric))} change` : "Change";
+      found.push({ kind: "ratio", key: `${metric.name}-change`, metric: at, title, width: "15.2rem", number: true });
+    }
   });
-  if (t.comparisons.length) {
-    found.push({ kind: "ratio", title: "Change", width: "15rem", number: true });
-  }
   if (t.codes.length || t.outcomes.length > 1) {
-    found.push({ kind: "notes", title: "Notes", width: "11rem" });
+    found.push({ kind: "notes", key: "notes", title: "Notes", width: "11rem" });
   }
   return found;
 }
@@ -47,11 +51,14 @@ function startTable() {
   byId("search").addEventListener("input", (event) => {
     state.search = event.target.value;
     refresh();
+    writeAddress();
   });
   byId("search").addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "Enter") { event.preventDefault(); body.focus(); }
   });
   byId("clear").addEventListener("click", () => { clearFilters(); byId("search").focus(); });
+  byId("csv").addEventListener("click", saveCsv);
+  byId("constant").textContent = constantText();
   narrow.addEventListener("change", () => { measureRows(); drawRows(); });
   new ResizeObserver(() => requestAnimationFrame(drawRows)).observe(body);
   measureRows();
@@ -85,6 +92,7 @@ function sortBy(at) {
   else state.sort = null;
   drawHead();
   refresh();
+  writeAddress();
   const again = document.querySelector(`[data-column="${at}"]`);
   if (again) again.focus();
 }
@@ -109,7 +117,7 @@ function drawFacets() {
   if (t.comparisons.length) {
     if (t.comparisons.length > 1) {
       host.append(select("comparison", [[-1, "any comparison"], ...t.comparisons.map((each, at) => [at, `${each.base} → ${each.new}`])],
-        state.comparison, (value) => { state.comparison = Number(value); refresh(); }));
+        state.comparison, (value) => { state.comparison = Number(value); refresh(); writeAddress(); }));
     }
     const metrics = t.metrics.filter((_, at) => t.comparisons.some((each) => each.rows.some((entry) => entry[1] === at)));
     const verdicts = ["slower", "faster", "same", "unknown"];
@@ -125,6 +133,7 @@ function setFacet(name, value) {
   if (value) state.facets[name] = value.slice(1);
   else delete state.facets[name];
   refresh();
+  writeAddress();
 }
 
 function clearFilters() {
@@ -133,6 +142,7 @@ function clearFilters() {
   byId("search").value = "";
   drawFacets();
   refresh();
+  writeAddress();
 }
 
 function refresh() {
@@ -177,18 +187,21 @@ function drawCell(row, column) {
   if (column.kind === "case") cell.append(caseName(row));
   else if (column.kind === "environment") cell.append(facet(row, "environment"));
   else if (column.kind === "metric") drawMetric(cell, row, column);
-  else if (column.kind === "ratio") drawRatio(cell, row);
+  else if (column.kind === "ratio") drawRatio(cell, row, column);
   else drawNotes(cell, row);
   return cell;
 }
 
-function caseName(row) {
-  const axes = labelsOf(row).map(([axis, value]) => `${axis}=${labelText(value)}`).join(", ");
+// What tells it from the other cases of the page; `whole` for all of it.
+function caseName(row, whole = false) {
+  const same = whole ? new Map() : constantAxes();
+  const axes = labelsOf(row).filter(([axis]) => !same.has(axis)).map(([axis, value]) => `${axis}=${labelText(value)}`).join(", ");
+  const several = (name) => whole || page.table.words[name].length > 1;
   return make("span", { class: "name", title: page.table.ids[row] },
-    make("span", { class: "dim" }, `${facet(row, "suite")}/`),
+    several("suite") ? make("span", { class: "dim" }, `${facet(row, "suite")}/`) : null,
     make("b", {}, facet(row, "name")),
     axes ? make("span", { class: "axes" }, `[${axes}]`) : null,
-    make("span", { class: "dim" }, `/${facet(row, "stage")}`));
+    several("stage") ? make("span", { class: "dim" }, `/${facet(row, "stage")}`) : null);
 }
 
 function drawMetric(cell, row, column) {
@@ -207,8 +220,8 @@ function drawMetric(cell, row, column) {
   if (wide) cell.append(make("span", { class: "wide" }, ` ± ${formatPercent(wide)}`));
 }
 
-function drawRatio(cell, row) {
-  const entry = entryOf(row, state.comparison);
+function drawRatio(cell, row, column) {
+  const entry = entryOf(row, state.comparison, column.metric);
   if (!entry) return;
   const verdict = verdictOf(entry);
   const metric = page.table.metrics[entry[1]];

@@ -62,6 +62,7 @@ async function drawChartInto(host, kind, words, datasets, more = {}) {
     const name = /(\w+)_marks/.exec(group.getAttribute("class"));
     for (const mark of group.children) connectMark(mark, name ? name[1] : "");
   }
+  connectLegend(svg);
   const first = svg.querySelector(".go");
   if (first) first.setAttribute("tabindex", "0");
   return made.view;
@@ -101,6 +102,26 @@ function connectMark(mark, name) {
       },
     },
   }, []);
+}
+
+// An entry of the legend picks its line: the others fade. Picked again, it is one of all.
+function connectLegend(svg) {
+  const picked = new Set();
+  const marks = [...svg.querySelectorAll(".role-mark > *")].filter(({ __data__: item }) => item && item.datum && item.datum.line !== undefined);
+  if (!marks.length) return;
+  for (const label of svg.querySelectorAll(".role-legend-label text")) {
+    const pick = () => {
+      const line = label.textContent;
+      if (!picked.delete(line)) picked.add(line);
+      label.setAttribute("aria-pressed", picked.has(line));
+      for (const mark of marks) mark.style.opacity = picked.size && !picked.has(mark.__data__.datum.line) ? 0.12 : "";
+    };
+    label.classList.add("pickable");
+    furnish(label, {
+      role: "button", tabindex: 0, "aria-pressed": "false",
+      on: { click: pick, keydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(); } } },
+    }, []);
+  }
 }
 
 // A picture that leaves the page takes the colours of its theme along.

@@ -1,19 +1,19 @@
 """Pickles of the layer benchmarks of Opacus and microbe: one file for each layer, mode and size.
 
 They become results of the suite `layers`, under the ids that opbench's own have, so that `compare`,
-`history` and `report layers` put past and present side by side. Files written by one command (the
-same runs, repeats and seed) are one run.
+`history` and `report layers` put past and present side by side. Files of a folder that one command
+wrote (the same runs, repeats and seed) are one run.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from opbench.case import Case
-from opbench.imports.imported import Imported, Unreadable, dictionary, listed, sampled
+from opbench.imports.imported import Imported, Unreadable, dictionary, listed, number, sampled
 from opbench.result import Result, Sample
 
 TOOL = "opacus"
@@ -26,7 +26,7 @@ def reads(data: Any) -> bool:
     return isinstance(data, dict) and {"layer", "batch_size", "results"} <= set(data)
 
 
-def read(data: dict[str, Any]) -> Imported:
+def read(data: dict[str, Any], path: Path) -> Imported:
     layer, mode = _layer(data)
     batch, repeats = _count(data, "batch_size"), _count(data, "num_repeats")
     entries = [dictionary(e, "an entry of results") for e in listed(data["results"], "results")]
@@ -44,7 +44,7 @@ def read(data: dict[str, Any]) -> Imported:
         unsupported=f"imported from {TOOL}: what it executes is not known here",
     )
     # Runs of one process: they share its address layout, whatever their number.
-    times = [_number(entry, "runtime") for entry in entries]
+    times = [_seconds(entry, "runtime") for entry in entries]
     found = [sampled(case, [times], metric="time", unit="s", calls=repeats)]
     memory = [_memory(e["memory_stats"]) for e in entries if e.get("memory_stats") is not None]
     if any(stats.get("max_memory") for stats in memory):  # all zero where there was no GPU
@@ -54,7 +54,7 @@ def read(data: dict[str, Any]) -> Imported:
         (case, replace(result, policy=policy, detail={**result.detail, "config": config}))
         for result in found
     ]
-    written_by = tuple(repr(data.get(key)) for key in COMMAND)
+    written_by = (str(path.parent), *(repr(data.get(key)) for key in COMMAND))
     return Imported(TOOL, 0.0, "", machine={}, environment={}, pairs=pairs, part_of=written_by)
 
 
@@ -105,10 +105,8 @@ def _count(data: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def _number(entry: Mapping[str, Any], key: str) -> float:
-    value = entry.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Unreadable(f"{key} is {type(value).__name__}, not a number")
-    if not math.isfinite(value) or value <= 0:
+def _seconds(entry: Mapping[str, Any], key: str) -> float:
+    value = number(entry.get(key), key)
+    if value <= 0:
         raise Unreadable(f"{key} is {value}, not a time")
-    return float(value)
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from opbench.imports.imported import (
@@ -31,7 +32,7 @@ def reads(data: Any) -> bool:
     )
 
 
-def read(data: dict[str, Any]) -> Imported:
+def read(data: dict[str, Any], path: Path) -> Imported:
     if data.get("version") not in VERSIONS:
         raise Unreadable(
             f"pyperf's format {data.get('version')!r} is not supported; rewrite the file with "
@@ -40,18 +41,18 @@ def read(data: dict[str, Any]) -> Imported:
     common = dictionary(data.get("metadata") or {}, "metadata")
     pairs = []
     first: dict[str, Any] = {}
-    for number, benchmark in enumerate(listed(data.get("benchmarks"), "benchmarks"), 1):
-        what = f"benchmark {number}"
+    for position, benchmark in enumerate(listed(data.get("benchmarks"), "benchmarks"), 1):
+        what = f"benchmark {position}"
         benchmark = dictionary(benchmark, what)
         own = {**common, **dictionary(benchmark.get("metadata") or {}, f"metadata of {what}")}
         runs = [dictionary(run, f"a run of {what}") for run in listed(benchmark.get("runs"), what)]
         values = [numbers(run.get("values") or [], f"values of {what}") for run in runs]
-        of_runs = [dictionary(run.get("metadata") or {}, f"metadata of {what}") for run in runs]
-        dates = [each.get("date") for each in of_runs]
+        facts = [dictionary(run.get("metadata") or {}, f"metadata of {what}") for run in runs]
+        dates = [each.get("date") for each in facts]
         first = first or {**own, "date": own.get("date") or next(filter(None, dates), "")}
-        name = str(own.get("name") or f"benchmark {number}")
+        name = str(own.get("name") or f"benchmark {position}")
         metric, unit = METRICS.get(str(own.get("unit") or "second"), ("count", "count"))
-        loops = own.get("loops") or of_runs[-1].get("loops") if of_runs else 1
+        loops = own.get("loops") or (facts[-1].get("loops") if facts else 1)
         case = imported_case(TOOL, name)
         # Runs without values only calibrated the loop.
         measured = [each for each in values if each]

@@ -6,6 +6,7 @@ compared; without, the median and its quartiles are all that is known.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from opbench.case import Case
@@ -17,10 +18,13 @@ from opbench.imports.imported import (
     label,
     listed,
     moment,
+    number,
     numbers,
+    numbers_among,
     sampled,
+    summarised,
 )
-from opbench.result import Result, Warning
+from opbench.result import Result
 
 TOOL = "pytest-benchmark"
 
@@ -29,12 +33,13 @@ def reads(data: Any) -> bool:
     return isinstance(data, dict) and "benchmarks" in data and "machine_info" in data
 
 
-def read(data: dict[str, Any]) -> Imported:
+def read(data: dict[str, Any], path: Path) -> Imported:
     machine = dictionary(data.get("machine_info") or {}, "machine_info")
     commit = dictionary(data.get("commit_info") or {}, "commit_info")
     pairs = []
-    for number, benchmark in enumerate(listed(data.get("benchmarks"), "benchmarks"), 1):
-        pairs.append(_result(dictionary(benchmark, f"benchmark {number}"), f"benchmark {number}"))
+    for position, benchmark in enumerate(listed(data.get("benchmarks"), "benchmarks"), 1):
+        what = f"benchmark {position}"
+        pairs.append(_result(dictionary(benchmark, what), what))
     return Imported(
         TOOL,
         created=moment(data.get("datetime")),
@@ -66,20 +71,13 @@ def _result(benchmark: dict[str, Any], what: str) -> tuple[Case, Result]:
         return case, sampled(
             case, [values], metric="time", unit="s", calls=calls if isinstance(calls, int) else 1
         )
-    median = stats.get("median")
-    if not isinstance(median, (int, float)):
+    if not isinstance(stats.get("median"), (int, float)):
         raise Unreadable(f"{what} ({name}) has neither data nor a median")
-    text = (
-        "the file holds no raw data, so the scatter is not known; save it with "
-        "--benchmark-json or --benchmark-save-data"
-    )
-    return case, Result(
-        case.hash,
-        "time",
-        "s",
-        estimate=float(median),
-        warnings=(Warning("no-samples", text),),
-        detail={key: stats[key] for key in ("min", "q1", "q3", "max", "rounds") if key in stats},
+    return case, summarised(
+        case,
+        number(stats["median"], f"median of {what}"),
+        "save it with --benchmark-json or --benchmark-save-data",
+        numbers_among(stats, ("min", "q1", "q3", "max", "rounds")),
     )
 
 

@@ -1,0 +1,229 @@
+"""What a reader can do with the page, and whether everybody can read it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+pytest.importorskip("selenium", reason="needs selenium, as the extra `dev` brings it")
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.support.ui import Select, WebDriverWait
+from test_page_in_browser import clean_console, click, css, names, one, search, wait
+
+__all__ = ["clean_console"]  # holds for the tests of this file too
+
+pytestmark = pytest.mark.timeout(180)
+
+
+CHECKS = (Path(__file__).parent / "checks.js").read_text(encoding="utf-8")
+
+
+def check(browser, name: str):
+    """The answer of one of the functions of checks.js."""
+    return browser.execute_script(f"{CHECKS}\nreturn {name}()")
+
+
+def hash_of(browser) -> str:
+    return unquote(browser.execute_script("return location.hash"))
+
+
+# ------------------------------------------------------------------ the address
+
+
+def test_what_is_looked_at_stands_in_the_address(visit):
+    browser = visit()
+    search(browser, "softmax torch")
+    click(browser, "[data-column='1']")
+    click(browser, "#tab-ratios")
+    assert hash_of(browser) == "#q=softmax torch&sort=-time&tab=ratios"
+    shown = names(browser)
+    again = visit("operators", browser.execute_script("return location.hash"))
+    assert one(again, "#search").get_attribute("value") == "softmax torch"
+    assert names(again) == shown
+    assert one(again, "#tab-ratios").get_attribute("aria-selected") == "true"
+    assert css(again, "[role=columnheader]")[1].get_attribute("aria-sort") == "descending"
+
+
+def test_a_filter_is_in_the_address(visit):
+    browser = visit("operators", "#verdict=slower")
+    assert one(browser, "#shown").text == "5 of 64 cases"
+    click(browser, "#clear")
+    assert hash_of(browser) == ""
+
+
+def test_back_closes_a_case_and_forward_opens_it_again(visit):
+    browser = visit()
+    search(browser, "exp numpy")
+    click(browser, "#grid-body .line")
+    wait(browser, "document.querySelector('#copy-script') !== null")
+    assert "&case=ops/exp[" in hash_of(browser)
+    browser.back()
+    wait(browser, "!document.querySelector('#case').open")
+    assert hash_of(browser) == "#q=exp numpy"
+    assert len(names(browser)) == 5
+    browser.forward()
+    wait(browser, "document.querySelector('#case').open")
+    click(browser, "#case-close")
+    wait(browser, "!document.querySelector('#case').open && !location.hash.includes('case=')")
+
+
+def test_an_address_that_means_nothing_does_no_harm(visit):
+    for fragment in (
+        "#case=no such case",
+        "#%E0%A4%A=1&q=%",
+        "#sort=nothing&tab=none&verdict",
+        "#cases",
+    ):
+        assert one(visit("operators", fragment), "#shown").text == "64 cases"
+
+
+# --------------------------------------------------------------------- the table
+
+
+def test_what_is_the_same_in_every_case_is_said_once(visit):
+    browser = visit("layers")
+    text, title = browser.execute_script(
+        "const n = document.querySelector('#grid-body .name'); return [n.textContent, n.title]"
+    )
+    assert "forward_backward" not in text
+    assert title.startswith("layers/")
+    click(browser, "#grid-body .line")
+    wait(browser, "document.querySelector('#case').open")
+    assert one(browser, "#case-title").text.startswith("layers/")
+
+
+def test_each_metric_has_its_own_change(visit):
+    browser = visit("layers")
+    titles = [each.text for each in css(browser, "[role=columnheader]")]
+    assert titles == ["Case", "time", "Time change", "memory", "Memory change"]
+    search(browser, "lstm hooks batch_size=16")
+    line = one(browser, "#grid-body .line").text
+    assert "slower" in line
+    assert "larger" in line
+
+
+def test_the_rows_are_saved_as_csv_as_they_are_shown(visit):
+    browser = visit("layers")
+    search(browser, "lstm")
+    check(browser, "keepSaved")
+    click(browser, "#csv")
+    text = wait(browser, "window.saved[0]")
+    saved = list(csv.DictReader(io.StringIO(text)))
+    assert [row["case"] for row in saved] == names(browser)
+    row = next(r for r in saved if r["mode"] == "hooks" and r["batch_size"] == "16")
+    assert float(row["time (s)"]) == pytest.approx(4e-5 * 4 * 6.2 * 1.003, rel=1e-3)
+    assert row["Memory change: verdict"] == "slower"
+
+
+# -------------------------------------------------------------------- the charts
+
+
+def test_scaling_is_the_first_picture_with_a_line_for_each_implementation(visit):
+    browser = visit()
+    click(browser, "#tab-scaling")
+    wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
+    legend = [each.text for each in css(browser, "#chart .role-legend-label text")]
+    assert legend == ["framework=jax", "framework=numpy", "framework=torch"]
+    assert "dtype" not in one(browser, "#chart").text
+
+
+def test_a_line_of_the_legend_is_picked(visit):
+    browser = visit()
+    click(browser, "#tab-scaling")
+    wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
+    assert check(browser, "dimmed") == 0
+    label = css(browser, "#chart .role-legend-label text")[0]
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", label)
+    ActionChains(browser).move_to_element(label).click().perform()
+    assert check(browser, "dimmed") == 10
+    ActionChains(browser).click(label).perform()
+    assert check(browser, "dimmed") == 0
+
+
+def test_the_wheel_with_shift_zooms(visit):
+    browser = visit()
+    click(browser, "#tab-scaling")
+    wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
+    before = one(browser, "#chart svg").get_attribute("innerHTML")
+    mark = css(browser, "#chart .mark")[7]
+    browser.execute_script(
+        """arguments[0].scrollIntoView({block: 'center'});
+        const box = arguments[0].getBoundingClientRect();
+        const at = { clientX: box.x + 3, clientY: box.y + 3, bubbles: true, cancelable: true };
+        const turn = new WheelEvent('wheel', { ...at, deltaY: -300, shiftKey: true });
+        arguments[0].dispatchEvent(turn);""",
+        mark,
+    )
+    WebDriverWait(browser, 60).until(
+        lambda _: one(browser, "#chart svg").get_attribute("innerHTML") != before
+    )
+
+
+def test_the_scales_are_logarithmic_or_linear(visit):
+    browser = visit()
+    click(browser, "#tab-scaling")
+    wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
+    field = next(f for f in css(browser, "#chart-controls select") if "linear" in f.text)
+    Select(field).select_by_value("linear")
+    wait(browser, "document.querySelector('#chart-note').textContent === 'Both scales are linear.'")
+    wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
+
+
+def test_all_benchmarks_are_a_grid_that_leads_to_each(visit):
+    browser = visit()
+    click(browser, "#tab-multiples")
+    wait(browser, "document.querySelectorAll('#chart .multiple polyline').length === 12")
+    click(browser, ".multiples li:last-child .multiple")
+    wait(browser, "document.querySelector('#tab-scaling').getAttribute('aria-selected') === 'true'")
+    wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
+
+
+# ------------------------------------------------------------------- everybody
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_all_text_stands_out_from_its_background(visit, theme):
+    browser = visit()
+    browser.execute_script(f"document.documentElement.dataset.theme = '{theme}'")
+    for tab in ("scaling", "multiples", "ratios", "history"):
+        click(browser, f"#tab-{tab}")
+        wait(browser, "document.querySelectorAll('#chart svg').length > 0")
+        seen, pale = check(browser, "pale")
+        assert seen > 100
+        assert pale == [], tab
+    search(browser, "script")  # the case with warnings
+    click(browser, "#grid-body .line")
+    wait(browser, "document.querySelector('#copy-script') !== null")
+    assert check(browser, "pale")[1] == []
+
+
+@pytest.mark.parametrize("page", ["operators", "layers"])
+def test_whatever_can_be_used_has_a_name_and_is_reached_by_tab(visit, page):
+    browser = visit(page)
+    click(browser, "#tab-scaling")
+    wait(browser, "document.querySelectorAll('#chart .mark').length > 3")
+    assert check(browser, "nameless") == []
+    assert check(browser, "unreached") == []
+    assert browser.execute_script("return document.documentElement.lang") == "en"
+    assert check(browser, "repeatedIds") == []
+
+
+@pytest.mark.parametrize("page", ["operators", "layers"])
+def test_nothing_is_wider_than_a_phone(visit, page):
+    browser = visit(page)
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        browser.refresh()
+        wait(browser, "document.documentElement.dataset.ready === 'yes'")
+        for tab in [each.get_attribute("id") for each in css(browser, "[role=tab]")]:
+            click(browser, f"#{tab}")
+            wait(browser, "document.querySelectorAll('#chart svg').length > 0")
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, tab
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,0 +1,61 @@
+"""What the charts of scaling and of history say, from made-up results."""
+
+from __future__ import annotations
+
+import random
+
+import page_store
+from opbench.case import Case
+from opbench.report.charts.every import drawings
+from opbench.report.charts.history import _ticks
+from opbench.report.charts.scaling import scaling
+from opbench.report.page.contents import gather
+from opbench.store import Store, StoredResult
+
+
+def results(*stages: str, **labels):
+    rng = random.Random(1)
+    found = []
+    for stage in stages:
+        for impl in ("naive", "flash"):
+            for n in (64, 512):
+                axes = (("n", n), ("impl", impl), *labels.items())
+                case = Case("attention", "attention", stage, "f(x)", labels=axes)
+                found.append(StoredResult("r", case, page_store.sampled(case, n * 1e-6, rng)))
+    return found
+
+
+def lines(drawing) -> list[str]:
+    return drawing.words["{lines}"]
+
+
+def test_a_line_is_called_by_what_tells_it_from_the_others():
+    assert lines(scaling(results("forward", dtype="float32"))) == ["impl=flash", "impl=naive"]
+    two = scaling([*results("forward", dtype="float32"), *results("forward", dtype="float16")])
+    assert lines(two)[0] == "impl=flash, dtype=float16"
+    # An axis that some cases do not have tells them apart too.
+    some = scaling([*results("forward", heads=8), *results("forward")])
+    assert lines(some) == ["impl=flash", "impl=flash, heads=8", "impl=naive", "impl=naive, heads=8"]
+
+
+def test_the_sizes_have_the_ticks():
+    assert scaling(results("forward")).words["{sizes}"] == [64, 512]
+
+
+def test_stages_are_a_choice_of_the_page(tmp_path):
+    with Store.open(tmp_path / "x.db") as store:
+        run = page_store.begin(store, 0, "stages")
+        pairs = [(s.case, s.result) for s in results("forward", "backward")]
+        store.add_results(run, pairs)
+        store.finish_run(run)
+        found = [d for d in drawings(gather(store, "stages")) if d.kind == "scaling"]
+    assert {drawing.choice["Stage"] for drawing in found} == {"forward", "backward"}
+    assert [lines(drawing) for drawing in found] == [["impl=flash", "impl=naive"]] * 2
+
+
+def test_the_ticks_of_a_history_can_be_told_apart():
+    day, hour = 86_400.0, 3_600.0
+    start = 1_794_744_000.0
+    assert _ticks([(start, "a"), (start + day, "b")]) == ["2026-11-15", "2026-11-16"]
+    assert _ticks([(start, "a"), (start + hour, "b")]) == ["11-15 12:00", "11-15 13:00"]
+    assert _ticks([(start, "a"), (start, "b")]) == ["a", "b"]
