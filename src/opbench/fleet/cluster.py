@@ -58,8 +58,8 @@ class Cluster:
         try:
             ray.init(address="auto", namespace="opbench", **quiet)
         except ConnectionError:
-            # Its daemons listen to the network, and Ray lets nobody change that. It asks for a token
-            # (`RAY_AUTH_MODE`) by default, where it knows of tokens.
+            # Its daemons listen to the network, and Ray lets nobody change that. It asks for a
+            # token (`RAY_AUTH_MODE`) by default, where it knows of tokens.
             _connect(ray, None, namespace="opbench", include_dashboard=False, **quiet)
         except (RuntimeError, ValueError) as error:
             raise UserError(f"cannot join the Ray cluster: {_line(error)}") from None
