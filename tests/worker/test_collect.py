@@ -46,14 +46,21 @@ def test_it_works_where_opbench_is_not_installed(tmp_path):
         "module": "bench",
         "registered_in": "bench",
         "function": "f",
+        "define": "",
         "name": "mine",
+        "group": None,
         "kind": "function",
         "axes": [["n", [1, 2]]],
+        "values": {},
         "stages": ["forward"],
-        "inputs": {"module": "bench", "name": "make", "kind": "dict", "takes": ["n"]},
+        "inputs": {
+            "module": "bench", "name": "make", "define": "", "kind": "dict", "count": None,
+            "takes": ["n"],
+        },
         "takes": [],
+        "positional": ["x"],
         "output": "y",
-    }
+    }  # fmt: skip
     assert found["module"] == "bench"
     assert found["root"] == str(tmp_path)
     assert found["modules"] == []
