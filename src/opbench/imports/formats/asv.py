@@ -103,7 +103,7 @@ def _results(
         value, taken = values[position], samples[position]
         if value is None:
             yield case, Result(case.hash, metric, unit, "failed", "asv has no value of it")
-        elif _is_number(value) and math.isnan(value):
+        elif isinstance(value, float) and math.isnan(value):
             yield case, Result(case.hash, metric, unit, "unsupported", "skipped (NaN)")
         elif taken:
             n = calls[position] if isinstance(calls[position], int) else 1
