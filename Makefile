@@ -21,9 +21,12 @@ setup:  ## create .venv with pinned packages (does nothing if nothing changed)
 demo: setup  ## a tour of what opbench measures, about two minutes
 	.venv/bin/opbench run $(ARGS)
 
-# Two at a time: the tests mostly wait for processes. (Measurements are `make perf`.)
+# Three at a time, on two cores too: the tests mostly wait for processes. (Measurements are `make perf`.)
+# Bytecode is kept whatever the environment says: the tests start thousands of interpreters, and
+# each would compile opbench again. A test whose set-up takes long runs where that was made.
+test: export PYTHONDONTWRITEBYTECODE =
 test: setup .venv/opbench-test-packages  ## the whole test suite
-	$(PY) -m pytest tests/ -n 2 $(ARGS)
+	$(PY) -m pytest tests/ -n 3 --dist worksteal $(ARGS)
 
 lint: setup  ## ruff
 	$(PY) -m ruff check .
@@ -38,7 +41,7 @@ reference: setup  ## regenerate the tables of docs/cli.md, the keywords of run a
 docs: setup  ## build the documentation as a site: build/site/index.html
 	@$(PY) -c 'import mkdocs' 2>/dev/null || $(PY) -m pip install --quiet -e '.[docs]' -c constraints.txt
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict
-	@echo "build/site/index.html"
+	@echo "build/site/index.html; with search: python3 -m http.server --directory build/site"
 
 wheel: setup  ## build the package: dist/*.whl and dist/*.tar.gz
 	$(PY) -m build

@@ -98,6 +98,8 @@ class Reader:
         shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
         tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         self.env = {**os.environ, **WHO, "PATH": tools, "COLUMNS": str(WIDTH)}
+        # Worker starts of this reader, ended with `close`.
+        self.env["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="reader")
 
     def write(self, block: Block) -> None:
         path = self.folder / block.file
@@ -108,6 +110,10 @@ class Reader:
         return subprocess.run(
             ["bash", "-c", command], cwd=self.folder, env=self.env, capture_output=True, text=True
         )
+
+    def close(self) -> None:
+        self.run("opbench workers --stop")
+        shutil.rmtree(self.env["XDG_RUNTIME_DIR"], ignore_errors=True)
 
     def run_cells(self) -> None:
         """All cells so far, in a fresh kernel; an exception in one is raised here."""
@@ -130,6 +136,13 @@ def shown(output: str) -> str:
 def followed(page: str, folder: Path) -> str:
     """The page with the outputs that its commands have now."""
     reader = Reader(folder)
+    try:
+        return follow(reader, page)
+    finally:
+        reader.close()
+
+
+def follow(reader: Reader, page: str) -> str:
     written, at = [], 0
     for block in blocks(page):
         if block.kind == "file":

@@ -29,7 +29,7 @@ DOCS = Path(__file__).resolve().parent
 README = DOCS.parent / "README.md"
 PICTURE = DOCS / "images" / "time.svg"
 
-COLUMNS, ROWS = 100, 12
+COLUMNS, ROWS = 100, 18
 #: Seconds between two frames at least, before the first output, and after the last.
 STEP, LEAD, REST = 0.1, 1.2, 6.0
 

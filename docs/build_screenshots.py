@@ -101,7 +101,8 @@ def take_readme(opened: Any, folder: Path) -> None:
         for command in block.commands:
             if command.startswith("opbench run"):
                 reader.run(command).check_returncode()
-    screen(opened, 1180, 720)
+    reader.close()
+    screen(opened, 1180, 1040)
     load(opened, written(folder))
     take(opened, "readme-page")
 

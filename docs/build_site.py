@@ -33,7 +33,7 @@ def in_site(text: str, page: str) -> str:
 
 def navigation(index: str) -> list[dict[str, Any]]:
     """The sections of the index page with their pages."""
-    nav: list[dict[str, Any]] = [{"opbench": "index.md"}]
+    nav: list[dict[str, Any]] = [{"Home": "index.md"}]
     for section in SECTION.finditer(in_site(index, "index.md")):
         pages = [{item["title"]: item["page"]} for item in ITEM.finditer(section["items"])]
         nav.append({section["title"]: pages})

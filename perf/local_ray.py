@@ -51,7 +51,11 @@ class LocalCluster:
             self._cluster._shutdown_at_exit = False
         with _patient():
             self.nodes[name] = self._cluster.add_node(
-                node_name=name, num_cpus=cpus, labels=dict(labels or {}), **_ports(), **more
+                node_name=name,
+                num_cpus=cpus,
+                labels={"place": name, **(labels or {})},
+                **_ports(),
+                **more,
             )
 
     def remove(self, name: str) -> None:

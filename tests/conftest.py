@@ -30,6 +30,9 @@ settings.load_profile("any machine")
 #: Take seconds to set up, once per process of the suite.
 COSTLY = {"cluster", "server", "numpy_home", "chromium"}
 
+#: Compiling in a pool of processes, each of which imports torch, is for larger graphs than ours.
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"
 
@@ -37,7 +40,7 @@ MARKER = "OPBENCH_TEST_MARKER"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What shares a costly set-up comes first and together: then one process makes it for all.
 
-    (pytest-xdist hands the first eighth of the tests to one process, in one piece.)
+    (With `--dist worksteal` pytest-xdist hands each process a share of the tests, in one piece.)
     """
     if not list(Path("/dev").glob("nvidia[0-9]*")):
         no_gpu = pytest.mark.skip(reason="no NVIDIA GPU on this machine")
@@ -180,6 +183,8 @@ def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("opbench-home")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPBENCH_HOME", str(home))
+        # To compile all of NumPy takes longer than the rest, and most of it is never imported.
+        patch.setenv("PIP_NO_COMPILE", "1")
         environment_builds.create("np22", ["numpy==2.2.6"])
         environment_builds.create("np23", ["numpy==2.3.5"])
     return home

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 import re
 import subprocess
@@ -73,6 +74,12 @@ def part_of(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def imports(
     path: Path, typing_only: bool = True, package: tuple[str, ...] = ()
 ) -> list[tuple[str, int]]:
@@ -80,7 +87,7 @@ def imports(
 
     With the file's package, relative imports too.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     skipped: set[ast.AST] = set()
     if not typing_only:
         for node in ast.walk(tree):
@@ -104,17 +111,19 @@ def ours(path: Path, **options: bool) -> list[tuple[str, int]]:
     return [(name.partition(".")[2], line) for name, line in names if name.startswith("opbench.")]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_one_way(path):
-    part = part_of(path)
-    assert part in RULE, f"say in CONTRIBUTING.md what the new room {part} may import"
-    rooms = {part} | RULE[part]
-    if is_command(path):
-        rooms |= {"cli"} | RULE["cli"]
-    # A type in a signature ties nobody to anything at run time.
-    for name, line in ours(path, typing_only=False):
-        allowed = any(name == room or name.startswith(f"{room}.") for room in rooms)
-        assert allowed, f"{path}:{line}: {part} may not import {name}"
+def test_imports_point_one_way():
+    wrong = []
+    for path in FILES:
+        part = part_of(path)
+        assert part in RULE, f"say in CONTRIBUTING.md what the new room {part} may import"
+        rooms = {part} | RULE[part]
+        if is_command(path):
+            rooms |= {"cli"} | RULE["cli"]
+        # A type in a signature ties nobody to anything at run time.
+        for name, line in ours(path, typing_only=False):
+            if not any(name == room or name.startswith(f"{room}.") for room in rooms):
+                wrong.append(f"{path}:{line}: {part} may not import {name}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_room_has_a_row_in_the_rule():
@@ -129,7 +138,7 @@ def test_no_generic_room_names_a_suite():
     for path in FILES:
         if part_of(path) not in GENERIC:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Constant) and node.value in suites:
                 where = path.relative_to(SOURCE).as_posix()
                 assert (where, node.value) in OTHER_WORDS, f"{path}:{node.lineno}: {node.value!r}"
@@ -167,17 +176,17 @@ def test_even_in_types_nothing_points_upwards_from_the_bottom():
             assert outside == [], path
 
 
-@pytest.mark.parametrize(
-    "path", sorted((SOURCE / "worker").rglob("*.py")), ids=lambda path: path.name
-)
-def test_a_worker_needs_the_standard_library_and_itself_only(path):
-    for name, line in imports(path):
-        top = name.split(".")[0]
-        assert (
-            top in sys.stdlib_module_names
-            or top == "_opbench_worker"
-            or (top in FRAMEWORKS and path.parent.name == "metrics")
-        ), f"{path}:{line}: a worker runs where {top} is not installed"
+def test_a_worker_needs_the_standard_library_and_itself_only():
+    wrong = []
+    for path in sorted((SOURCE / "worker").rglob("*.py")):
+        allowed = {*sys.stdlib_module_names, "_opbench_worker"}
+        if path.parent.name == "metrics":
+            allowed |= FRAMEWORKS
+        for name, line in imports(path):
+            top = name.split(".")[0]
+            if top not in allowed:
+                wrong.append(f"{path}:{line}: a worker runs where {top} is not installed")
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize(

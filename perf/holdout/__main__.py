@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import random
 import sys
 import time
@@ -107,11 +108,13 @@ def fresh(start: int) -> Worker:
 def one_set(
     worker: Worker, cases: tuple[Case, Case], rng: random.Random
 ) -> tuple[list[Sample], list[Sample]]:
-    """A child of each side, forked in random order, which take turns in random order."""
+    """A child of each side, forked in random order, which take turns in random order on one CPU."""
     lanes: dict[int, Lane] = {}
+    cpu = rng.choice(sorted(os.sched_getaffinity(0)))
     try:
         for side in rng.sample((0, 1), 2):
             lanes[side] = Lane.fork(worker, cases[side], POLICY, 0, 0)
+            lanes[side].cpu = cpu
             lanes[side].warm_up(WARM_UP)
         for order in range(BLOCKS):
             for side in rng.sample((0, 1), 2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,16 +17,17 @@ from opbench.workers.shared import NoSupervisor, Supervisor
 pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
 
 
-@pytest.fixture(autouse=True)
-def pool(tmp_path_factory, monkeypatch) -> Iterator[None]:
-    """A pool of the test's own, ended with it."""
-    monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
-    yield
-    with contextlib.suppress(NoSupervisor):
-        supervisor = Supervisor(begin=False)
-        supervisor.retire()
-        supervisor.close()
+@pytest.fixture(autouse=True, scope="module")
+def pool(tmp_path_factory) -> Iterator[None]:
+    """A pool of this file's own, ended with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CI", raising=False)
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+        yield
+        with contextlib.suppress(NoSupervisor):
+            supervisor = Supervisor(begin=False)
+            supervisor.retire()
+            supervisor.close()
 
 
 def test_the_next_call_finds_its_worker_and_the_same_count():
@@ -59,12 +61,13 @@ def test_what_a_statement_executes():
 
 
 def test_from_the_command_line(opbench_here):
-    done = opbench_here("count", "len(x)", "--setup", "x = [1]", "--functions")
+    here = Path.cwd()  # where the other tests have started a worker
+    done = opbench_here("count", "len(x)", "--setup", "x = [1]", "--functions", cwd=here)
     assert done.returncode == 0, done.stderr
     assert "instructions per call" in done.stdout
     assert "total per call" in done.stdout
     assert "counting instructions of 1 case" in done.stderr
-    wrong = opbench_here("count", "nowhere + 1")
+    wrong = opbench_here("count", "nowhere + 1", cwd=here)
     assert wrong.returncode == 2
     assert "NameError" in wrong.stderr
 

@@ -20,7 +20,7 @@ def test_more_work_is_looked_for_in_each_operator_and_the_report_adds_up(
 ) -> None:
     ran = opbench_here(
         "selftest", "--framework", "python", "-n", 1, "--effect", "90%",
-        "--time-per-pair", "400ms", "--json",
+        "--time-per-pair", "100ms", "--json",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     page = json.loads(ran.stdout)
@@ -42,7 +42,7 @@ def test_from_python_and_in_words() -> None:
     from opbench.cli.selftest import _as_text
 
     report = selftest.selftest(
-        1, (0.0, 9.0, 9.0), seconds=0.4, framework="python", operators=["sum"]
+        1, (0.0, 9.0, 9.0), seconds=0.1, framework="python", operators=["sum"]
     )
     assert [(trial.operator, trial.effect) for trial in report.trials] == [
         ("sum", 0.0),

@@ -28,7 +28,7 @@ def ordered(values):
 """
 
 #: Quick, and what matters here is not how precise.
-FIXED = ("--num-runs", "3", "--num-repeats", "2")
+FIXED = ("--num-runs", "1", "--num-repeats", "2")
 
 
 @pytest.fixture

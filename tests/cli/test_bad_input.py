@@ -203,7 +203,7 @@ def test_a_full_disk_keeps_what_is_finished_and_says_so(bench_file, tmp_path, ma
     values = ",".join(map(str, range(1, 200)))
     run = (
         f'"{sys.executable}" -m opbench.cli.main run "{bench_file}" -k total -a n={values} '
-        f'--num-runs 90 --num-repeats 1 --store "{folder}/r.db"; code=$?; '
+        f'--num-runs 20 --num-repeats 1 --store "{folder}/r.db"; code=$?; '
         f'cp "{folder}"/* "{kept}"; exit $code'
     )
     done = subprocess.run([*prefix, "sh", "-c", run], capture_output=True, text=True, timeout=600)

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
@@ -35,8 +36,13 @@ def steps(name: str) -> list[str]:
     return list(dict.fromkeys(block.step for block in found))
 
 
-#: Readers by page, who stay where their last step left them.
-readers: dict[str, tuple[Any, list[str]]] = {}
+@pytest.fixture(scope="module")
+def readers() -> Iterator[dict[str, tuple[Any, list[str]]]]:
+    """Readers by page, who stay where their last step left them."""
+    found: dict[str, tuple[Any, list[str]]] = {}
+    yield found
+    for reader, _ in found.values():
+        reader.close()
 
 
 @pytest.mark.slow
@@ -44,7 +50,7 @@ readers: dict[str, tuple[Any, list[str]]] = {}
     ("page", "step"),
     [(page, step) for page in build_pages.PAGES for step in steps(page)],
 )
-def test_a_step_works_as_written(page, step, tmp_path_factory):
+def test_a_step_works_as_written(page, step, readers, tmp_path_factory):
     if page not in readers:
         readers[page] = (build_pages.Reader(tmp_path_factory.mktemp(page)), [])
     reader, done = readers[page]

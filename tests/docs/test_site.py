@@ -17,9 +17,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-@pytest.fixture(scope="module")
-def build_site() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_site", DOCS / "build_site.py")
+def loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -27,9 +26,14 @@ def build_site() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="module")
+def build_site() -> ModuleType:
+    return loaded("build_site")
+
+
 def test_the_navigation_has_every_page(build_site):
     nav = build_site.navigation((DOCS / "index.md").read_text(encoding="utf-8"))
-    assert nav[0] == {"opbench": "index.md"}
+    assert nav[0] == {"Home": "index.md"}
     listed = [page for section in nav[1:] for each in section.values() for page in each]
     pages = [path for entry in listed for path in entry.values()]
     assert len(pages) == len(set(pages))
@@ -48,6 +52,13 @@ def test_the_reference_has_every_public_name():
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     named = re.findall(r"^::: opbench\.(\w+)$", text, re.MULTILINE)
     assert sorted(named) == sorted(opbench.__all__)
+
+
+def test_aligned_columns_of_a_docstring_become_a_list():
+    text = "What it does.\n\nn=[…]    an axis,\n         by name\nname     of it\n\n    code  here"
+    assert loaded("build_reference").listed(text) == (
+        "What it does.\n\n- `n=[…]`: an axis, by name\n- `name`: of it\n\n    code  here"
+    )
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -56,9 +55,9 @@ def commands(text: str) -> list[list[str]]:
 
 def check(words: list[str]) -> None:
     """Parses a command line as opbench would, and does nothing else."""
-    from opbench.cli.main import app
+    from opbench.cli.main import parser
 
-    command: Any = typer.main.get_command(app)
+    command = parser()
     context = command.make_context("opbench", list(words))
     while hasattr(command, "resolve_command"):
         rest = [*getattr(context, "_protected_args", ()), *context.args]

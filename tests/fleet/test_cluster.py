@@ -215,11 +215,11 @@ def test_agents_and_a_node_that_die_cost_nothing_but_time(connected, cluster, tm
     wait = f"while not os.path.exists({str(gate)!r}): time.sleep(0.05)"
     made = [
         replace(
-            case, stmt=wait if int(case.name[1:]) >= 8 else case.stmt, globals="import os, time"
+            case, stmt=wait if int(case.name[1:]) >= 3 else case.stmt, globals="import os, time"
         )
-        for case in cases(16, 0.1, ("plain", "other"))
+        for case in cases(8, 0.1, ("plain", "other"))
     ]
-    loser = LoseNode(cluster, "doomed", gate, [8])
+    loser = LoseNode(cluster, "doomed", gate, [3])
     finished, stored = measure(made, tmp_path / "r.db", Fleet("ray"), loser, "mode=plain")
     assert "doomed" not in cluster.nodes
     assert loser.nodes == 3
@@ -235,7 +235,7 @@ def test_a_group_whose_agents_keep_dying_is_given_up_with_the_reason_and_cont_tr
 ):
     made = cases(1, 0.5)
     store = tmp_path / "r.db"
-    fleet = replace(Fleet("ray"), retries=0)
+    fleet = replace(Fleet("ray"), retries=0, require={"place": "one"})
     finished, stored = measure(made, store, fleet, KillAgents([0]))
     ((_, result),) = stored
     assert finished.status == "finished"
@@ -249,7 +249,7 @@ def test_a_group_whose_agents_keep_dying_is_given_up_with_the_reason_and_cont_tr
     with Store.open(store, create=False) as opened:
         (again,) = opened.results()
     assert again.result.ok
-    assert again.result.node in ("one", "two")
+    assert again.result.node == "one"
 
 
 # -- nodes as a level -----------------------------------------------------------------------------
@@ -310,6 +310,7 @@ class MostAtOnce(Listener):
         self.running = max(self.running, state.running)
 
 
+@pytest.mark.slow
 def test_a_node_measures_as_many_groups_at_a_time_as_it_has_slots(connected, cluster, tmp_path):
     cluster.add("wide", cpus=2, labels={"width": "two"})
     try:
@@ -324,6 +325,7 @@ def test_a_node_measures_as_many_groups_at_a_time_as_it_has_slots(connected, clu
         cluster.remove("wide")
 
 
+@pytest.mark.slow
 def test_cases_of_a_gpu_go_to_the_node_that_has_one_and_see_only_that(connected, cluster, tmp_path):
     """Ray believes what a node says of its GPUs, so none is needed to see who is sent where."""
     cluster.add("with-gpu", num_gpus=2)
@@ -344,15 +346,15 @@ def test_cases_of_a_gpu_go_to_the_node_that_has_one_and_see_only_that(connected,
 
 
 def test_a_budget_is_for_the_whole_fleet(connected, tmp_path):
-    made = cases(8, 0.01)
+    made = cases(4, 0.01)
     request = Request(
-        tuple(groups(made)), Adaptive(precision=1e-6, max_time=600), budget=6.0, fleet=Fleet("ray")
+        tuple(groups(made)), Adaptive(precision=1e-6, max_time=600), budget=2.0, fleet=Fleet("ray")
     )
     recording = Recording.begun(tmp_path / "r.db", True, {}, "opbench run")
     began = time.monotonic()
     finished = recording.measure(request, Listener())
     assert {result.outcome for _, result in finished.results} == {"ok"}
-    assert len(finished.results) == 8
+    assert len(finished.results) == 4
     assert time.monotonic() - began < 300, "one case alone would have taken ten minutes"
 
 

@@ -41,7 +41,7 @@ def tell():
     raise RuntimeError("this is version %s" % VERSION)
 """
 
-FIXED = ("--num-runs", "3", "--num-repeats", "2")
+FIXED = ("--num-runs", "1", "--num-repeats", "2")
 
 
 def test_run_measures_the_same_case_in_both_environments(

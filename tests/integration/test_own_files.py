@@ -24,9 +24,9 @@ def total(n):
     sum(range(n))
 
 
-run = ob.run(num_runs=3, num_repeats=2, store="mine.db")
+run = ob.run(num_runs=1, num_repeats=2, store="mine.db")
 print(run)
-again = ob.run(num_runs=3, num_repeats=2, store="mine.db", keep="n=10]")
+again = ob.run(num_runs=1, num_repeats=2, store="mine.db", keep="n=10]")
 print("cases", len(run), len(again))
 """
 
@@ -68,7 +68,7 @@ def test_a_file_that_calls_run_at_its_top_level_runs_as_a_script(python, tmp_pat
 
 def test_the_same_file_runs_from_the_command_line(opbench, tmp_path):
     (tmp_path / "bench_mine.py").write_text(SCRIPT)
-    done = opbench("run", "bench_mine.py", "--num-runs", "3", "--num-repeats", "2")
+    done = opbench("run", "bench_mine.py", "--num-runs", "1", "--num-repeats", "2")
     assert done.returncode == 0, done.stderr
     assert "imported as" not in done.stdout
     # The `ob.run()` inside it did nothing.
@@ -76,7 +76,7 @@ def test_the_same_file_runs_from_the_command_line(opbench, tmp_path):
     assert len(stored(tmp_path / ".opbench" / "results.db")) == 2
 
 
-def test_a_package_with_relative_imports(opbench, python, tmp_path):
+def test_a_package_with_relative_imports(opbench_here, python, tmp_path):
     package = tmp_path / "project" / "kernels"
     (package / "bench").mkdir(parents=True)
     (package / "__init__.py").write_text("SCALE = 3\n")
@@ -88,17 +88,17 @@ def test_a_package_with_relative_imports(opbench, python, tmp_path):
         "@ob.bench(inputs=inputs, n=[5])\ndef scaled(n):\n    assert n == 15\n    work(n)\n"
     )
     file = package / "bench" / "bench_work.py"
-    done = opbench("run", file, "--num-runs", "3", "--num-repeats", "2")
+    done = opbench_here("run", file, "--num-runs", "1", "--num-repeats", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert stored(tmp_path / ".opbench" / "results.db") == ["bench_work/scaled[n=5]/call"]
     # The standalone script finds the package where it is.
     script = tmp_path / "alone.py"
-    script.write_text(opbench("show", "scaled", "--script").stdout)
+    script.write_text(opbench_here("show", "scaled", "--script").stdout)
     assert "median_seconds" in python("-I", script)
     # A helper is part of what is measured: an edit makes another case.
-    first = opbench("list", file, "--hash").stdout
+    first = opbench_here("list", file, "--hash").stdout
     (package / "work.py").write_text("def work(n):\n    return n\n")
-    assert opbench("list", file, "--hash").stdout != first
+    assert opbench_here("list", file, "--hash").stdout != first
 
 
 def test_a_file_whose_import_prints_and_starts_processes(opbench, tmp_path, marked, eventually):
@@ -107,7 +107,7 @@ def test_a_file_whose_import_prints_and_starts_processes(opbench, tmp_path, mark
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
         "import opbench as ob\n@ob.bench\ndef quiet():\n    pass\n"
     )
-    done = opbench("run", "bench_loud.py", "--num-runs", "3", "--num-repeats", "2")
+    done = opbench("run", "bench_loud.py", "--num-runs", "1", "--num-repeats", "2")
     assert done.returncode == 0, done.stderr
     assert "loud" not in done.stderr.replace("bench_loud", "")
     assert eventually(lambda: marked() == [])
@@ -117,7 +117,7 @@ def test_run_and_load_from_python(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "bench_mine.py"
     file.write_text(SCRIPT)
-    run = opbench.run(file, axes={"n": [20]}, num_runs=3, num_repeats=2, name="mine")
+    run = opbench.run(file, axes={"n": [20]}, num_runs=1, num_repeats=2, name="mine")
     assert [case.id for case, _ in run] == ["bench_mine/total[n=20]/call"]
     assert run.failures == []
     assert "1 ok" in repr(run)

@@ -28,10 +28,10 @@ class Tiny(torch.nn.Module):
 """
 
 
-def test_a_module_has_its_stages_with_time_and_exact_memory(opbench, tmp_path):
+def test_a_module_has_its_stages_with_time_and_exact_memory(opbench_here, tmp_path):
     (tmp_path / "bench_tiny.py").write_text(MODULE)
-    done = opbench(
-        "run", "bench_tiny.py", "--metric", "time,memory", "--num-runs", "3", "--num-repeats", "3"
+    done = opbench_here(
+        "run", "bench_tiny.py", "--metric", "time,memory", "--num-runs", "1", "--num-repeats", "3"
     )
     assert done.returncode == 0, done.stdout + done.stderr
     with Store.open(tmp_path / ".opbench" / "results.db", create=False) as store:

@@ -36,7 +36,7 @@ def test_the_citation_has_what_the_format_requires():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
     assert cited["type"] == "software"
-    assert cited["license"] == PROJECT["project"]["license"]["text"]
+    assert cited["license"] == PROJECT["project"]["license"]
     assert all({"name", "family-names"} & set(author) for author in cited["authors"])
 
 

@@ -164,6 +164,10 @@ def test_the_file_that_init_writes_runs_with_torch(shell, tmp_path):
     shell("opbench", "run", "bench_example.py", "-k", "gelu", "-a", "n=64", *FIXED)
 
 
+def test_it_brings_its_plugin_to_pytest(shell):
+    assert "--opbench-compare" in shell("python", "-m", "pytest", "--help").stdout
+
+
 def test_suites_find_their_data(shell):
     assert "tour/" in shell("opbench", "list", "tour").stdout
     assert "add" in shell("opbench", "list", "ops", "-k", "add").stdout

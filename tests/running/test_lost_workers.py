@@ -18,7 +18,7 @@ from opbench.running.listener import Listener
 from opbench.running.runner import Runner
 from opbench.workers.process import Worker, WorkerError
 
-POLICY = Adaptive(precision=0.5, max_time=1.0, warmup_seconds=0.02, max_starts=5)
+POLICY = Adaptive(precision=0.5, max_time=1.0, warmup_seconds=0.02, max_starts=3)
 
 
 def case(name: str, stmt: str = "sum(range(100))", **more) -> Case:

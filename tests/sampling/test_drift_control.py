@@ -28,7 +28,9 @@ def cases(count: int, stmt: str = "sum(range(300))") -> list[Case]:
 def run(marked, eventually):
     def call(cases, policy=None, **more):
         kept: dict[str, Result] = {}
-        request = Request(tuple(groups(cases)), policy or Adaptive(max_time=0.3), **more)
+        request = Request(
+            tuple(groups(cases)), policy or Adaptive(max_time=0.3, max_starts=3), **more
+        )
         runner = Runner(request, lambda case, result, _: kept.update({case.name: result}))
         runner.run()
         assert eventually(lambda: marked() == []), "processes were left behind"

@@ -95,14 +95,14 @@ def test_only_the_lane_whose_turn_it_is_runs(group, python_case, tmp_path, names
         )
         for name in names
     ]
-    sampled = group(cases)
+    sampled = group(cases, replace(QUICK, max_starts=3))
     members = sampled.sample()
     assert [member.ended for member in members] == [None] * len(names)
     assert all(member.samples for member in members)
 
 
 def test_blocks_are_interleaved_in_random_order_and_every_start_is_used(group, python_case):
-    sampled = group([python_case("x = 1", name) for name in "abc"])
+    sampled = group([python_case("x = 1", name) for name in "abc"], replace(QUICK, max_starts=3))
     sampled.sample()
     order = sequence(sampled)
     assert {name for name, _, _ in order} == set("abc")
@@ -236,3 +236,21 @@ def test_estimates_are_reported_while_it_goes_on(group, python_case):
     assert case.name == "snippet"
     assert estimate.low <= estimate.value <= estimate.high
     assert spent > 0
+
+
+def test_the_sides_of_a_start_share_a_cpu_which_each_set_draws_anew(group, python_case):
+    sampled = group([python_case("x = 1", name) for name in "ab"], cpus=(0, 1))
+    sampled.sample()
+    sets: dict[int, list[int | None]] = {}
+    for member in sampled.members:
+        for start in {lane.start for lane in member.lanes}:
+            cpus = [lane.cpu for lane in member.lanes if lane.start == start]
+            assert sets.setdefault(start, cpus) == cpus
+    assert {cpu for cpus in sets.values() for cpu in cpus} == {0, 1}
+
+
+@pytest.mark.parametrize("more", [{"threads": 2}, {"device": "cuda"}])
+def test_code_that_uses_several_cpus_or_none_is_left_alone(group, python_case, more):
+    slots = group([replace(python_case("x = 1", name), **more) for name in "ab"], cpus=(0, 1))
+    assert slots._cpu_of(0) is None
+    assert group([python_case("x = 1", "alone")], cpus=(0, 1))._cpu_of(0) is None

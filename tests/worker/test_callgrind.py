@@ -5,6 +5,7 @@ One worker under Callgrind, of plain Python, serves the whole file: a start take
 
 from __future__ import annotations
 
+import functools
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from opbench.counting.addresses import RETURNS_ARE_SEEN
 from opbench.counting.statements import compiled
 from opbench.envs.environments import current
 from opbench.result import Result
+from opbench.worker.callgrind.plans import plan_for
 from opbench.workers.pool import Kind, Pool
 from opbench.workers.session import SessionEnded
 
@@ -87,18 +89,18 @@ def pool() -> Iterator[tuple[Pool, Kind]]:
 @pytest.fixture
 def count(pool) -> Callable[..., dict[str, Result]]:
     """The results of a case, counted in a fresh child of the worker with the given number."""
+    return functools.partial(counted, pool)
 
-    def counted(case: Case, start: int = 0, **options) -> dict[str, Result]:
-        worker = pool[0].workers(pool[1], [start])[0]
-        session = worker.open()
-        try:
-            session.prepare(case, 0, TIMEOUT)
-            answer = session.measure("instructions", options, options.get("timeout", TIMEOUT))
-        finally:
-            session.kill()
-        return {result.metric: result for result in instructions.results(case, answer, {})}
 
-    return counted
+def counted(pool, case: Case, start: int = 0, **options) -> dict[str, Result]:
+    worker = pool[0].workers(pool[1], [start])[0]
+    session = worker.open()
+    try:
+        session.prepare(case, 0, TIMEOUT)
+        answer = session.measure("instructions", options, options.get("timeout", TIMEOUT))
+    finally:
+        session.kill()
+    return {result.metric: result for result in instructions.results(case, answer, {})}
 
 
 def named(result: Result) -> bool:
@@ -117,12 +119,19 @@ SMALL_SET = {
     # Keeps two blocks with every call, until the collector would run.
     "cycle": ("a = []; a.append(a)", ""),
 }
+SMALL_CASES = {name: case_of(stmt, setup, name) for name, (stmt, setup) in SMALL_SET.items()}
 
 
-def test_counts_of_two_workers_are_identical(count):
+@pytest.fixture(scope="module")
+def of_a_fresh_worker(pool) -> dict[str, Result]:
+    """The counts of the small set, the first that another worker makes."""
+    return {name: counted(pool, case, 1)["instructions"] for name, case in SMALL_CASES.items()}
+
+
+def test_counts_of_two_workers_are_identical(count, of_a_fresh_worker):
     """The figure for the standard set on a small one, without torch: two starts, filtered."""
-    for name, (stmt, setup) in SMALL_SET.items():
-        one, two = (count(case_of(stmt, setup, name), start)["instructions"] for start in (0, 1))
+    for name, two in of_a_fresh_worker.items():
+        one = count(SMALL_CASES[name])["instructions"]
         # Where the interpreter's allocator has no name, it cannot be left out.
         exact = named(one)
         assert two.estimate == pytest.approx(one.estimate, rel=0 if exact else 0.001), name
@@ -140,39 +149,39 @@ def test_what_was_made_before_does_not_change_a_count(count):
     assert len(found) == 1
 
 
-def test_a_count_depends_on_the_case_alone(pool, count):
-    """Not on what the worker served before: a fresh one, then again after other cases."""
-    cases = [case_of(stmt, setup, name) for name, (stmt, setup) in SMALL_SET.items()]
-    alone = count(cases[0], start=2)
-    others = [count(case, start=2) for case in cases[1:]]
+def test_a_count_depends_on_the_case_alone(count, of_a_fresh_worker):
+    """Not on what the worker served before: again after other cases, backwards."""
     with pytest.raises(SessionEnded):
-        count(case_of("kept = [object() for _ in range(5000)]; 1 / 0"), start=2)
-    again = count(cases[0], start=2)
-    exact = named(alone["instructions"])
-    assert again["instructions"].estimate == pytest.approx(
-        alone["instructions"].estimate, rel=0 if exact else 0.001
-    )
-    backwards = [count(case, start=2) for case in reversed(cases[1:])]
-    for first, second in zip(others, reversed(backwards)):
-        assert second["instructions"].estimate == pytest.approx(
-            first["instructions"].estimate, rel=0 if exact else 0.001
-        )
+        count(case_of("kept = [object() for _ in range(5000)]; 1 / 0"), start=1)
+    for name, first in reversed(of_a_fresh_worker.items()):
+        again = count(SMALL_CASES[name], start=1)["instructions"]
+        assert again.estimate == pytest.approx(first.estimate, rel=0 if named(first) else 0.001)
 
 
 def test_the_work_of_other_threads_is_counted(count):
     """In a thread of the statement's own, and in one that was there before."""
     data = "import threading\nr = list(range(20000))\n"
-    inline = count(case_of("sum(r)", data), number=10)["instructions"].estimate or 0
+    inline = count(case_of("sum(r)", data), number=3)["instructions"].estimate or 0
     started = "t = threading.Thread(target=sum, args=(r,)); t.start(); t.join()"
     pool = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)"
     for case in (case_of(started, data), case_of("pool.submit(sum, r).result()", data + pool)):
-        found = count(case, number=10)["instructions"].estimate or 0
+        found = count(case, number=3)["instructions"].estimate or 0
         assert inline < found < 1.5 * inline, case.stmt
     # A thread that did its work in the setup adds nothing.
     before = data + f"t = threading.Thread(target=sum, args=(r * 5,)); t.start(); t.join()\n{pool}"
     assert (count(case_of("pass", before))["instructions"].estimate or 0) < 100
 
 
+def test_the_longer_a_call_the_fewer_are_counted():
+    """By seconds of a call under Valgrind; a number that was asked for stays."""
+    calls = [plan_for(seconds)[1] for seconds in (0.001, 0.1, 1.0, 100.0)]
+    assert calls[0] == 100
+    assert calls == sorted(calls, reverse=True)
+    assert calls[1] < 20
+    assert plan_for(1.0, number=7, repeats=3)[1:3] == (7, 3)
+
+
+@pytest.mark.slow
 def test_a_long_statement_is_counted_fewer_times(count):
     """Three hundred calls of a short one, some thirty of one that takes longer."""
     short = count(case_of("x = 1"))["instructions"]
@@ -225,7 +234,7 @@ def test_an_extra_call_is_found_and_blamed_on_the_right_function(count):
 
 def test_what_must_happen_before_each_call_is_not_counted(count):
     plain = count(case_of("len(x)", "x = [1, 2]"))["instructions"].estimate or 0
-    work = "x = sorted(range(2000), reverse=True)"
+    work = "x = sorted(range(200), reverse=True)"
     each = (
         count(case_of("len(x)", "x = []", before=work, timing_mode="each"))["instructions"].estimate
         or 0
@@ -371,6 +380,7 @@ def test_the_request_does_nothing_without_valgrind():
     assert (done.stdout.strip(), done.returncode) == ("False", 0)
 
 
+@pytest.mark.usefixtures("own_pool")
 def test_from_the_command_line_to_functions(opbench_here, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from opbench.snippets import GroupedSetup, GroupedStmts\n"
@@ -379,7 +389,7 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
         "plus = GroupedStmts('y = x + 1', setup=GroupedSetup('x = 1'))\n"
     )
     done = opbench_here("run", "mine.py", "--metric", "instructions,time", "--jobs", "2",
-                   "--max-time-per-case", "0.3s")  # fmt: skip
+                   "--num-runs", "1", "--num-repeats", "1", "--pool")  # fmt: skip
     assert done.returncode == 1, done.stderr  # one case crashed
     assert "crashed SIGSEGV" in done.stdout
     assert "instructions are counted for one thread" in " ".join(done.stdout.split())
@@ -402,7 +412,7 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
     assert ("fn=_PyEval_EvalFrameDefault" if names else "fn=") in exported
     before = (tmp_path / "mine.py").read_text()
     (tmp_path / "mine.py").write_text(before.replace("'y = x + 1'", "'y = x + 1; str(x)'"))
-    opbench_here("run", "mine.py", "-k", "plus", "--metric", "instructions")
+    opbench_here("run", "mine.py", "-k", "plus", "--metric", "instructions", "--pool")
     compared = opbench_here("compare", "last~1", "last", "--functions")
     assert compared.returncode == 0, compared.stderr
     assert ("long_to_decimal_string" if names else "python") in compared.stdout, compared.stdout

@@ -161,7 +161,7 @@ def test_signals_it_ignores_do_not_keep_a_hang_alive(worker, python_case, eventu
     ],
 )
 def test_eating_memory_meets_the_limit_of_the_child(worker, python_case, code):
-    ended = end_of(worker, python_case(code), memory_limit=300 * MEGABYTE)
+    ended = end_of(worker, python_case(code), memory_limit=100 * MEGABYTE)
     assert ended.outcome == "out_of_memory"
     assert still_works(worker, python_case)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from opbench.worker.metrics import host_time, time
@@ -48,3 +50,20 @@ def test_a_difference_is_what_the_second_statement_leaves():
     made = session("difference", time=1000, minus=300, empty=90)
     assert time.block(made, 20)["value"] == pytest.approx(700e-9)
     assert "empty" not in [what for what, _ in made.loop.asked], "both loops have it"
+
+
+def test_a_thread_settles_on_a_cpu_and_stays_free():
+    from opbench.worker.session import settle_on
+
+    before = os.sched_getaffinity(0)
+
+    def settled(cpu: int) -> bool:
+        settle_on(cpu)
+        with open("/proc/thread-self/stat") as stat:
+            return int(stat.read().rpartition(")")[2].split()[36]) == cpu
+
+    for cpu in before:
+        # On a loaded machine it may be moved away before it looks.
+        assert any(settled(cpu) for _ in range(100))
+    settle_on(max(before) + 1)  # not ours: stay
+    assert os.sched_getaffinity(0) == before

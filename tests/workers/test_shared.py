@@ -188,12 +188,12 @@ def test_idle_starts_end_and_the_supervisor_with_the_last(connect, lease, eventu
 
 
 def test_what_was_idle_while_the_machine_slept_is_not_used(connect, lease, eventually):
-    supervisor = connect(idle=10.0)
+    supervisor = connect(idle=3.0)
     worker = lease(supervisor)
     worker.close()
     assert eventually(lambda: [each["state"] for each in supervisor.starts()] == ["idle"])
     os.kill(supervisor.pid, signal.SIGSTOP)  # as if nothing ran
-    time.sleep(11)
+    time.sleep(3.5)
     os.kill(supervisor.pid, signal.SIGCONT)
     assert lease(supervisor).start_id != worker.start_id
 

@@ -6,8 +6,10 @@ could not be carried out, and nothing was measured; 130 interrupted.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+from typing import Any
 
 import typer
 
@@ -86,11 +88,17 @@ def main() -> None:
         sys.exit(exit_code())
 
 
+@functools.cache
+def parser() -> Any:
+    """Of all commands: typer reads every signature for it."""
+    return typer.main.get_command(app)
+
+
 def exit_code() -> int:
     try:
         _check_folder()
         answer_shells()
-        code = app(standalone_mode=False, prog_name="opbench")
+        code = parser()(standalone_mode=False, prog_name="opbench")
         if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -59,7 +59,30 @@ def run(
         # Not wrapped, so that it can be copied.
         console.print(_how_to_continue(finished.store, options), soft_wrap=True, markup=False)
         return 130
-    return _judged(finished, gate) or finished.exit_code
+    code = _judged(finished, gate) or finished.exit_code
+    if finished.store and finished.results:
+        console.print(_what_next(finished, options), soft_wrap=True, markup=False, style="dim")
+    return code
+
+
+def _what_next(finished: Finished, options: dict[str, Any]) -> str:
+    """One line of commands that go on from here."""
+    store = ["--store", _shown_store(options)] if "store" in options else []
+    case, _ = (finished.failures or finished.results)[0]
+    commands = [
+        ["report", finished.id, "-o", "report.html"],
+        ["compare", "last~1", "last"],
+        ["show", case.id],
+    ]
+    if finished.baseline is not None:
+        commands[1] = ["compare", finished.id, "--col", finished.baseline.axis]
+    return "Next: " + " · ".join(shlex.join(["opbench", *each, *store]) for each in commands)
+
+
+def _shown_store(options: dict[str, Any]) -> str:
+    from opbench.store.connection.masking import without_password
+
+    return str(without_password(options["store"]))
 
 
 def _judged(finished: Finished, gate: Gate) -> int:
@@ -87,16 +110,16 @@ def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
     if "name" in options:
         again += ["--name", options["name"]]
     if "store" in options:
-        from opbench.store.connection.masking import without_password
-
-        again += ["--store", without_password(options["store"])]
+        again += ["--store", _shown_store(options)]
     return f"Interrupted; finished results are stored. Continue with: {shlex.join(again)}"
 
 
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     from opbench.api.request import build
     from opbench.errors import plural
+    from opbench.plan.groups import placed
     from opbench.plan.options import asked
+    from opbench.running.recording import planned_seconds
 
     request, settled = build(asked({**options, "targets": targets}))
     for group in request.groups:
@@ -106,8 +129,7 @@ def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     cases = len(request.cases)
     places = [place.name for place in request.environments]
     where = f" in {', '.join(places)}" if places != ["current"] else ""
-    most = cases * len(places) * settled.max_time_per_case
-    limit = settled.budget if settled.budget is not None else most
+    limit = planned_seconds(request, placed(request.groups, request.environments))
     print(
         f"\n{plural(cases, 'case')}{where}, {', '.join(settled.metrics)}; "
         f"{request.policy.text}; at most about {_minutes(limit)}. Nothing was measured."

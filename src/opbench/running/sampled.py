@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from opbench.plan.groups import PlannedGroup, Slot
@@ -45,6 +46,7 @@ def sampler_for(
         memory_free=state.memory_free,
         on_estimate=state.listener.estimated,
         rng=state.rng,
+        cpus=state.pool.cpus or sorted(os.sched_getaffinity(0)),
     )
 
 

@@ -43,6 +43,8 @@ class Lane:
     left_out: dict[str, str] = field(default_factory=dict)
     #: Whether somebody else goes on with it, and closes it.
     adopted: bool = False
+    #: Where its blocks begin; None for wherever the system has it.
+    cpu: int | None = None
 
     @property
     def open(self) -> bool:
@@ -114,7 +116,7 @@ class Lane:
         # Without a warm-up nothing is known of a call: each of them may take its time.
         unknown = n if not self.per_call else 1
         timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
-        answer = self.session.block(metric, n, timeout)
+        answer = self.session.block(metric, n, timeout, self.cpu)
         self.session.pause()
         sample = Sample(
             value=answer["value"],

@@ -87,8 +87,12 @@ class Sampler:
     memory_free: int = 0
     on_estimate: Callable[[Case, Estimate, float], None] | None = None
     rng: random.Random = field(default_factory=random.Random)
+    #: CPUs that children may run on.
+    cpus: Sequence[int] = ()
 
     def __post_init__(self) -> None:
+        #: By worker start, where the children of this set run.
+        self._cpu: dict[int, int] = {}
         kind: Any = PairedDesign if len(self.slots) > 1 else AdaptiveDesign
         if isinstance(self.policy, Fixed):
             kind = FixedDesign
@@ -152,6 +156,7 @@ class Sampler:
     def _take(self, turn: Turn) -> None:
         if turn.fresh or turn.alone:
             self.close()
+            self._cpu.clear()
         lanes = [(case, start) for start in turn.starts for case in self._shuffled()]
         if any(self.members[case].lane_in(start) is None for case, start in lanes):
             # Side by side, because importing a framework takes a second or two.
@@ -198,11 +203,20 @@ class Sampler:
         seed = member.case.seed + (turn.run or 0)
         lane = Lane.fork(worker, member.case, self.policy, seed, self.memory_limit)
         member.lanes.append(lane)
+        lane.cpu = self._cpu_of(start)
         if turn.run is None:
             most = self.design.max_time * WARMUP_SHARE
             lane.warm_up(min(self.policy.warmup_seconds, most))
         self.design.opened(Child(start, case, lane.spent, lane.n, lane.per_call))
         return lane
+
+    def _cpu_of(self, start: int) -> int | None:
+        """The CPU for all sides of a comparison in one start, drawn anew for each set of children:
+        what one CPU does, it does to all of them. Code that uses several is left alone."""
+        compared = len(self.slots) > 1 and len(self.cpus) > 1
+        if not compared or any(s.case.threads > 1 or s.case.device != "cpu" for s in self.slots):
+            return None
+        return self._cpu.setdefault(start, self.rng.choice(self.cpus))
 
     def _block(self, case: int, start: int, turn: Turn) -> None:
         known = self.members[case].lane_in(start)

@@ -3,6 +3,7 @@
 import gc
 import importlib
 import itertools
+import os
 import resource
 import sys
 import time
@@ -49,7 +50,7 @@ class Session:
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)
-        answer = {"seconds": time.perf_counter() - began}
+        answer: dict = {"seconds": time.perf_counter() - began}
         # A setup that goes on without some of its work names it, with the reason.
         left_out = self.loop.gi_frame.f_locals.get("opbench_left_out")
         if left_out:
@@ -72,6 +73,8 @@ class Session:
         }
 
     def do_block(self, message):
+        if "cpu" in message:
+            settle_on(message["cpu"])
         return self._metric(message["metric"]).block(self, message["n"])
 
     def do_measure(self, message):
@@ -169,6 +172,16 @@ class Session:
         if user["root"] not in sys.path:
             sys.path.insert(0, user["root"])
         importlib.import_module(user["module"])
+
+
+def settle_on(cpu):
+    """Continue on a CPU, free to be moved again at once: nothing that the code under test starts is
+    confined. The two sides of a comparison thus run on the same one. Left to the scheduler, each
+    stays on its own, and two cores may differ by 15 % for seconds, as neighbours keep them busy."""
+    allowed = os.sched_getaffinity(0)
+    if cpu in allowed and len(allowed) > 1:
+        os.sched_setaffinity(0, {cpu})
+        os.sched_setaffinity(0, allowed)
 
 
 def peak_bytes():

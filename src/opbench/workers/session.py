@@ -78,8 +78,9 @@ class SessionHandle:
         message = {"op": "warmup", "seconds": seconds, "block_seconds": block_seconds}
         return self.request(message, timeout)
 
-    def block(self, metric: str, n: int, timeout: float) -> dict[str, Any]:
-        return self.request({"op": "block", "metric": metric, "n": n}, timeout)
+    def block(self, metric: str, n: int, timeout: float, cpu: int | None = None) -> dict[str, Any]:
+        where = {} if cpu is None else {"cpu": cpu}
+        return self.request({"op": "block", "metric": metric, "n": n, **where}, timeout)
 
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self.request({"op": "measure", "metric": metric, "options": options}, timeout)

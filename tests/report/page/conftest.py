@@ -14,6 +14,9 @@ from opbench.report.page.contents import gather
 from opbench.report.page.page import save
 from opbench.store import Store
 
+#: Seconds between two looks; selenium's own half a second would be most of the time spent here.
+POLL = 0.02
+
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -71,7 +74,7 @@ def visit(chromium: Any, pages: dict[str, Path]) -> Callable[..., Any]:
         chromium.get("about:blank")
         chromium.get_log("browser")
         chromium.get(f"{pages[name].as_uri()}{fragment}")
-        WebDriverWait(chromium, 300).until(
+        WebDriverWait(chromium, 300, POLL).until(
             lambda d: d.execute_script("return document.documentElement.dataset.ready") == "yes"
         )
         return chromium

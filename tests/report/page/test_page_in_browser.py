@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.report.page.conftest import POLL
 
 from page_store import NASTY, NASTY_REASON
 
@@ -40,7 +41,7 @@ def click(browser: Any, selector: str) -> None:
         return True
 
     gone = (StaleElementReferenceException, ElementClickInterceptedException)
-    WebDriverWait(browser, 10, ignored_exceptions=gone).until(clicked)
+    WebDriverWait(browser, 10, POLL, ignored_exceptions=gone).until(clicked)
 
 
 def names(browser: Any) -> list[str]:
@@ -57,7 +58,7 @@ def search(browser: Any, text: str) -> None:
 
 
 def wait(browser: Any, script: str) -> Any:
-    return WebDriverWait(browser, 300).until(lambda d: d.execute_script(f"return {script}"))
+    return WebDriverWait(browser, 300, POLL).until(lambda d: d.execute_script(f"return {script}"))
 
 
 @pytest.fixture(autouse=True)

@@ -141,7 +141,8 @@ def test_targets_to_ignore_stay_apart_from_the_classes(tmp_path):
     (loss,) = [c for c in read(tmp_path / "loss.jsonl").calls if "nll_loss" in c.operator]
     kept = {"lo": 0, "hi": 49, "marked": [-100, 0.125]}
     assert kept.items() <= (loss.tensors[1].values or {}).items()
-    run = measure(tmp_path / "loss.jsonl", keep=["nll_loss"], save=False, max_time_per_case=0.2)
+    fixed = {"num_runs": 1, "num_repeats": 2, "save": False}
+    run = measure(tmp_path / "loss.jsonl", keep=["nll_loss"], **fixed)
     assert [result.outcome for _, result in run] == ["ok"]
 
 

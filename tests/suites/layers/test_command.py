@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
-import sys
 
 import pytest
 from tests.suites.layers.small import CONFIG
@@ -18,11 +16,6 @@ from opbench.suites.layers.names import CLASSIC
 from opbench.suites.layers.spaced_command import unfolded
 
 SEVERAL = {"--layers", "--batch-sizes"}
-
-
-def opbench(*arguments, cwd):
-    command = [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
 
 
 # -- reading the command line ---------------------------------------------------------------
@@ -129,19 +122,19 @@ def config(tmp_path):
     return path
 
 
-QUICK = ("--num_runs", "2", "--num_repeats", "3", "--random_seed", "7")
+QUICK = ("--num_runs", "2", "--num_repeats", "3", "--random_seed", "7", "--max_starts", "1")
 
 
 def read(path):
     return pickle.loads(path.read_bytes())
 
 
-def test_the_classic_runner_s_files_and_the_store(config, tmp_path):
+def test_the_classic_runner_s_files_and_the_store(opbench_here, config, tmp_path):
     """One run, its pickles, and what `--cont` makes of a missing one."""
     pytest.importorskip("opacus")
     command = ("layers", "--layers", "linear", "gsm_linear", "lstm", "--batch_sizes", "4", "8")
     command += (*QUICK, "-c", config, "--root", "results/old/")
-    found = opbench(*command, cwd=tmp_path)
+    found = opbench_here(*command)
     assert found.returncode == 0, found.stderr
     folder = tmp_path / "results" / "old"
     names = sorted(path.name for path in folder.iterdir())
@@ -172,7 +165,7 @@ def test_the_classic_runner_s_files_and_the_store(config, tmp_path):
     kept = folder / "linear_bs_8_runs_2_repeats_3_seed_7.pkl"
     lost.unlink()
     before = kept.stat().st_mtime_ns
-    again = opbench(*command, "--cont", cwd=tmp_path)
+    again = opbench_here(*command, "--cont")
     assert again.returncode == 0, again.stderr
     assert "1 pickle written" in again.stderr
     assert read(lost)["results"] == content["results"]
@@ -184,36 +177,36 @@ def test_the_classic_runner_s_files_and_the_store(config, tmp_path):
     for entry in times_only["results"]:
         entry["memory_stats"] = None
     kept.write_bytes(pickle.dumps(times_only))
-    assert opbench(*command, "--cont", cwd=tmp_path).returncode == 0
+    assert opbench_here(*command, "--cont").returncode == 0
     assert kept.read_bytes() == whole
 
     # Another seed is another run: nothing of the first is completed by it.
     few = ("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config)
-    other = opbench(*few, "--random_seed", "8", "--cont", cwd=tmp_path)
+    other = opbench_here(*few, "--random_seed", "8", "--cont")
     assert "No earlier run with these settings" in other.stderr
     with Store.open(tmp_path / ".opbench" / "results.db") as store:
         assert [run.request["seed"] for run in store.runs()] == [8, 7]
 
     # The report reads both runs as one, and tells them apart.
     runs = ("last~1", "last")
-    report = opbench("report", "layers", *runs, "-f", "md", "--against", "published", cwd=tmp_path)
+    report = opbench_here("report", "layers", *runs, "-f", "md", "--against", "published")
     assert "× the same layer unwrapped" in report.stdout, report.stderr
     assert "| linear (seed 7) | hooks |" in report.stdout
     assert "| linear (seed 8) | baseline |" in report.stdout
 
 
-def test_no_save_writes_nothing(config, tmp_path):
-    found = opbench("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config,
-                    "--no_save", "--forward_only", "-v", cwd=tmp_path)  # fmt: skip
+def test_no_save_writes_nothing(opbench_here, config, tmp_path):
+    found = opbench_here("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config,
+                    "--no_save", "--forward_only", "-v")  # fmt: skip
     assert found.returncode == 0, found.stderr
     assert "run 1" in found.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json"]
 
 
-def test_suffix_forward_only_and_modes_are_in_the_name(config, tmp_path):
-    found = opbench("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config,
+def test_suffix_forward_only_and_modes_are_in_the_name(opbench_here, config, tmp_path):
+    found = opbench_here("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config,
                     "--forward_only", "--suffix", "x", "--grad_sample_modes", "baseline",
-                    "--clock", "torch", cwd=tmp_path)  # fmt: skip
+                    "--clock", "torch")  # fmt: skip
     assert found.returncode == 0, found.stderr
     (path,) = (tmp_path / "results" / "raw").iterdir()
     assert path.name == "linear_mode_baseline_bs_4_runs_2_repeats_3_seed_7_forward_only_x.pkl"

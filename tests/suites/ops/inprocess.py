@@ -1,11 +1,14 @@
 """Entries of the catalogue run in this process, on the same inputs in each framework.
 
-What a run does in workers, with less around it: for tests of what an entry computes.
+What a run does in workers, with less around it: for tests of what an entry computes. One test asks
+one thing of many entries and names all that fail: a test for each would take longer to report than
+to run.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,17 @@ CONVERT = {
     "jax": "jnp.asarray({0})",
     "numpy": "{0}.copy()",
 }
+
+
+def check_all(operators: Iterable[Any], check: Callable[[Any], None]) -> None:
+    """Every operator passes the check; those that do not are listed with what it said."""
+    failed = []
+    for operator in operators:
+        try:
+            check(operator)
+        except Exception as error:
+            failed.append(f"{operator.name}: {type(error).__name__}: {error}")
+    assert not failed, "\n".join(failed)
 
 
 def case_of(name: str, framework: str, stage: str = "forward", **axes: Any):

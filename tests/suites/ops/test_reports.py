@@ -147,7 +147,8 @@ def test_a_real_run_from_the_suite_to_every_file(tmp_path):
             "size": ["small"],
         },
         stages=("forward",),
-        max_time_per_case=0.3,
+        num_runs=2,
+        num_repeats=2,
         store=store,
     )
     outcomes = {(case.name, case.framework): result.outcome for case, result in run}

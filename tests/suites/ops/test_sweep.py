@@ -7,6 +7,7 @@ import importlib.util
 from types import SimpleNamespace
 
 import pytest
+from tests.suites.ops.inprocess import check_all
 
 from opbench.define.expand import expand
 from opbench.suites.ops.catalogue import catalogue
@@ -48,48 +49,56 @@ def tensors(value):
     return []
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
-def test_torch_runs_it_and_all_values_are_finite(operator):
-    made = cases(operator, "torch", "forward")
-    assert len(made) == len(forms(operator)) if operator.parts else len(made) == 1
-    for case in made:
-        if case.unsupported:
-            assert "torch" not in operator.spelling or "on cuda only" in case.unsupported
-            continue
-        found = [] if operator.name in UNWRITTEN else tensors(outcome(case).y)
-        assert all(torch.isfinite(each).all() for each in found), case.stmt
+def by_category(operators):
+    found = {}
+    for operator in operators:
+        found.setdefault(operator.category, []).append(operator)
+    return pytest.mark.parametrize("operators", found.values(), ids=found)
 
 
-@pytest.mark.parametrize(
-    "operator",
-    [each for each in OPERATORS if each.differentiable and "torch" in each.spelling],
-    ids=lambda operator: operator.name,
-)
-def test_torch_goes_backward_and_all_gradients_are_finite(operator):
-    for case in cases(operator, "torch", "forward_backward"):
-        if case.unsupported:
-            assert "has no gradient" in case.unsupported
-            continue
-        seen = vars(outcome(case))
-        gradients = [
-            seen[each.name].grad
-            for each in operator.inputs
-            if each.grad and each.name in seen and case.axes.get("form", "fused") == "fused"
-        ]
-        assert all(gradient is not None for gradient in gradients), case.stmt
-        assert all(torch.isfinite(each).all() for each in gradients), case.stmt
+@by_category(OPERATORS)
+def test_torch_runs_it_and_all_values_are_finite(operators):
+    def check(operator):
+        made = cases(operator, "torch", "forward")
+        assert len(made) == len(forms(operator)) if operator.parts else len(made) == 1
+        for case in made:
+            if case.unsupported:
+                assert "torch" not in operator.spelling or "on cuda only" in case.unsupported
+                continue
+            found = [] if operator.name in UNWRITTEN else tensors(outcome(case).y)
+            assert all(torch.isfinite(each).all() for each in found), case.stmt
+
+    check_all(operators, check)
+
+
+@by_category(each for each in OPERATORS if each.differentiable and "torch" in each.spelling)
+def test_torch_goes_backward_and_all_gradients_are_finite(operators):
+    def check(operator):
+        for case in cases(operator, "torch", "forward_backward"):
+            if case.unsupported:
+                assert "has no gradient" in case.unsupported
+                continue
+            seen = vars(outcome(case))
+            gradients = [
+                seen[each.name].grad
+                for each in operator.inputs
+                if each.grad and each.name in seen and case.axes.get("form", "fused") == "fused"
+            ]
+            assert all(gradient is not None for gradient in gradients), case.stmt
+            assert all(torch.isfinite(each).all() for each in gradients), case.stmt
+
+    check_all(operators, check)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reason="needs NumPy")
-@pytest.mark.parametrize(
-    "operator",
-    [each for each in OPERATORS if "numpy" in each.spelling],
-    ids=lambda operator: operator.name,
-)
-def test_numpy_runs_it_and_all_values_are_finite(operator):
+@by_category(each for each in OPERATORS if "numpy" in each.spelling)
+def test_numpy_runs_it_and_all_values_are_finite(operators):
     import numpy
 
-    (case,) = cases(operator, "numpy", "forward")
-    value = outcome(case).y
-    parts = value if isinstance(value, (tuple, list)) else [value]
-    assert all(numpy.isfinite(part).all() for part in parts), case.stmt
+    def check(operator):
+        (case,) = cases(operator, "numpy", "forward")
+        value = outcome(case).y
+        parts = value if isinstance(value, (tuple, list)) else [value]
+        assert all(numpy.isfinite(part).all() for part in parts), case.stmt
+
+    check_all(operators, check)

@@ -25,7 +25,7 @@ def test_limits_are_measured_stored_and_shown_with_operators(command, tmp_path):
     assert "copy" in shown
     command(
         *("run", "ops", "-a", "op=exp,dot", "-a", "framework=numpy", "-a", "size=small"),
-        *("--num-runs", "2", "--num-repeats", "5"),
+        *("--num-runs", "1", "--num-repeats", "5"),
     )
     table = command("report", "roofline", "-f", "csv").stdout
     rows = {row["case"].partition("[")[0]: row for row in csv.DictReader(io.StringIO(table))}

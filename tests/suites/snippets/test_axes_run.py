@@ -23,7 +23,7 @@ mul = GroupedStmts(
 
 def test_device_and_dtype_are_axes_that_the_sources_see(tmp_path):
     (tmp_path / "mine.py").write_text(DTYPES)
-    run = opbench.run(tmp_path / "mine.py", save=False, max_time_per_case=0.1, precision=0.5)
+    run = opbench.run(tmp_path / "mine.py", save=False, num_runs=1, num_repeats=2)
     assert {case.id: result.outcome_text for case, result in run} == {
         f"mine/mul[language=python,runtime=eager,device=cpu,dtype={dtype}]/forward": "ok"
         for dtype in ("float32", "bfloat16")

@@ -34,7 +34,7 @@ class Normed(torch.nn.Module):
         return self.norm(x * 3.0 + 1.0)
 """
 
-QUICK = '[run]\nprecision = "50%"\nmax_time_per_case = "0.1s"\n'
+QUICK = "[run]\nnum_runs = 1\nnum_repeats = 2\n"
 
 SWEEP = (
     """
@@ -116,9 +116,9 @@ def test_the_file_says_where_its_numbers_are_from(measured):
     assert "# python: " in text
 
 
-def test_the_chart_has_a_panel_for_each_dim_that_varies(measured):
+def test_the_chart_has_a_panel_for_each_dim_that_varies(opbench_here, measured):
     assert (measured / "mini.png").read_bytes().startswith(b"\x89PNG")
-    done = opbench("report", "sweep", "--chart", "c.json", "-o", "again.csv", cwd=measured)
+    done = opbench_here("report", "sweep", "--chart", "c.json", "-o", "again.csv", cwd=measured)
     assert done.stdout.split() == ["again.csv", "c.json"]
     assert (measured / "again.csv").read_text() == (measured / "mini.csv").read_text()
     chart = json.loads((measured / "c.json").read_text())
@@ -131,7 +131,9 @@ def test_the_chart_has_a_panel_for_each_dim_that_varies(measured):
         assert f'"config": "{config}"' in json.dumps(chart)
 
 
-def test_a_training_batch_norm_exported_as_inference_is_a_mismatch_and_not_a_fast_result(tmp_path):
+def test_a_training_batch_norm_exported_as_inference_is_a_mismatch_and_not_a_fast_result(
+    opbench_here, tmp_path
+):
     """A Python file this time, with the names of the classic job at its top level."""
     (tmp_path / "normed.py").write_text(
         MODELS + "model = Normed\n"
@@ -141,8 +143,7 @@ def test_a_training_batch_norm_exported_as_inference_is_a_mismatch_and_not_a_fas
         "job_configs = [{'dtype': 'fp32', 'runtime': 'ort'}]\n"
         "stages = ['forward']\n"
     )
-    done = opbench("run", "normed.py", "--precision", "50%", "--max-time-per-case", "0.1s",
-                   cwd=tmp_path)  # fmt: skip
+    done = opbench_here("run", "normed.py", "--num-runs", "1", "--num-repeats", "2")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "mismatch" in done.stdout
     assert "training = false" in done.stdout

@@ -25,7 +25,7 @@ MISSING = object()
 #: More lines than colours and dashes can tell apart.
 LINES = 24
 #: Parts of a case, besides its labels, that tell one line from another.
-PARTS = ("stage", "framework", "runtime", "device")
+PARTS = ("name", "stage", "framework", "runtime", "device")
 
 _X = quantity(
     "x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12},
