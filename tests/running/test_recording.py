@@ -78,7 +78,7 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
     before: dict[str, float] = {}
     # Killed after so many results and a moment: while it starts, sets up, measures, stores.
     for results in (0, 1, 0, 2):
-        what = ["--cont"] if _has_run(store) else [bench_file, *QUICK]
+        what = ["--cont", "--yes"] if _has_run(store) else [bench_file, *QUICK]
         run = started(tmp_path, *what, "--store", store)
         assert run.stderr is not None
         for _ in range(results):
@@ -91,7 +91,7 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
         assert before.items() <= now.items(), "something finished was lost or measured again"
         assert len(now) >= len(before) + results
         before = now
-    last = started(tmp_path, "--cont", "--store", store)
+    last = started(tmp_path, "--cont", "--store", store, "--yes")
     _out, said = last.communicate(timeout=600)
     assert last.returncode == 0, said
     now = stored(store)

@@ -8,6 +8,7 @@ from typing import Any
 from opbench.case import label_text
 from opbench.report.charts.chart import (
     DOT,
+    LOG,
     Drawing,
     columns_of,
     counted,
@@ -34,17 +35,16 @@ _X = quantity(
 TICKS = 14
 _LINE = named("line", "{lines}")
 _COLOUR = _LINE["color"]
-_SCALE = {"type": "{yscale}"}
 SPEC = {
     "title": "{title}",
     "height": 320,
     "layer": [
         layer({"type": "rule", "clip": True}, x=_X, color=_COLOUR,
-              y=quantity("low", "{y}", scale=_SCALE), y2={"field": "high"}),
+              y=quantity("low", "{y}", scale=LOG), y2={"field": "high"}),
         layer({"type": "line", "clip": True}, x=_X, color=_COLOUR,
-              y=quantity("value", "{y}", scale=_SCALE)),
+              y=quantity("value", "{y}", scale=LOG)),
         {**layer({**DOT, "size": 50, "clip": True}, x=_X, **_LINE,
-                 y=quantity("value", "{y}", scale=_SCALE), tooltip=tips("case", "value")),
+                 y=quantity("value", "{y}", scale=LOG), tooltip=tips("case", "value")),
          # With Shift only: the wheel alone scrolls the page.
          "params": [{"name": "zoom", "bind": "scales",
                      "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"}}]},
@@ -104,7 +104,6 @@ def scaling(
             "{axis}": axis,
             "{y}": f"{metric}, {symbol}",
             "{scale}": "log" if log else "linear",
-            "{yscale}": "log",
             "{sizes}": sorted(sizes) if len(sizes) <= TICKS else None,
             "{lines}": lines[:LINES],
         },
