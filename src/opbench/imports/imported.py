@@ -190,14 +190,12 @@ def numbers(value: Any, what: str) -> list[float]:
     return [number(each, f"a value of {what}") for each in listed(value, what)]
 
 
-#: Of numbers that are facts: as large as a float can be; not so infinities and NaN.
-LARGEST = 10**300
-
-
 def numbers_among(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, float]:
     """Those that are there and are finite numbers: facts for the detail of a result."""
-    return {
-        name: value
-        for name in names
-        if isinstance(value := values.get(name), (int, float)) and abs(value) < LARGEST
-    }
+    found = {}
+    for name in names:
+        try:
+            found[name] = number(values.get(name), name)
+        except Unreadable:
+            continue
+    return found
