@@ -85,7 +85,10 @@ def sampled(
             n = calls if isinstance(calls, int) else calls[len(samples)]
             samples.append(Sample(float(value), start=start, order=len(samples), n=max(1, n)))
         count += bool(len(values))
-    found = estimate((s.start, s.session, s.value) for s in samples)
+    try:
+        found = estimate((s.start, s.session, s.value) for s in samples)
+    except OverflowError:  # squares of them are beyond all floats
+        raise Unreadable(f"values of {case.id} are too large to be measurements") from None
     if found is None:
         return Result(case.hash, metric, unit, "failed", "the file holds no values of it")
     warnings: tuple[Warning, ...] = ()
