@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from opbench.testing.calls import Recorder
 
 NAMED = pytest.StashKey[list[dict[str, Any]]]()
-MEASURED = pytest.StashKey["Measured"]()
+#: What `measuring.measure` returned.
+MEASURED = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
