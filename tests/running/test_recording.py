@@ -98,7 +98,7 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
     assert before.items() <= now.items()
     assert len(now) == CASES
     # What it said while it went on is what was missing, and nothing else.
-    assert said.count("bench_many/case") == CASES - len(before)
+    assert said.count("/call  time  ") == CASES - len(before)
     with Store.open(store, create=False) as opened:
         assert [record.status for record in opened.runs()] == ["finished"]
     assert eventually(lambda: marked() == [])
@@ -228,7 +228,7 @@ def test_cont_measures_what_an_edited_file_changed(opbench_here, bench_file, tmp
     done = opbench_here("run", "--cont")
     assert done.returncode == 0
     # The same name, other code: another case.
-    assert done.stderr.count("bench_many/case[n=1]/call") == 1
+    assert done.stderr.count("bench_many/case[n=1]/call  time  ") == 1
 
 
 def test_a_group_that_lacks_one_side_is_measured_as_a_whole_and_stored_once(tmp_path, opbench_here):

@@ -229,7 +229,8 @@ class Lines(Listener):
         self._planned = f", at most about {seconds:.0f} s"
 
     def started(self, run_id: str, cases: int, already_done: int) -> None:
-        self._print(f"measuring {plural(cases, 'case')}{self._planned}")
+        stored = f", {plural(already_done, 'result')} stored before" if already_done else ""
+        self._print(f"measuring {plural(cases, 'case')}{stored}{self._planned}")
 
     def building(self, environment: str, line: str) -> None:
         self._print(f"{environment}: {line}")

@@ -91,7 +91,7 @@ def scaling(
     sizes = {point["x"] for point in points}
     if len(sizes) < 2:
         return None
-    name = f"{good[0].case.suite}/{good[0].case.name}"
+    name = _title(good)
     log = min(sizes) > 0
     note = "Both scales are logarithmic." if log else "The scale of the values is logarithmic."
     if len(lines) > LINES:
@@ -114,6 +114,17 @@ def scaling(
         factor,
         note,
     )
+
+
+def _title(results: Sequence[StoredResult]) -> str:
+    """The benchmark, or the group whose functions are drawn."""
+    first = results[0].case
+    names = list(dict.fromkeys(stored.case.name for stored in results))
+    groups = {stored.case.axes.get("group") for stored in results}
+    if len(names) > 1:
+        shared = groups.pop() if len(groups) == 1 else None
+        return f"{first.suite}/{shared}" if isinstance(shared, str) else first.suite
+    return f"{first.suite}/{first.name}"
 
 
 def _point(line: str, size: float, stored: StoredResult, factor: float) -> dict[str, Any]:
