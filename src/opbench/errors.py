@@ -17,6 +17,10 @@ class UserError(ValueError):
     """One clear line, meant to be printed as it is: what was wrong, where, what to do."""
 
 
+class Terminated(KeyboardInterrupt):
+    """Asked to end by a signal other than Ctrl-C: what is finished is kept, as after Ctrl-C."""
+
+
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """`unknown clock 'cud'; did you mean cuda?`, or all the names where none is near."""
     names = list(known)

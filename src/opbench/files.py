@@ -1,18 +1,29 @@
-"""Files that are written: whole or not at all, and under names that stay in their folder."""
+"""Files that are read, within bounds; and files that are written: whole or not at all, and under
+names that stay in their folder."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
+import select
+import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from opbench import children
 from opbench.errors import UserError
 
 #: Bytes; longer names are cut: file systems take 255, and something is added in front and behind.
 LONGEST = 150
+#: Of a file that is read as a whole: configs, run files, results of other tools. What they hold
+#: takes some ten times as much memory as JSON.
+MOST_BYTES = 32 << 20
+#: What writes into a pipe is running already.
+PIPE_SECONDS = 2.0
 
 
 def expanded(text: str | Path) -> Path:
@@ -21,6 +32,89 @@ def expanded(text: str | Path) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         raise UserError(f"{text}: no such user, or a user without a home folder") from None
+
+
+def content(path: Path, most: int = MOST_BYTES) -> bytes:
+    """What a file holds, or one line on why it is not read: it is too large, or gives nothing.
+
+    A pipe, as in `--config <(make_config)`, is read too; one that nobody writes to is not waited
+    for.
+    """
+    try:
+        # Without O_NONBLOCK, opening a pipe waits for somebody who writes to it.
+        with open(path, "rb", buffering=0, opener=_without_waiting) as stream:
+            found = _pieces(stream, most)
+    except FileNotFoundError:
+        raise UserError(f"file not found: {path}") from None
+    except TimeoutError:
+        raise UserError(f"cannot read {path}: nothing is written to this pipe") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot read {path}: {why}") from None
+    if len(found) > most:
+        raise UserError(f"{path} is larger than {most >> 20} MiB, which is not read")
+    return found
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _pieces(stream: io.FileIO, most: int) -> bytes:
+    """All of a file, or a little more than `most` bytes of it."""
+    pieces, size = [], 0
+    while size <= most:
+        piece = stream.read(1 << 20)
+        if piece is None or (not piece and not size and _is_pipe(stream.fileno())):
+            if not select.select([stream], [], [], PIPE_SECONDS)[0]:
+                raise TimeoutError
+            piece = stream.read(1 << 20)
+        if not piece:
+            break
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def _is_pipe(descriptor: int) -> bool:
+    return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+
+
+def text(path: Path, most: int = MOST_BYTES) -> str:
+    """The same of a text file."""
+    try:
+        return content(path, most).decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not text in UTF-8") from None
+
+
+def unzipped(packed: bytes, path: Path, most: int = MOST_BYTES) -> bytes:
+    """What a gzip file holds: a few bytes of one can stand for gigabytes."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        found = unpacker.decompress(packed, most)
+    except zlib.error:
+        raise UserError(f"{path} is a damaged gzip file") from None
+    if unpacker.unconsumed_tail:
+        raise UserError(f"{path} is larger than {most >> 20} MiB when unpacked, which is not read")
+    if not unpacker.eof:
+        raise UserError(f"{path} is a damaged gzip file")
+    return found
+
+
+def check_regular(path: Path) -> None:
+    """Refuse pipes and devices, where reading may never end, and a name that cannot be stored as
+    text; a missing file is no concern here."""
+    try:
+        path.name.encode()
+    except UnicodeEncodeError:
+        raise UserError(f"{path.name!a}: a file name must be text in UTF-8") from None
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise UserError(f"{path} is not a regular file")
 
 
 def make_folder(path: Path) -> None:
@@ -44,6 +138,8 @@ def writing(path: Path) -> Iterator[Path]:
     special = path.exists() and not path.is_file()
     target = path if special else path.resolve()
     partial = target if special else target.with_name(f".{target.name}.{os.getpid()}")
+    if not special:
+        children.remove_at_end(partial)
     try:
         with _explained(path):
             yield partial

@@ -32,11 +32,16 @@ def test_the_notebook_runs_and_shows_what_it_says(tmp_path):
     made = build.executed("0.2", tmp_path)
     outputs = [output for cell in made.cells for output in cell.get("outputs", ())]
     assert not [output for output in outputs if output.output_type == "error"]
+    # An object shows itself once; the display of a run is empty at its end.
+    for cell in made.cells:
+        texts = [o.get("data", {}).get("text/plain", "-") for o in cell.get("outputs", ())]
+        assert len(texts) <= 2
+        assert len([text for text in texts if text.strip()]) <= 1, cell.source
     kinds = [set(output.get("data", {})) for output in outputs]
     # Against the axis, and samples; and ratios, unless the machine was too busy for an interval.
     assert sum("image/png" in each for each in kinds) >= 2
     tables = "".join(output.get("data", {}).get("text/html", "") for output in outputs)
-    assert "bench_numpy/softmax[n=256]/call" in tables
+    assert "softmax[n=256]" in tables
     assert "before → after" in tables
     assert (tmp_path / "report.html").exists()
 
@@ -102,3 +107,31 @@ def test_a_run_shows_itself_in_a_notebook(tmp_path, monkeypatch):
     )
     run = ob.run("bench_one.py", num_runs=2, num_repeats=2, save=False)
     assert "bench_one/nothing/call" in run._repr_html_()
+
+
+def test_the_baseline_of_a_run_is_shown_and_compared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench_two.py").write_text(
+        "import opbench as ob\n\n@ob.bench(group='sums', n=[9, 99])\ndef one(n):\n"
+        "    return sum(range(n))\n\n"
+        "@ob.bench(group='sums', n=[9, 99])\ndef two(n):\n    return sum(range(2 * n))\n"
+    )
+    run = ob.run("bench_two.py", num_runs=2, num_repeats=2)
+    assert "one</th>" in run._repr_html_()
+    assert "two</th>" in run._repr_html_()
+    assert len(run.compare().frame()) == 2
+    lines = {point["line"] for point in run.chart().spec["datasets"]["points"]}
+    assert len(lines) == 2  # one for each function
+    assert len(run.frame(samples=True)) == 4 * 2
+    assert len(run.compare(run).rows) == 4
+    assert run.page().save(tmp_path / "page.html").exists()
+    assert "one" in repr(run)
+
+
+def test_a_console_writes_to_its_stream_in_a_notebook_too(monkeypatch):
+    from rich import console
+
+    from opbench.report.table import printed
+
+    monkeypatch.setattr(console, "_is_jupyter", lambda: True)
+    assert printed(lambda c: c.print("here")) == "here\n"

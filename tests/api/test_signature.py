@@ -51,8 +51,16 @@ def test_a_type_checker_accepts_what_is_right_and_refuses_what_is_not(tmp_path):
         "run(precison=0.1)\n"
         'run(threads="two")\n'
         "ab(baseline='mode=plain')\n"
+        "from opbench.define.bench import bench\n"
+        "@bench\ndef plain() -> int: return 1\n"
+        "@bench(n=[1, 2], stages='call', group='sums')\n"
+        "def sized(n: int) -> int: return n + plain()\n"
+        "@bench(n=[1], stages=3)\ndef wrong(n: int) -> int: return n\n"
+        "@bench(input=len)\ndef misspelt() -> int: return 1\n"
+        "sized('a')\n"
     )
     files = [SOURCE / "api" / name for name in ("run.py", "ab.py", "keywords.py", "signature.py")]
+    files.append(SOURCE / "define" / "bench.py")
     done = subprocess.run(
         [
             sys.executable, "-m", "mypy", "--strict", "--config-file", "", "--follow-imports=skip",
@@ -61,5 +69,6 @@ def test_a_type_checker_accepts_what_is_right_and_refuses_what_is_not(tmp_path):
         cwd=SOURCE.parent, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     found = [line for line in done.stdout.splitlines() if "snippet.py" in line]
-    assert [line.split(":")[1] for line in found if ": error:" in line] == ["5", "6", "7"], found
+    wrong = dict.fromkeys(line.split(":")[1] for line in found if ": error:" in line)
+    assert list(wrong) == ["5", "6", "7", "13", "15", "17"], found
     assert 'Unexpected keyword argument "precison"' in found[0]

@@ -265,7 +265,7 @@ def test_values_without_a_ratio_are_unknown_for_a_reason(compare):
         (["modes", "--col", "suite"], "'suite' has only one value here: ops"),
         (["base", "--col", "metric"], "have no case and metric in common"),
         (["modes", "--col", "mode", "--row", "nme"], "unknown key 'nme'"),
-        (["base", "new", "--filter", "name"], "a filter is written KEY:VALUE"),
+        (["base", "new", "--filter", "name"], "a filter is written KEY=VALUE"),
         (["base", "new", "--filter", "name:zzz"], "the filter 'name:zzz' leaves nothing of 'base'"),
         (["base", "new", "--fail-on", "slowr"], "did you mean slower"),
         (["base", "new", "--fail-on", "slower:3"], "expected a percentage such as slower:3%"),

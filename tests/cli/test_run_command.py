@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from itertools import takewhile
@@ -64,6 +65,16 @@ def test_a_run_shows_its_table_and_stores_each_result_with_its_samples(run, stor
         assert {sample.start for sample in found.result.samples} == {0, 1, 2}
         assert found.result.policy == "fixed runs=3 repeats=2"
         assert found.result.low < found.result.estimate < found.result.high
+
+
+def test_a_run_ends_with_commands_that_work(run, command):
+    run("-k", "total")
+    last = run("-k", "total").stderr.strip().splitlines()[-1]
+    assert last.startswith("Next: opbench report ")
+    for text in last.removeprefix("Next: ").split(" · "):
+        done = command(*shlex.split(text)[1:])
+        assert done.returncode == 0, done.stderr
+    assert "Next:" not in run("-k", "total", "--no-save").stderr
 
 
 def test_a_dry_run_lists_the_cases_and_touches_nothing(command, bench_file, tmp_path):
@@ -201,6 +212,9 @@ def test_whatever_a_case_does_the_others_go_on_and_the_table_says_why(
     assert done.returncode == 1, done.stdout + done.stderr
     outcomes = {found.case.axes["end"]: found.result.outcome_text for found in stored()}
     assert outcomes.pop("raises").startswith("failed: ValueError: not today")
+    whole = re.search(r"The whole traceback: opbench show '(\S+)'", done.stdout)
+    assert whole is not None
+    assert 'raise ValueError("not today")' in opbench("show", whole[1]).stdout
     assert outcomes.pop("hang").startswith("timeout: no answer within")
     assert outcomes.pop("exits").startswith("failed: called sys.exit(3)")
     assert outcomes == {
@@ -264,7 +278,7 @@ def test_cont_of_a_complete_run_measures_nothing_and_shows_everything(run, comma
     done = command("run", "--cont", "--name", "mine")
     assert done.returncode == 0
     assert done.stderr.startswith("Run ")
-    assert done.stderr.endswith(" is complete; nothing to measure.\n")
+    assert " is complete; nothing to measure.\n" in done.stderr
     assert rows(done) == rows(first)
     assert [found.result.created for found in stored()] == before
 

@@ -252,5 +252,5 @@ def test_a_table_of_points_is_found_beside_the_file_that_names_it(tmp_path, monk
     monkeypatch.chdir("/")
     assert load(file).run.shapes == ({"m": "8", "n": "6", "k": "4"},)
     file.write_text('[run]\nsuites = ["ops"]\nshapes = "other.csv"\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"run\.shapes: other\.csv: No such file"):
+    with pytest.raises(UserError, match=r"run\.shapes: file not found: other\.csv"):
         load(file)

@@ -134,7 +134,7 @@ def test_a_run_into_postgresql_whose_driver_is_killed_is_completed_by_cont(
         assert store.find_run("nightly").status == "running"
     assert 4 <= len(before) < 24
     assert eventually(lambda: not agents(), 300), "agents end with their driver"
-    done = command("run", "--cont", "--name", "nightly", "--store", url)
+    done = command("run", "--cont", "--name", "nightly", "--store", url, "--yes")
     assert done.returncode == 0, done.stderr
     assert server.password not in done.stdout + done.stderr
     with Store.open(url, create=False) as store:

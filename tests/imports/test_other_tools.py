@@ -320,7 +320,7 @@ def test_the_same_file_is_not_imported_twice(opbench_here, exported, tmp_path):
 def test_a_missing_file_is_one_line(opbench_here):
     done = opbench_here("import", "nothing.json")
     assert done.returncode == 2
-    assert "cannot read nothing.json: No such file" in done.stderr
+    assert "file not found: nothing.json" in done.stderr
 
 
 # ----------------------------------------------------- services and tables

@@ -9,8 +9,9 @@ from opbench.case import Case
 from opbench.report.charts.every import drawings
 from opbench.report.charts.history import _ticks
 from opbench.report.charts.scaling import scaling
-from opbench.report.page.contents import gather
-from opbench.store import Store, StoredResult
+from opbench.report.page.contents import Contents, gather
+from opbench.store import RunRecord, Store, StoredResult
+from synthetic import case, timed
 
 
 def results(*stages: str, **labels):
@@ -59,3 +60,16 @@ def test_the_ticks_of_a_history_can_be_told_apart():
     assert _ticks([(start, "a"), (start + day, "b")]) == ["2026-11-15", "2026-11-16"]
     assert _ticks([(start, "a"), (start + hour, "b")]) == ["11-15 12:00", "11-15 13:00"]
     assert _ticks([(start, "a"), (start, "b")]) == ["a", "b"]
+
+
+def test_functions_of_one_group_are_lines_of_one_picture():
+    results = [
+        timed(case(name, group=group, n=n), 1e-6 * n)
+        for group, names in (("attention", ("naive", "flash")), ("mlp", ("plain", "fused")))
+        for name in names
+        for n in (64, 512)
+    ]
+    first, second = drawings(Contents(RunRecord("r"), results))
+    assert first.words["{title}"] == "ops/attention: scaling with n"
+    assert first.words["{lines}"] == ["flash", "naive"]
+    assert second.words["{lines}"] == ["fused", "plain"]

@@ -6,8 +6,10 @@ then read the difference.
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 from opbench.analyse.compare import Comparison, ComparisonRow, Mean
 from opbench.analyse.gate import Gate
 from opbench.report.comparison.junit import as_junit
-from opbench.report.comparison.tables import as_markdown, as_text, change_text, ratio_text
+from opbench.report.comparison.tables import as_markdown, as_text, change_text, ratio_text, show
 from opbench.result import Result
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -221,3 +223,12 @@ def test_any_text_makes_well_formed_xml(case_id, name, reason):
     shown = root.find("testsuite/testcase")
     assert shown is not None
     assert len(shown.attrib["name"]) == len(case_id)
+
+
+def test_a_pipe_gets_the_same_width_from_compare_as_from_run(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "60")
+    show(COMPARISON)
+    assert max(map(len, stream.getvalue().splitlines())) > 80
+    assert "matmul[n=512]/forward " in stream.getvalue()

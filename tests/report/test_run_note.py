@@ -122,3 +122,11 @@ def test_what_failed_or_is_counted_does_not_take_part():
     case = Case("s", "bytes", "call", "pass")
     counted = [(case, Result(case.hash, "memory", "bytes", estimate=1.0)) for _ in range(20)]
     assert note([*counted, *(result(n, "contended") for n in range(4))]).facts.startswith("4 of 4")
+
+
+def test_starts_in_two_groups_in_most_cases_are_said_once():
+    found = [*(result(n, "two-groups") for n in range(12)), *(result(n) for n in range(12, 20))]
+    assert "12 of 20 cases have worker starts in two groups" in note(found).line
+    assert note(found).own(found[0][1]).warnings == ()
+    few = [*(result(n, "two-groups") for n in range(4)), *(result(n) for n in range(4, 20))]
+    assert note(few).line == ""

@@ -25,7 +25,7 @@ from opbench.report.naming import shortened
         ),
         (
             ["a/x[n=1]/forward", "a/x[n=1]/backward", "a/y[n=2]/forward"],
-            "a/…[…]/…",
+            "a/…",
             ["x[n=1]/forward", "x[n=1]/backward", "y[n=2]/forward"],
         ),
         (["a/x/forward", "b/y/call"], "", ["a/x/forward", "b/y/call"]),

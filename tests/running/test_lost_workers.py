@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from contextlib import suppress
 
@@ -101,3 +102,29 @@ def test_a_worker_that_ends_before_it_is_asked_says_so(tmp_path):
     worker = Worker(str(python), ())
     with pytest.raises(WorkerError, match=r"did not start: no such machine \(exit status 3\)"):
         worker.wait_ready()
+
+
+class KillsWhenStarting(Listener):
+    """Somebody outside ends the first worker as soon as it has a process."""
+
+    def __init__(self, marked) -> None:
+        self.marked, self.killed = marked, 0
+
+    def starting_workers(self, what: str) -> None:
+        if not self.killed:
+            threading.Thread(target=self.kill).start()
+
+    def kill(self) -> None:
+        deadline = time.monotonic() + 10
+        while not self.killed and time.monotonic() < deadline:
+            for pid in self.marked():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    self.killed += 1
+
+
+def test_a_worker_that_is_killed_while_it_starts_is_started_again(outcomes, marked):
+    listener = KillsWhenStarting(marked)
+    found = outcomes([case("a"), case("b")], listener=listener)
+    assert listener.killed
+    assert {name: result.outcome for name, result in found.items()} == {"a": "ok", "b": "ok"}

@@ -129,7 +129,7 @@ def test_two_stored_runs_of_a_steady_machine_can_be_the_same():
     assert given.count("same") / rounds >= 0.5
 
 
-@pytest.mark.parametrize("cases", [10, 50])
+@pytest.mark.parametrize("cases", [10, pytest.param(50, marks=pytest.mark.slow)])
 def test_the_mean_of_cases_that_moved_together(cases):
     rng, rounds = np.random.default_rng(7), 100
     held = 0

@@ -189,3 +189,11 @@ def test_bytes_changed_at_random(copy, read_by_all, seed):
         content[rng.randrange(100, len(content))] = rng.randrange(256)
     path.write_bytes(content)
     read_by_all(path)
+
+
+def test_what_sqlite_says_of_a_damaged_file_need_not_be_text(copy, read_by_all):
+    """The name of an index, in SQLite's own complaint about it."""
+    path = copy()
+    name, broken = b"ix_results_case_metric", b"ix_results_\xb0\xff\xfe\xb0_metric"
+    path.write_bytes(path.read_bytes().replace(name, broken))
+    read_by_all(path)

@@ -20,6 +20,7 @@ from opbench.counting.addresses import RETURNS_ARE_SEEN
 from opbench.counting.statements import compiled
 from opbench.envs.environments import current
 from opbench.result import Result
+from opbench.worker.callgrind.plans import plan_for
 from opbench.workers.pool import Kind, Pool
 from opbench.workers.session import SessionEnded
 
@@ -171,6 +172,16 @@ def test_the_work_of_other_threads_is_counted(count):
     assert (count(case_of("pass", before))["instructions"].estimate or 0) < 100
 
 
+def test_the_longer_a_call_the_fewer_are_counted():
+    """By seconds of a call under Valgrind; a number that was asked for stays."""
+    calls = [plan_for(seconds)[1] for seconds in (0.001, 0.1, 1.0, 100.0)]
+    assert calls[0] == 100
+    assert calls == sorted(calls, reverse=True)
+    assert calls[1] < 20
+    assert plan_for(1.0, number=7, repeats=3)[1:3] == (7, 3)
+
+
+@pytest.mark.slow
 def test_a_long_statement_is_counted_fewer_times(count):
     """Three hundred calls of a short one, some thirty of one that takes longer."""
     short = count(case_of("x = 1"))["instructions"]

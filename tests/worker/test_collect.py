@@ -46,14 +46,21 @@ def test_it_works_where_opbench_is_not_installed(tmp_path):
         "module": "bench",
         "registered_in": "bench",
         "function": "f",
+        "define": "",
         "name": "mine",
+        "group": None,
         "kind": "function",
         "axes": [["n", [1, 2]]],
+        "values": {},
         "stages": ["forward"],
-        "inputs": {"module": "bench", "name": "make", "kind": "dict", "takes": ["n"]},
+        "inputs": {
+            "module": "bench", "name": "make", "define": "", "kind": "dict", "count": None,
+            "takes": ["n"],
+        },
         "takes": [],
+        "positional": ["x"],
         "output": "y",
-    }
+    }  # fmt: skip
     assert found["module"] == "bench"
     assert found["root"] == str(tmp_path)
     assert found["modules"] == []
@@ -78,13 +85,13 @@ def test_the_folder_of_the_worker_is_not_importable(tmp_path):
     assert "error" not in collect(path)
 
 
-def test_a_notebook_function_is_refused_with_advice():
+def test_a_function_of_a_prompt_whose_source_is_lost_is_refused_with_advice():
     code = "from stub import bench\ndef f(): pass\nbench(f)\n"
     command = [sys.executable, "-"]
     env = {**os.environ, "PYTHONPATH": str(WORKER)}
     done = subprocess.run(command, input=code, capture_output=True, text=True, env=env)
-    assert "in a notebook or at a prompt" in done.stderr
-    assert "write it to a file" in done.stderr
+    assert "its source does not suffice: f, whose source is not known" in done.stderr
+    assert "write it at the top level of a file" in done.stderr
 
 
 def test_it_is_written_for_python_3_9_and_the_standard_library():

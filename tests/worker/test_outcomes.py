@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -388,3 +389,20 @@ def test_a_convolution_leaves_no_file_of_its_own_behind(worker, python_case, tmp
     )
     measured(worker, case)
     assert not Path(f"/tmp/perf-{seen.read_text()}.map").exists()
+
+
+def test_the_user_s_own_limit_of_memory_is_respected(start_worker, python_case):
+    """`ulimit -S -d`: below what a child would be given, and not raised."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    own = 32 << 30
+    if hard != resource.RLIM_INFINITY:
+        pytest.skip("this process is limited already")
+    resource.setrlimit(resource.RLIMIT_DATA, (own, hard))
+    try:
+        worker = start_worker()
+        worker.wait_ready()
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    check = "import resource\nassert resource.getrlimit(resource.RLIMIT_DATA)[0] == {}"
+    for limit, expected in ((64 << 30, own), (16 << 30, 16 << 30)):
+        measured(worker, python_case(check.format(expected)), memory_limit=limit)

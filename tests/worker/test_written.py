@@ -77,6 +77,15 @@ def test_what_cannot_be_made_again_is_named():
         Written().expression(object())
 
 
+def test_closures_of_one_source_over_different_values_are_not_taken_for_one():
+    def adding(k):
+        return lambda x: x + k
+
+    assert [f(0) for f in again([adding(1), adding(1)])] == [1, 1]
+    with pytest.raises(Unsendable, match="two different things called k"):
+        again([adding(1), adding(2)])
+
+
 def test_two_values_of_one_name_do_not_replace_each_other():
     import cmath
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from opbench import children
+
 T = TypeVar("T")
 
 PROCESSES = 4
@@ -37,6 +39,7 @@ _work: Callable[[int], Any] | None = None
 def _take(work: Callable[[int], Any]) -> None:
     global _work
     _work = work
+    children.dying_with_us()()
 
 
 def _call(item: int) -> Any:

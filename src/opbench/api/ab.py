@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opbench.analyse.compare import Comparison, compare
 from opbench.api.progress import python_progress
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from opbench.api.keywords import AbKeywords
+    from opbench.api.views import Compared
 
 #: A comparison is sharper than an estimate: a ratio is known to half a percent where a time is
 #: known to two. Half of the ten seconds that a case may take goes to each side.
@@ -38,6 +39,25 @@ DEFAULTS: dict[str, Any] = {"precision": 0.005, "max_time_per_case": 5.0}
 
 
 FULL_HASH = re.compile("[0-9a-f]{40}")
+
+
+class Sides(NamedTuple):
+    """What `opbench.ab` returns; shows itself as the comparison."""
+
+    finished: Finished
+    comparison: Comparison
+
+    def compare(self) -> Compared:
+        """With `.frame()` and `.chart()`."""
+        from opbench.api.views import Compared
+
+        return Compared((self.comparison,))
+
+    def __repr__(self) -> str:
+        return repr(self.compare())
+
+    def _repr_html_(self) -> str:
+        return self.compare()._repr_html_()
 
 
 @takes_options("ab", **DEFAULTS)
@@ -48,7 +68,7 @@ def ab(
     margin: float | str = 0.03,
     listener: Listener | None = None,
     **options: Unpack[AbKeywords],
-) -> tuple[Finished, Comparison]:
+) -> Sides:
     """Measure the same cases on both sides of one machine, in one run, and compare them.
 
     The sides are two `environments`, or two `commits` of the project of the current folder; cases
@@ -79,11 +99,12 @@ def ab(
     )
     names = shown(commits) if commits else (sides[0].name, sides[1].name)
     first, second = ([case.id for case in asked.cases] for asked, _ in requests)
-    return finished, replace(
+    comparison = replace(
         compare(base, new, names=names, margin=fraction(margin)),
         only_base=tuple(id for id in first if id not in second),
         only_new=tuple(id for id in second if id not in first),
     )
+    return Sides(finished, comparison)
 
 
 def shown(commits: Sequence[str]) -> tuple[str, str]:

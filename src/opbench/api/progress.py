@@ -207,6 +207,7 @@ class Lines(Listener):
         self._began = time.monotonic()
         self._reported = 0.0
         self._lost = 0
+        self._planned = ""
 
     def fleet(self, state: FleetState) -> None:
         now = time.monotonic()
@@ -223,6 +224,13 @@ class Lines(Listener):
 
     def complete(self, run_id: str) -> None:
         self._console.print(complete_line(run_id), highlight=False)
+
+    def planned(self, seconds: float) -> None:
+        self._planned = f", at most about {seconds:.0f} s"
+
+    def started(self, run_id: str, cases: int, already_done: int) -> None:
+        stored = f", {plural(already_done, 'result')} stored before" if already_done else ""
+        self._print(f"measuring {plural(cases, 'case')}{stored}{self._planned}")
 
     def building(self, environment: str, line: str) -> None:
         self._print(f"{environment}: {line}")
@@ -252,7 +260,7 @@ class NotebookCell:
         from IPython.display import display
 
         self._handle = display({"text/plain": ""}, raw=True, display_id=True)
-        self.console = Console(stderr=True, force_jupyter=False)
+        self.console = Console(stderr=True)
 
     def update(self, picture: RenderableType, refresh: bool = True) -> None:
         text = printed(lambda console: console.print(picture), width=100)

@@ -118,7 +118,8 @@ def execute_entries(
     from opbench.define.expand import expand
     from opbench.define.userfile import process_targets
 
-    given = asked(options)
+    # The file is stored with the run, so that `--cont` finds its benchmarks again.
+    given = asked({**options, "targets": (file,) if file else ()})
     kept = RunOptions(**given)
     targets = process_targets(entries, Path(file) if file else None)
     cases = expand(

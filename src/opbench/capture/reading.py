@@ -32,6 +32,7 @@ from opbench.capture.codec import API, OPERATORS, dotted
 from opbench.capture.compiled.graph import Graph, graph_of
 from opbench.capture.values import TensorSpec
 from opbench.errors import UserError, printable
+from opbench.files import check_regular
 
 VERSION = 1
 LONGEST_LINE = 1 << 26
@@ -47,6 +48,8 @@ class BadCapture(UserError):
 
 def level_of(path: Path | str) -> str:
     """`operators` or `api`, as the first line of a capture says; empty for any other file."""
+    if not Path(path).is_file():
+        return ""
     try:
         with Path(path).open(encoding="utf-8") as lines:
             first = json.loads(lines.readline(LONGEST_LINE))
@@ -69,6 +72,7 @@ def read_api(path: Path | str) -> list[ApiCall]:
 
 
 def _opened(path: Path, parse_lines: Callable[[Iterable[str]], Any]) -> Any:
+    check_regular(path)
     try:
         with path.open(encoding="utf-8") as lines:
             return parse_lines(lines)

@@ -1,7 +1,7 @@
 """`opbench`: the commands, and one place where mistakes become one line and an exit code.
 
 Exit codes: 0 all went well; 1 something that was measured failed; 2 the command was wrong or
-could not be carried out, and nothing was measured; 130 interrupted.
+could not be carried out, and nothing was measured; 130 interrupted (by SIGTERM 143, by SIGHUP 129).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from opbench.cli.export import export
 from opbench.cli.history import history
 from opbench.cli.import_ import import_
 from opbench.cli.init import init
+from opbench.cli.interrupts import Interrupts
 from opbench.cli.list import list_
 from opbench.cli.report import report
 from opbench.cli.run import run
@@ -84,8 +85,9 @@ def opbench(
 def main() -> None:
     """The entry point of the console script."""
     streams.open_missing()
-    with streams.guarded():
-        sys.exit(exit_code())
+    interrupts = Interrupts()
+    with interrupts.handled(), streams.guarded():
+        sys.exit(interrupts.exit_code(exit_code()))
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import typer
 
 from opbench.cli.completion import suite_names
 from opbench.cli.options import FAIL_ON, takes
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from opbench.analyse.gate import Gate
@@ -25,15 +26,20 @@ def run(
         show_default=False,
         autocompletion=suite_names,
     ),
+    yes: bool = typer.Option(
+        False, "--yes", help="With --cont: execute the files that the stored run names, unasked."
+    ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
     fail_on: list[str] = FAIL_ON,
 ) -> int:
     """Measure suites and files; store and show the metrics of every case."""
     from opbench.analyse.gate import Gate
+    from opbench.cli.consent import ask_before_continuing
     from opbench.cli.env import ready
     from opbench.report.terminal.console import Console
 
     gate = Gate.parse(fail_on)
+    ask_before_continuing(options, targets or [], yes)
 
     console = Console(stderr=True)
     if not options.get("on"):  # the nodes of a cluster build theirs themselves
@@ -45,8 +51,11 @@ def run(
     from opbench.api.run import execute
     from opbench.report.terminal.run import show
 
-    with progress(console) as listener:
-        finished = execute({**options, "targets": targets or ()}, listener=listener)
+    try:
+        with progress(console) as listener:
+            finished = execute({**options, "targets": targets or ()}, listener=listener)
+    except UserError as error:
+        raise _with_way_on(error, options) from None
     from opbench.define import suites
 
     show(finished, targets=targets or [])
@@ -56,10 +65,35 @@ def run(
         ):
             print(line)
     if finished.status == "interrupted":
-        # Not wrapped, so that it can be copied.
-        console.print(_how_to_continue(finished.store, options), soft_wrap=True, markup=False)
+        end = "Interrupted; nothing stored (--no-save)."
+        if finished.store:
+            end = f"Interrupted; finished results are stored. {_way_on(options)}"
+        console.print(end, soft_wrap=True, markup=False)  # not wrapped, so that it can be copied
         return 130
-    return _judged(finished, gate) or finished.exit_code
+    code = _judged(finished, gate) or finished.exit_code
+    if finished.store and finished.results:
+        console.print(_what_next(finished, options), soft_wrap=True, markup=False, style="dim")
+    return code
+
+
+def _what_next(finished: Finished, options: dict[str, Any]) -> str:
+    """One line of commands that go on from here."""
+    store = ["--store", _shown_store(options)] if "store" in options else []
+    case, _ = (finished.failures or finished.results)[0]
+    commands = [
+        ["report", finished.id, "-o", "report.html"],
+        ["compare", "last~1", "last"],
+        ["show", case.id],
+    ]
+    if finished.baseline is not None:
+        commands[1] = ["compare", finished.id, "--col", finished.baseline.axis]
+    return "Next: " + " · ".join(shlex.join(["opbench", *each, *store]) for each in commands)
+
+
+def _shown_store(options: dict[str, Any]) -> str:
+    from opbench.store.connection.masking import without_password
+
+    return str(without_password(options["store"]))
 
 
 def _judged(finished: Finished, gate: Gate) -> int:
@@ -80,23 +114,29 @@ def _judged(finished: Finished, gate: Gate) -> int:
     return gate.exit_code(compared)
 
 
-def _how_to_continue(saved: str, options: dict[str, Any]) -> str:
-    if not saved:
-        return "Interrupted; nothing stored (--no-save)."
+def _way_on(options: dict[str, Any]) -> str:
+    """`Continue with: ` and the command that does."""
     again = ["opbench", "run", "--cont"]
     if "name" in options:
         again += ["--name", options["name"]]
     if "store" in options:
-        from opbench.store.connection.masking import without_password
+        again += ["--store", _shown_store(options)]
+    return f"Continue with: {shlex.join(again)}"
 
-        again += ["--store", without_password(options["store"])]
-    return f"Interrupted; finished results are stored. Continue with: {shlex.join(again)}"
+
+def _with_way_on(error: UserError, options: dict[str, Any]) -> UserError:
+    """A store that stays away ends a run in its middle, which can be continued."""
+    from opbench.store.errors import Unreachable
+
+    return UserError(f"{error}. {_way_on(options)}") if isinstance(error, Unreachable) else error
 
 
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     from opbench.api.request import build
     from opbench.errors import plural
+    from opbench.plan.groups import placed
     from opbench.plan.options import asked
+    from opbench.running.recording import planned_seconds
 
     request, settled = build(asked({**options, "targets": targets}))
     for group in request.groups:
@@ -106,8 +146,7 @@ def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     cases = len(request.cases)
     places = [place.name for place in request.environments]
     where = f" in {', '.join(places)}" if places != ["current"] else ""
-    most = cases * len(places) * settled.max_time_per_case
-    limit = settled.budget if settled.budget is not None else most
+    limit = planned_seconds(request, placed(request.groups, request.environments))
     print(
         f"\n{plural(cases, 'case')}{where}, {', '.join(settled.metrics)}; "
         f"{request.policy.text}; at most about {_minutes(limit)}. Nothing was measured."

@@ -189,7 +189,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         console.print(Text(f"{stored.run_id}  {result.environment}  {result.metric}  {text}"))
         for warning in result.warnings:
             console.print(Text(f"    {warning.code}: {warning.text}", style="yellow"))
-        for line in str(result.detail.get("traceback") or "").splitlines()[-6:]:
+        for line in str(result.detail.get("traceback") or "").splitlines():
             console.print(Text(f"    {line}", style="dim"))
     if not results:
         console.print(Text("Not measured yet."))

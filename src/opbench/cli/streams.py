@@ -92,6 +92,10 @@ def open_missing() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest that is free: this one
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # as Python found it when it began
+            mode = "w" if descriptor else "r"
+            setattr(sys, name, open(descriptor, mode, closefd=False))  # noqa: SIM115
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opbench import frameworks
+from opbench import children, frameworks
 from opbench.case import Case
 from opbench.compat.initializers import INITIALIZERS, domain, normal
 from opbench.define.expand import expand
@@ -203,6 +203,7 @@ class OperatorBenchmark:
             )
         if self._arrays is None:
             self._arrays = tempfile.TemporaryDirectory(prefix="opbench-inputs-")
+            children.remove_at_end(Path(self._arrays.name))
         path = Path(self._arrays.name) / f"{name}.raw"
         array.tofile(path)
         return Domain("file", path=str(path))

@@ -7,11 +7,13 @@ import os
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from opbench import children
 from opbench.case import Case
 from opbench.envs.environments import Environment
+from opbench.worker import cache
 from opbench.worker.cpp.source import key_of
-from opbench.worker.main import command
 from opbench.workers.session import SessionEnded
 
 #: torch's headers alone take half a minute per unit on a busy machine.
@@ -33,14 +35,14 @@ def compiled(cases: Iterable[Case], environment: Environment) -> Compiled:
     if not wanted:
         return found
     try:
-        process = subprocess.run(
-            command(environment.python, "cpp.build"),
-            input=json.dumps({"cases": list(wanted.values())}),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT,
-            env={**os.environ, **environment.variables()},
-        )
+        with children.temporary_folder("work-", Path(cache.folder("cpp"))) as work:
+            process = children.run(
+                children.module(environment.python, "cpp.build"),
+                input=json.dumps({"cases": list(wanted.values()), "work": str(work)}),
+                timeout=TIMEOUT,
+                env={**os.environ, **environment.variables()},
+                start_new_session=True,  # Ctrl-C is ours to handle
+            )
         answers = json.loads(process.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         why = error if not isinstance(error, ValueError) else process.stderr.strip()[-300:]

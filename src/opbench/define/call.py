@@ -10,7 +10,7 @@ from typing import Any
 from opbench.case import UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
-from opbench.define.userfile import file_of, framework_modules, user_module
+from opbench.define.userfile import file_of, framework_modules, import_of, user_module
 from opbench.worker.stub.addresses import BenchError
 from opbench.worker.stub.bench import origin
 from opbench.worker.stub.written import Unsendable, Written, label
@@ -35,7 +35,8 @@ def describe(
             "numbers, text, tensors or functions, or write a benchmark with @ob.bench"
         ) from None
     named = [(axis, label(value)) for axis, value in params.items()]
-    file = file_of(place) or file_of({"module": "", "define": written.text})
+    own = file_of({**place, "define": ""}) if place["module"] else None
+    file = own or file_of(place) or file_of({"module": "", "define": written.text})
     return {
         "name": name,
         "axes": [[axis, text] for axis, text in named if text is not None],
@@ -43,6 +44,8 @@ def describe(
         "arguments": list(arguments),
         "define": written.text,
         "file": str(file) if file else "",
+        # Whether the function itself stands in that file, which may go by another name elsewhere.
+        "own": own is not None,
     }
 
 
@@ -70,7 +73,8 @@ def program(
     context: Context,
 ) -> Program:
     place, (args, kwargs) = call["place"], call["arguments"]
-    imports = place["define"] or f"from {place['module']} import {place['name']}"
+    module = user.module if user is not None and call["own"] else place["module"]
+    imports = place["define"] or import_of(module, place["name"], place["name"])
     called = f"_called = {place['name']}"
     passed = "*args, **kwargs" if kwargs != "{}" else "*args" if args != "()" else ""
     return Program(

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from opbench import files
 from opbench.errors import UserError, unknown
 
 if sys.version_info >= (3, 11):
@@ -17,6 +18,12 @@ else:
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
+
+
+#: Tables within tables: those of ours are three deep.
+DEEPEST = 50
+#: What a message quotes may be as long as the file.
+LONGEST_REASON = 300
 
 
 class RuleError(ValueError):
@@ -29,18 +36,14 @@ class RuleError(ValueError):
 
 def read(path: Path) -> Any:
     """The content of a TOML file, or of any other as JSON; nothing in it is executed."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise UserError(f"file not found: {path}") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not text in UTF-8") from None
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    text = files.text(path)
     try:
         if path.suffix == ".toml":
-            return tomllib.loads(text)
-        return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
+            _refuse_endless_keys(text)
+            return _bounded(tomllib.loads(text))
+        return _bounded(
+            json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse)
+        )
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise UserError(f"{path} {place}: not valid JSON: {error.msg}") from None
@@ -53,6 +56,41 @@ def read(path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
         raise UserError(f"{path}: {reason}") from None
+
+
+def _refuse_endless_keys(text: str) -> None:
+    """The parser takes time with the square of the parts of a dotted key: half a minute for 40 KB
+    of `a.a.a.…`."""
+    for line in text.splitlines():
+        if line.count(".") > DEEPEST:
+            for part in re.split(r"[,=\[\]{}#]", line):
+                if sum(bool(name.strip()) for name in part.split(".")) > DEEPEST:
+                    raise RecursionError
+
+
+def _bounded(content: Any) -> Any:
+    """The content, if no table in it lies too deep and all texts are text."""
+    level = [content]
+    for _ in range(DEEPEST):
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below += [*each.keys(), *each.values()]
+            elif isinstance(each, list):
+                below += each
+            elif isinstance(each, str) and not each.isascii():
+                _check_text(each)
+        if not below:
+            return content
+        level = below
+    raise RecursionError
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{ascii(text)[:60]} is half of a character, not text") from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -80,7 +118,7 @@ def first_error(error: ValidationError, model: type[BaseModel]) -> str:
     elif first["type"] == "missing":
         text = "required key is missing"
     elif first["type"] == "value_error":
-        text = str(reason)
+        text = _cut(str(reason), LONGEST_REASON)
         location += [reason.key] if isinstance(reason, RuleError) else []
     else:
         expected = first["msg"].replace("Input should be ", "expected ")
@@ -100,5 +138,12 @@ def _keys_at(location: list[int | str], model: Any) -> list[str]:
 
 
 def _shortened(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        text = "a number of thousands of digits"
+    return _cut(text, 60)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

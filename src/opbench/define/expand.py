@@ -16,6 +16,7 @@ that have all of its axes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ from opbench import frameworks
 from opbench.case import STAGES, Case, Label, label_text
 from opbench.define.definition import Axis, Context, Definition
 from opbench.errors import UserError, nearest, unknown
+
+#: A day of measuring at half a second each; their sources fit in a gigabyte.
+MOST_CASES = 200_000
 
 #: Axes that every definition has without saying so.
 RESERVED = {"threads": Axis((1,), open=True), "device": Axis(("cpu",), open=True)}
@@ -72,7 +76,11 @@ def expand(
             continue
         grid = points_of(definition, wanted, fixed, rejected, taken)
         if grid is not None:
-            cases.extend(cases_of(definition, grid, fixed, wanted_stages, seed))
+            check_number(definition, grid)
+            for case in cases_of(definition, grid, fixed, wanted_stages, seed):
+                cases.append(case)
+                if len(cases) > MOST_CASES:
+                    raise UserError(too_many(f"more than {MOST_CASES:,} cases"))
     for axis, axes_of_it in rejected.items():
         for value in wanted[axis]:
             if f"{axis}={value}" not in taken:
@@ -81,6 +89,19 @@ def expand(
         raise UserError("no benchmark has all of these axis values and stages")
     check_unique(cases)
     return matching(cases, [text.lower() for text in keep if text])
+
+
+def check_number(definition: Definition, grid: Mapping[str, Sequence[Label]]) -> None:
+    """Refuse, before the first case is made, a grid that no machine can measure."""
+    number = math.prod(map(len, grid.values()))
+    # A definition with points of its own may leave out most of the grid.
+    if type(definition).points is Definition.points and number > MOST_CASES:
+        shown = f"{number:,}" if number < 1e15 else f"about 1e{len(str(number)) - 1}"
+        raise UserError(too_many(f"{definition.origin or definition.name}: {shown} points"))
+
+
+def too_many(what: str) -> str:
+    return f"{what}; at most {MOST_CASES:,} are measured in a run: give fewer values, or use -a"
 
 
 def at_points(

@@ -7,6 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from opbench import files
+from opbench.errors import UserError
+
 
 def read(value: Any) -> tuple[dict[str, Any], ...]:
     """A CSV file with a column for each axis, or the name of a list that ships; or its rows."""
@@ -14,11 +17,9 @@ def read(value: Any) -> tuple[dict[str, Any], ...]:
         rows = [{str(axis): given for axis, given in row.items()} for row in value]
     else:
         try:
-            text = shipped(str(value)) or Path(value).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "not a text file"
-            lists = ", ".join(shipped_names())
-            raise ValueError(f"{value}: {why}; lists that ship: {lists}") from None
+            text = shipped(str(value)) or files.text(Path(value))
+        except UserError as error:
+            raise ValueError(f"{error}; lists that ship: {', '.join(shipped_names())}") from None
         kept = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
         table = csv.DictReader(kept, skipinitialspace=True)
         rows = [{str(axis): given for axis, given in row.items()} for row in table]

@@ -14,6 +14,13 @@ from typing import Any
 from opbench.case import STAGES
 from opbench.errors import unknown
 
+#: As large as a float can be.
+LARGEST_LABEL = 10**300
+#: Of whole numbers that are counts and seeds.
+LARGEST_COUNT = 2**63 - 1
+#: More than any machine has; a range up to a billion would fill its memory.
+MOST_CPUS = 1 << 16
+
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -27,8 +34,13 @@ def axis_values(value: Any) -> list[Any]:
             isinstance(each, float) and not math.isfinite(each)
         ):
             raise ValueError(f"expected text, finite numbers or true/false, found {each!r}")
-    if len({(type(each), each) for each in values}) < len(values):
-        raise ValueError(f"expected each value once, found {value!r}")
+        if isinstance(each, int) and abs(each) > LARGEST_LABEL:
+            raise ValueError("expected numbers of at most 300 digits")
+    seen = set()
+    for each in values:
+        if (type(each), each) in seen:
+            raise ValueError(f"expected each value once, found {each!r} twice")
+        seen.add((type(each), each))
     return values
 
 
@@ -118,7 +130,9 @@ def assignment(value: Any) -> str:
 def count(value: Any, least: int = 1) -> int:
     """A whole number, or its digits."""
     digits = isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value)
-    number = int(value) if digits else value
+    number = int(value) if digits and len(value) <= 300 else value
+    if isinstance(number, int) and number > LARGEST_COUNT:
+        raise ValueError(f"expected at most {LARGEST_COUNT}")
     if isinstance(number, bool) or not isinstance(number, int):
         raise ValueError(f"expected a valid integer, found {value!r}")
     if number < least:
@@ -138,6 +152,8 @@ def cpus(value: Any) -> tuple[int, ...]:
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
+        if max(len(first), len(last)) > 5 or int(last or first) >= MOST_CPUS:
+            raise ValueError(f"expected CPU numbers below {MOST_CPUS}")
         several = range(int(first), int(last if dash else first) + 1)
         if not several:
             raise ValueError(f"expected CPU numbers like 0,1 or 0-3, found {value!r}")
@@ -196,7 +212,7 @@ def seconds(value: Any) -> float:
         number = number * unit if number is not None and unit is not None else None
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise ValueError(f"expected a time such as '60s' or '2min', found {value!r}")
-    if not 0 < number < math.inf:
+    if not 0 < number < LARGEST_LABEL:
         raise ValueError(f"expected a time above zero, found {value!r}")
     return float(number)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from opbench import files
 from opbench.define import suites
 from opbench.define.suite import TargetFile, Targets
 from opbench.errors import UserError
@@ -33,6 +34,7 @@ def resolve(
 def _resolve(target: str, file: TargetFile) -> Targets:
     if target in suites.named():
         return _suite(target)
+    files.check_regular(file.path)
     if file.path.suffix == ".py":
         from opbench.define.userfile import targets_from
 

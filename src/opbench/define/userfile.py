@@ -6,6 +6,7 @@ it uses: it may print, hang, exit or crash, and costs one clear line.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -13,14 +14,15 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import partial
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
-from opbench import frameworks
+from opbench import children, frameworks
 from opbench.case import Label, UserModule
 from opbench.define import suites
 from opbench.define.definition import Axis, Context, Definition, Point
@@ -28,9 +30,12 @@ from opbench.define.program import Program, lines
 from opbench.define.reading import imported
 from opbench.define.suite import CollectedFile, TargetFile, Targets
 from opbench.errors import UserError
-from opbench.worker.main import command
 
 BACKWARD = {"backward", "forward_backward"}
+#: A process that has said all, or closed its pipe, has this long to exit.
+EXIT_SECONDS = 0.2
+#: Bytes: the end of what a file prints while it is imported, and all that it may register.
+PRINTED_KEPT, LONGEST_ANSWER = 1 << 16, 64 << 20
 #: Names that the source around a user's function uses itself.
 TAKEN = {"args", "kwargs", "net", "leaves", "leaf", "call", "y", "grad", "opt", "seed"}
 TAKEN |= {"importlib", "torch", "np", "random", "rng"}
@@ -266,9 +271,16 @@ def alias(name: str) -> str:
 
 
 def import_of(module: str, name: str, known_as: str) -> str:
-    if not all(part.isidentifier() for part in module.split(".")):  # bench-gemm.py
-        return f'import importlib\n{known_as} = importlib.import_module("{module}").{name}'
+    if not all(map(can_be_written, module.split("."))):  # bench-gemm.py, class.py
+        text = json.dumps(module, ensure_ascii=False)  # always with the same quotes
+        return f"import importlib\n{known_as} = importlib.import_module({text}).{name}"
     return f"from {module} import {name}" + ("" if known_as == name else f" as {known_as}")
+
+
+def can_be_written(name: str) -> bool:
+    """Whether an import statement can name this module; Python reads `µ` as another character."""
+    same = unicodedata.normalize("NFKC", name) == name
+    return name.isidentifier() and not iskeyword(name) and same
 
 
 def keywords(takes: Sequence[str], written: Mapping[str, str]) -> str:
@@ -315,67 +327,77 @@ def collected(
     With the name of a `model`, that is described in it; `path` may then be an installed module.
     """
     read_end, write_end = os.pipe()
-    with tempfile.TemporaryFile() as output:
-        try:
-            process = subprocess.Popen(
-                command(
-                    python, "probe.collect", str(path), str(write_end), *([model] if model else [])
-                ),
-                pass_fds=(write_end,),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **(env or {})},
-                start_new_session=True,
-            )
-        except OSError as error:
-            os.close(read_end)
-            raise UserFileError(f"cannot start {python}: {error.strerror}") from None
-        finally:
+    words = children.module(
+        python, "probe.collect", str(path), str(write_end), *([model] if model else [])
+    )
+    try:
+        with children.started(
+            words,
+            pass_fds=(write_end,),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(env or {})},
+            start_new_session=True,
+        ) as process:
             os.close(write_end)
-        deadline = time.monotonic() + timeout
+            write_end = -1
+            assert process.stdout is not None
+            heard = Heard(read_end, process.stdout.fileno(), time.monotonic() + timeout)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(EXIT_SECONDS)
+            ended = process.poll()
+    except OSError as error:
+        raise UserFileError(f"cannot start {python}: {error.strerror}") from None
+    finally:
+        for end in (read_end, write_end):
+            if end >= 0:
+                os.close(end)
+    printed = heard.printed.decode(errors="replace").strip()
+    if heard.answer.endswith(b"\n"):
         try:
-            answer = read_line(read_end, deadline)
-            late = time.monotonic() >= deadline
-        finally:
-            os.close(read_end)
-            end_group(process)
-        if answer.endswith(b"\n"):
-            found: dict[str, Any] = json.loads(answer)
+            found: dict[str, Any] = json.loads(heard.answer)
             return found
-        output.seek(0)
-        printed = output.read().decode(errors="replace").strip()
-    how = f"did not end within {timeout:g} s" if late else how_it_ended(process.returncode)
+        except ValueError:
+            raise UserFileError(f"{path}: importing it broke the harness's pipe", printed) from None
+    if heard.late or ended is None:
+        how = f"did not end within {timeout:g} s"
+    else:
+        how = how_it_ended(ended)
+    if len(heard.answer) > LONGEST_ANSWER:
+        how = f"registered over {LONGEST_ANSWER >> 20} MiB of benchmarks"
     last_line = f": {printed.splitlines()[-1][:200]}" if printed else ""
     raise UserFileError(f"{path}: importing it {how}{last_line}", printed)
 
 
-def read_line(fd: int, deadline: float) -> bytes:
-    """Up to the first newline: the end of file may never come if the user's code forked."""
-    data = b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(fd, selectors.EVENT_READ)
-        while not data.endswith(b"\n"):
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                return data
-            piece = os.read(fd, 1 << 16)
-            if not piece:
-                return data
-            data += piece
-    return data
+class Heard:
+    """What the process says, until its one line is there: the end of file may never come if the
+    user's code forked. Of what it prints the end is kept: it may print without end."""
 
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End the process and whatever it started; one that closed the pipe gets time to exit first."""
-    try:
-        process.wait(0.2)
-    except subprocess.TimeoutExpired:
-        pass
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
+    def __init__(self, answers: int, output: int, deadline: float) -> None:
+        self.answer = self.printed = b""
+        self.late = False
+        with selectors.DefaultSelector() as selector:
+            selector.register(answers, selectors.EVENT_READ)
+            selector.register(output, selectors.EVENT_READ)
+            while selector.get_map() and not self.answer.endswith(b"\n"):
+                ready = selector.select(max(0.0, deadline - time.monotonic()))
+                if not ready:
+                    self.late = answers in selector.get_map()
+                    return
+                for key, _ in ready:
+                    piece = os.read(key.fd, 1 << 16)
+                    if not piece:
+                        selector.unregister(key.fd)
+                    elif key.fd == answers:
+                        self.answer += piece
+                    else:
+                        self.printed = (self.printed + piece)[-PRINTED_KEPT:]
+                if answers not in selector.get_map():
+                    # It is ending: what it printed last is nearly here, a daemon may hold the rest.
+                    deadline = min(deadline, time.monotonic() + EXIT_SECONDS)
+                if len(self.answer) > LONGEST_ANSWER:
+                    return
 
 
 def how_it_ended(code: int) -> str:

@@ -11,9 +11,9 @@ Products and factorisations then take OpenBLAS's time, not Arm's; the environmen
 from __future__ import annotations
 
 import shutil
-import subprocess
-import tempfile
 from pathlib import Path
+
+from opbench import children
 
 LIBRARY = "libarmpl_lp64_mp.so"
 EMPTY = ("libamath.so", "libastring.so")
@@ -52,10 +52,10 @@ def make(site_packages: Path) -> str:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "g++", "clang"))), None)
     if compiler is None:
         raise CannotBuild("a C compiler is needed to substitute Arm's Performance Libraries")
-    with tempfile.TemporaryDirectory() as folder:
-        jumps = Path(folder) / "jumps.s"
+    with children.temporary_folder("opbench-armpl-") as folder:
+        jumps = folder / "jumps.s"
         jumps.write_text("".join(_jump(name) for name in SYMBOLS))
-        empty = Path(folder) / "empty.s"
+        empty = folder / "empty.s"
         empty.write_text("")
         libraries = [f"-L{openblas}", "-lscipy_openblas", "-Wl,--no-undefined"]
         rpath = "-Wl,-rpath,$ORIGIN/../scipy_openblas32/lib"
@@ -72,7 +72,7 @@ def _jump(name: str) -> str:
 
 def _link(command: list[str], library: Path) -> None:
     words = [*command, "-shared", "-nostartfiles", f"-Wl,-soname,{library.name}"]
-    done = subprocess.run([*words, "-o", str(library)], capture_output=True, text=True)
+    done = children.run(children.program(*words, "-o", str(library)))
     if done.returncode:
         errors = done.stderr.strip().splitlines() or ["no reason given"]
         raise CannotBuild(f"{library.name} was not linked: {errors[-1]}")

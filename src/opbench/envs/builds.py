@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from opbench import children
 from opbench.envs import armpl, installer
 from opbench.envs.requirements import Requirement, parse
 from opbench.errors import UserError, unknown
@@ -243,7 +244,9 @@ def _move(folder: Path, place: Path) -> None:
 
 
 def _new_folder(name: str) -> Path:
-    return Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=UNFINISHED, dir=home()))
+    folder = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=UNFINISHED, dir=home()))
+    children.remove_at_end(folder)
+    return folder
 
 
 def _sweep() -> None:

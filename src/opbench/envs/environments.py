@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from opbench import children
 from opbench.errors import UserError, unknown
-from opbench.worker.main import command
 from opbench.worker.probe import facts
 
 #: A cold interpreter takes a second to list its packages; on a busy network disk, many.
@@ -100,10 +100,8 @@ def interpreter_facts_of(environment: Environment) -> dict[str, Any]:
     if environment.python == sys.executable and not environment.path:
         return {**facts.interpreter_facts(), **environment.identity()}
     try:
-        answer = subprocess.run(
-            command(environment.python, "probe.facts"),
-            capture_output=True,
-            text=True,
+        answer = children.run(
+            children.module(environment.python, "probe.facts"),
             timeout=TIMEOUT_S,
             check=True,
             env={**os.environ, **environment.variables()},

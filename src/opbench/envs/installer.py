@@ -10,13 +10,13 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbench import children
 from opbench.envs.requirements import Requirement
 from opbench.errors import UserError
 
@@ -33,17 +33,6 @@ REDIRECTING = (
     "PYTHONHOME",
     "__PYVENV_LAUNCHER__",
 )
-#: Runs the given command, and kills its whole process group when the process that started it dies.
-#: A parent-death signal alone reaches no grandchild, such as the pip that venv starts.
-SUPERVISE = """
-import ctypes, os, signal, subprocess, sys
-signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
-ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-if os.getppid() != int(sys.argv[1]):
-    sys.exit("the process that started the installer is gone")
-code = subprocess.call(sys.argv[2:])
-sys.exit(code if code >= 0 else 128 - code)
-"""
 QUESTION = (
     "import json, sys, venv, ensurepip; "
     "print(json.dumps([list(sys.version_info[:3]), sys.executable]))"
@@ -69,13 +58,7 @@ def interpreter(python: str) -> Interpreter:
         raise UserError(f"interpreter not found: {python}; give its path with --python")
     errors = ""
     try:
-        answer = subprocess.run(
-            [path, "-I", "-c", QUESTION],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-        )
+        answer = children.run(children.program(path, "-I", "-c", QUESTION), timeout=60)
         errors = answer.stderr.strip()
         version, executable = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
@@ -134,29 +117,21 @@ def site_packages(folder: Path) -> Path:
 def _run(command: Sequence[str], on_line: Line) -> None:
     """Run to completion, passing on each line. An interrupt, or our death, kills all of it."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-c", SUPERVISE, str(os.getpid()), *command],
+    output: list[str] = []
+    with children.started(
+        children.program(*command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
         env=env,
-        start_new_session=True,  # a group to kill; and Ctrl-C is ours to handle
-    )
-    output: list[str] = []
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
+        start_new_session=True,  # Ctrl-C is ours to handle
+    ) as process:
+        for line in process.stdout or ():
             output.append(line.rstrip())
             on_line(line.rstrip())
         process.wait()
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
     if process.returncode:
         raise InstallError(reason(output) or f"exit status {process.returncode}")
 

@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from opbench import children
 from opbench.case import Case
 from opbench.envs.environments import current, find
 from opbench.envs.framework_envs import env_name_of
 from opbench.errors import UserError
-from opbench.worker.main import command
 
 #: The frameworks that can list them; compiled torch has what torch has.
 FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
@@ -42,10 +42,8 @@ def asked(
     name = env_name_of(framework)
     environment = find(name, on_line) if name else current()
     try:
-        done = subprocess.run(
-            command(environment.python, probe, *words),
-            capture_output=True,
-            text=True,
+        done = children.run(
+            children.module(environment.python, probe, *words),
             timeout=TIMEOUT_S,
             check=True,
             env={**os.environ, **environment.variables()},

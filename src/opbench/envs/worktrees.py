@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from opbench import children
 from opbench.envs.environments import Environment, current
 from opbench.errors import UserError
 from opbench.machine.tools import GIT
@@ -183,11 +184,7 @@ def _git(folder: Path, *words: str) -> str | None:
 
 def _call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if name not in INHERITED}
-    return subprocess.run(
-        [*GIT, "-C", str(folder), *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
+    return children.run(
+        children.program(*GIT, "-C", str(folder), *words),
         env={**env, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
     )

@@ -58,7 +58,9 @@ class Cluster:
         try:
             ray.init(address="auto", namespace="opbench", **quiet)
         except ConnectionError:
-            _connect(ray, None, namespace="opbench", include_dashboard=False, **quiet)
+            # Its daemons listen on loopback only: whoever reaches one may run code.
+            alone = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+            _connect(ray, None, namespace="opbench", **alone, **quiet)
         except (RuntimeError, ValueError) as error:
             raise UserError(f"cannot join the Ray cluster: {_line(error)}") from None
         return cls(ray, ours=True)

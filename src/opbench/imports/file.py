@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,9 +12,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from opbench import __version__
+from opbench import __version__, files
 from opbench.case import Case
-from opbench.errors import plural, printable
+from opbench.errors import UserError, plural, printable
 from opbench.imports import plain_pickle
 from opbench.imports.formats import formats, tools
 from opbench.imports.imported import Imported, Unreadable
@@ -45,11 +44,11 @@ class Part:
 def read_file(path: Path) -> tuple[list[Imported], str]:
     """The runs that the file holds, and the digest of its content."""
     try:
-        content = _content(path)
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror or error}") from None
-    except (EOFError, zlib.error):
-        raise StoreError(f"{path} is a damaged gzip file") from None
+        content = files.content(path, LARGEST)
+        if content[:2] == GZIP:  # pyperf writes FILE.json.gz as well
+            content = files.unzipped(content, path, LARGEST)
+    except UserError as error:
+        raise StoreError(str(error)) from None
     data = _pickled(path, content) if content[:1] == PICKLE else _json(path, content)
     for tool in formats():
         if tool.reads(data):
@@ -61,20 +60,6 @@ def read_file(path: Path) -> tuple[list[Imported], str]:
             digest = hashlib.sha256(content).hexdigest()
             return (found if isinstance(found, list) else [found]), digest
     raise StoreError(f"{path} is not a file of {tools()}")
-
-
-def _content(path: Path) -> bytes:
-    """Never more than the limit, however small the file that unpacks to more."""
-    with path.open("rb") as file:
-        content = file.read(LARGEST + 1)
-    if content[:2] == GZIP:  # pyperf writes FILE.json.gz as well
-        engine = zlib.decompressobj(wbits=31)
-        content = engine.decompress(content, LARGEST + 1)
-        if not engine.eof and len(content) <= LARGEST:
-            raise EOFError
-    if len(content) > LARGEST:
-        raise StoreError(f"{path} is larger than {LARGEST >> 20} MiB, the most that is read")
-    return content
 
 
 def _pickled(path: Path, content: bytes) -> Any:

@@ -192,8 +192,10 @@ def numbers(value: Any, what: str) -> list[float]:
 
 def numbers_among(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, float]:
     """Those that are there and are finite numbers: facts for the detail of a result."""
-    return {
-        name: value
-        for name in names
-        if isinstance(value := values.get(name), (int, float)) and math.isfinite(value)
-    }
+    found = {}
+    for name in names:
+        try:
+            found[name] = number(values.get(name), name)
+        except Unreadable:
+            continue
+    return found

@@ -15,6 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opbench import children
+
 from . import arm
 from .sysfs import ROOT, exists, read, read_int
 
@@ -185,6 +187,7 @@ def _model_from_tools() -> str:
         try:
             listing = subprocess.run(
                 ["lscpu"],
+                preexec_fn=children.dying_with_us(),
                 capture_output=True,
                 text=True,
                 timeout=5,

@@ -11,6 +11,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from opbench import children
+
 VERSION_COMMANDS = {
     "valgrind": ["valgrind", "--version"],
     "g++": ["g++", "-dumpfullversion", "-dumpversion"],
@@ -57,6 +59,7 @@ def _start(command: list[str], where: Path | None) -> subprocess.Popen[str] | No
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            preexec_fn=children.dying_with_us(),
             text=True,
             errors="replace",
         )

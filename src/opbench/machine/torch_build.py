@@ -11,6 +11,8 @@ import re
 import subprocess
 from typing import Any
 
+from opbench import children
+
 SCRIPT = """
 import json, torch
 print(json.dumps({
@@ -25,14 +27,7 @@ print(json.dumps({
 def torch_build(executable: str, timeout_s: float = 60.0) -> dict[str, Any]:
     """Plain JSON types; `error` with the last line it printed when it could not be imported."""
     try:
-        process = subprocess.run(
-            [executable, "-c", SCRIPT],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-        )
+        process = children.run(children.program(executable, "-c", SCRIPT), timeout=timeout_s)
     except (OSError, subprocess.SubprocessError) as error:
         return {"error": str(error)}
     lines = process.stdout.strip().splitlines()

@@ -105,4 +105,5 @@ def _pattern(first: dict[str, str], shared: dict[str, str]) -> str:
     varied = [axis for axis in first if not axis.startswith("/") and axis not in shared]
     axes += ["…"] * bool(varied)
     stage = f"/{shared.get(STAGE, '…')}" if STAGE in first else ""
-    return f"{name}{f'[{chr(44).join(axes)}]' if axes else ''}{stage}"
+    text = f"{name}{f'[{chr(44).join(axes)}]' if axes else ''}{stage}"
+    return re.sub(r"…(\[…\])?(/…)?$", "…", text)  # nothing that follows is known

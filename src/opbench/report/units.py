@@ -96,7 +96,10 @@ def format_time(seconds: float | None, shape: str) -> str:
     """Seconds since the epoch in UTC, as `strftime` writes `shape`; empty for a time never set."""
     if not seconds:
         return ""
-    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime(shape)
+    try:
+        return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime(shape)
+    except (OverflowError, ValueError, OSError):  # a year that no calendar has
+        return "?"
 
 
 def unit_name(unit: str) -> str:

@@ -72,7 +72,8 @@ def _count_kind(state: RunState, metric: Metric, kind: Kind, slots: Sequence[Slo
     ]
     _announce(state, kind, slots, jobs)
     try:
-        state.workers(kind, range(jobs))  # side by side, and with one message if they cannot start
+        # Side by side, and with one message if they cannot start.
+        again_if_worker_dies(lambda: state.workers(kind, range(jobs)))
     except WorkerError as error:
         for slot in slots:
             state.fail(slot, metric, error.ended)

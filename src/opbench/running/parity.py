@@ -7,11 +7,11 @@ that differs has the outcome `mismatch`: its time would be the time of something
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from opbench import children
 from opbench.errors import plural
 from opbench.plan.groups import Slot
 from opbench.running.agreement import Output, disagreement
@@ -59,9 +59,9 @@ class ParityCheck:
         reference: Slot | None = None
         expected: list[Output] = []
         given: list[dict[str, Any]] = []
-        with tempfile.TemporaryDirectory(prefix="opbench-parity-") as folder:
+        with children.temporary_folder("opbench-parity-") as folder:
             for number, slot in enumerate(members):
-                place = Path(folder) / str(number)
+                place = folder / str(number)
                 place.mkdir()
                 answer = self._answer(slot, place, given)
                 if answer is None:

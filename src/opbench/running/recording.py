@@ -20,6 +20,7 @@ from opbench.running.runner import Runner
 from opbench.stats.prior import VarianceFit
 from opbench.stats.start_variance import Kind, StartVariances
 from opbench.store.facts import machine_and_hardware
+from opbench.workers.process import WORKER_ENDED
 
 if TYPE_CHECKING:
     from opbench.fleet.driver import FleetExecutor
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 #: Outcomes that make a run end with exit code 1. What a framework cannot do is no failure, but a
 #: metric of which no case at all has a value was not measured.
 FAILURES = ("failed", "crashed", "timeout", "out_of_memory", "mismatch")
+
+
+#: Signals that are sent by others, not raised by a fault of the code.
+OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
+MILLISECOND = 1e-3
 
 
 @dataclass
@@ -78,6 +84,8 @@ class Recording:
     store: Store | None
     resumed_run: bool = False
     _known_environments: set[str] = field(default_factory=set)
+    #: Keys of results that a continued run has and measures again.
+    _replaced: set[Key] = field(default_factory=set)
 
     @classmethod
     def begun(
@@ -146,22 +154,38 @@ class Recording:
         listener.planned(planned_seconds(request, groups))
         listener.started(self.record.id, slots, len(earlier))
         run = Finished(self.record.id, store=self._where, baseline=baseline)
-        status = "failed"
+        run.status = "failed"
+        if self.store is not None:
+            self.store.outages.notice = listener.notice
         try:
             runner.run()
-            status = "finished"
+            run.status = "finished"
         except KeyboardInterrupt:
-            status = "interrupted"
+            run.status = "interrupted"
         finally:
-            run.status = status
             run.results = [*_still_true(earlier, runner.results), *runner.results]
-            if self.store is not None:
-                if isinstance(runner, Runner):
-                    self._keep_start_variances(runner.state.start_variances, facts)
-                self.store.finish_run(self.record.id, status)
-                self.store.close()
-            listener.finished(status)
+            self._finish(runner, run.status, facts)
+            listener.finished(run.status)
         return run
+
+    def _finish(self, runner: Runner | FleetExecutor, status: str, facts: dict[str, Any]) -> None:
+        if self.store is None:
+            return
+        from opbench.store.errors import Unreachable
+
+        if status == "interrupted":
+            self.store.outages.seconds = 0.0  # whoever interrupts a run does not want to wait
+        try:
+            if isinstance(runner, Runner):
+                self._keep_start_variances(runner.state.start_variances, facts)
+            self.store.finish_run(self.record.id, status)
+        except Unreachable:
+            # Every result that is stored is whole, and `--cont` needs no more. What ended the run
+            # has been said; only at the end of a whole run is this the first to notice.
+            if status == "finished":
+                raise
+        finally:
+            self.store.close()
 
     @property
     def _where(self) -> str:
@@ -204,7 +228,8 @@ class Recording:
         wanted = {case.hash for case in request.cases}
         stored = self.store.results(run=self.record, samples=True)
         earlier = [(s.case, s.result) for s in stored if s.case.hash in wanted]
-        return earlier, frozenset(self.store.done_keys(self.record.id))
+        self._replaced = {s.result.key() for s in stored if ended_from_outside(s.result)}
+        return earlier, frozenset(self.store.done_keys(self.record.id)) - self._replaced
 
     def _begin(self, request: Request) -> None:
         if self.store is None:
@@ -213,7 +238,13 @@ class Recording:
             self.store.resume_run(self.record.id)
             return
         machine = {**self.record.machine, **self._runner.facts_of_run()}
-        self.record = replace(self.record, policy=asdict(request.policy), machine=machine)
+        created = self.record.created
+        for latest in self.store.runs(limit=1):
+            # The clock may have been set back: the run that began last is `last` all the same.
+            created = max(created, latest.created + MILLISECOND)
+        self.record = replace(
+            self.record, policy=asdict(request.policy), machine=machine, created=created
+        )
         self.store.begin_run(self.record)
 
     def _start_variances(self, facts: dict[str, Any]) -> StartVariances:
@@ -236,7 +267,8 @@ class Recording:
         if self.store is None:
             return
         self._add_environment(result.fingerprint, self._runner.environments)
-        self.store.add_result(self.record.id, case, result, replace=replacing)
+        again = result.key() in self._replaced
+        self.store.add_result(self.record.id, case, result, replace=replacing or again)
 
     def keep_group(
         self,
@@ -258,6 +290,14 @@ class Recording:
         if self.store is not None and not known:
             self.store.add_environment(fingerprint, environments[fingerprint])
             self._known_environments.add(fingerprint)
+
+
+def ended_from_outside(result: Result) -> bool:
+    """Whether a case has no value because somebody ended its process, or its worker: it may well
+    have one the next time."""
+    if result.outcome == "crashed":
+        return result.reason in OUTSIDE
+    return result.outcome == "failed" and result.reason.startswith(WORKER_ENDED)
 
 
 #: What a set of worker starts takes that imports a framework, and one that imports nothing; seen

@@ -51,6 +51,8 @@ def check(database: Database) -> Checked:
                     found.faults.append(fault)
             except SQLAlchemyError as error:
                 found.faults.append(explain(error, database.address.place, "read"))
+            except BROKEN as error:
+                found.faults.append(f"what SQLite says of the file is not text ({error})")
     return found
 
 

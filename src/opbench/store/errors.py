@@ -9,5 +9,9 @@ class StoreError(UserError):
     """The store could not be opened, read or written."""
 
 
+class Unreachable(StoreError):
+    """The server of the store is away, and has been for longer than anybody waits."""
+
+
 class NotFound(StoreError):
     """The store is in order, but has nothing of that name."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from opbench.case import Case
@@ -16,6 +16,7 @@ from opbench.errors import unknown
 from opbench.result import Key, Result
 from opbench.store import tables
 from opbench.store.connection.database import Database
+from opbench.store.connection.outage import Outages
 from opbench.store.errors import StoreError
 from opbench.store.history import StoredHistory, read_environments, read_history, read_metrics
 from opbench.store.insertion import (
@@ -29,8 +30,6 @@ from opbench.store.queries import read_cases, read_packed_samples, read_results
 from opbench.store.records import RUN_STATUSES, RunRecord, StoredResult, StoredVariance
 from opbench.store.rows import run_from_row, run_row
 from opbench.store.start_variances import read_variances, write_variances
-
-T = TypeVar("T")
 
 
 class Store:
@@ -60,6 +59,11 @@ class Store:
         """The file of an SQLite store."""
         return self._database.address.path
 
+    @property
+    def outages(self) -> Outages:
+        """How long a server that does not answer is waited for when something is written."""
+        return self._database.outages
+
     def __repr__(self) -> str:
         return f"Store({self._database.address.place})"
 
@@ -80,13 +84,20 @@ class Store:
     # ------------------------------------------------------------------ runs
 
     def begin_run(self, run: RunRecord) -> None:
+        tries = 0
+
+        def write(connection: Connection) -> None:
+            nonlocal tries
+            tries += 1
+            connection.execute(insert(tables.runs), run_row(run))
+
         try:
-            with self._database.writing() as connection:
-                connection.execute(insert(tables.runs), run_row(run))
+            self._database.write(write)
         except StoreError as error:
-            if _violates(error, "unique"):
+            if not _violates(error, "unique"):
+                raise
+            if tries == 1:  # else the server had stored it, and only its answer was lost
                 raise StoreError(f"the store already has a run {run.id}") from None
-            raise
 
     def finish_run(self, run_id: str, status: str = "finished") -> None:
         self._set_status(run_id, status, None if status == "running" else time.time())
@@ -98,14 +109,10 @@ class Store:
     def _set_status(self, run_id: str, status: str, finished: float | None) -> None:
         if status not in RUN_STATUSES:
             raise ValueError(unknown("status", status, RUN_STATUSES))
-        with self._database.writing() as connection:
-            changed = connection.execute(
-                update(tables.runs)
-                .where(tables.runs.c.id == run_id)
-                .values(status=status, finished=finished)
-            )
-            if not changed.rowcount:
-                raise StoreError(f"the store has no run {run_id}")
+        query = update(tables.runs).where(tables.runs.c.id == run_id)
+        query = query.values(status=status, finished=finished)
+        if not self._database.write(lambda connection: connection.execute(query).rowcount):
+            raise StoreError(f"the store has no run {run_id}")
 
     def rename_run(self, run_id: str, name: str) -> None:
         with self._database.writing() as connection:
@@ -158,9 +165,10 @@ class Store:
     # ---------------------------------------------------------- environments
 
     def add_environment(self, fingerprint: str, facts: dict[str, Any]) -> None:
-        with self._database.writing() as connection:
-            row = {"fingerprint": fingerprint, "facts": facts}
-            connection.execute(insert_new(connection, tables.environments), row)
+        row = {"fingerprint": fingerprint, "facts": facts}
+        self._database.write(
+            lambda connection: connection.execute(insert_new(connection, tables.environments), row)
+        )
 
     def environment(self, fingerprint: str) -> dict[str, Any] | None:
         column = tables.environments.c.fingerprint
@@ -181,8 +189,8 @@ class Store:
         self, run_id: str, machine: str, found: Iterable[StoredVariance]
     ) -> None:
         """How much worker starts scattered in (this part of) a run."""
-        with self._database.writing() as connection:
-            write_variances(connection, run_id, machine, found)
+        found = list(found)
+        self._database.write(lambda connection: write_variances(connection, run_id, machine, found))
 
     def start_variances(self, machine: str) -> list[StoredVariance]:
         """The same of the latest runs on that machine, newest first."""
@@ -208,13 +216,12 @@ class Store:
         new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
         alone = len(batch) == 1 and not new and not replace
 
-        def write() -> int:
-            with self._database.writing(statements=1 if alone else 2) as connection:
-                insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
-                return insert_results(connection, run_id, [r for _, r in batch], replace)
+        def write(connection: Connection) -> int:
+            insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
+            return insert_results(connection, run_id, [r for _, r in batch], replace)
 
         try:
-            stored = _retry_if_disconnected(write)
+            stored = self._database.write(write, statements=1 if alone else 2)
         except StoreError as error:
             if _violates(error, "foreign key"):
                 raise StoreError(f"the store has no run {run_id}: begin it first") from error
@@ -246,22 +253,21 @@ class Store:
             )
         )
 
-        def write() -> bool:
-            with self._database.writing() as connection:
-                if connection.scalar(run) is None:
-                    raise StoreError(f"the store has no run {run_id}: begin it first")
-                nodes = set(connection.scalars(nodes_with_it))
-                if "" in nodes and first.node:
-                    # An earlier attempt was given up, on no node in particular: this replaces it.
-                    remove_given_up(connection, run_id, [result for _, result in batch])
-                    nodes.remove("")
-                if len(nodes) >= most or first.node in nodes:
-                    return False
-                insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
-                insert_results(connection, run_id, [result for _, result in batch])
-                return True
+        def write(connection: Connection) -> bool:
+            if connection.scalar(run) is None:
+                raise StoreError(f"the store has no run {run_id}: begin it first")
+            nodes = set(connection.scalars(nodes_with_it))
+            if "" in nodes and first.node:
+                # An earlier attempt was given up, on no node in particular: this replaces it.
+                remove_given_up(connection, run_id, [result for _, result in batch])
+                nodes.remove("")
+            if len(nodes) >= most or first.node in nodes:
+                return False
+            insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
+            insert_results(connection, run_id, [result for _, result in batch])
+            return True
 
-        stored = _retry_if_disconnected(write)
+        stored = self._database.write(write)
         self._known_cases |= set(new)
         return stored
 
@@ -356,16 +362,6 @@ class Store:
             hashes = find_case_hashes(connection, text)
             found = read_cases(connection, tables.cases.c.hash.in_(hashes))
             return [found[case_hash] for case_hash in hashes]
-
-
-def _retry_if_disconnected(write: Callable[[], T]) -> T:
-    """A server that was restarted cuts all connections. Writing results twice does no harm."""
-    try:
-        return write()
-    except StoreError as error:
-        if not getattr(error.__cause__, "connection_invalidated", False):
-            raise
-        return write()
 
 
 def _run_id(run: str | RunRecord) -> str:

@@ -44,9 +44,9 @@ def isolate(output_fd, memory_limit):
     if memory_limit > 0:
         # RLIMIT_DATA counts private writable memory; RLIMIT_AS would also count the address space
         # that CUDA and JAX reserve and never touch.
-        hardest = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        if hardest != resource.RLIM_INFINITY:
-            memory_limit = min(memory_limit, hardest)  # the user's own limit is lower
+        for limit in resource.getrlimit(resource.RLIMIT_DATA):
+            if limit != resource.RLIM_INFINITY:
+                memory_limit = min(memory_limit, limit)  # the user's own is lower: `ulimit -d`
         resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
 
 

@@ -26,10 +26,11 @@ OPERATIONS = {
     "block": {"metric": str, "n": int},
     "measure": {"metric": str, "options": dict},
     "exchange": {"case": dict, "folder": str, "inputs": list},
+    "end": {},
 }
 #: Required fields of each answer; `measure` adds what its metric returns.
 ANSWERS = {
-    "prepare": {"seconds": (int, float)},
+    "prepare": {"seconds": (int, float)},  # and whether it `tears_down`, where that is so
     "warmup": {
         "n": int,
         "per_call": (int, float),
@@ -48,6 +49,7 @@ ANSWERS = {
     },
     "measure": {"results": dict},
     "exchange": {"inputs": list, "outputs": list},
+    "end": {},
 }
 EVENTS = {
     "ready": {"version": int, "pid": int, "facts": dict},

@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import inspect
 import itertools
 import os
 import resource
@@ -45,17 +46,25 @@ class Session:
         if self.loop is None:
             self._load(message["case"])
         else:
+            self.tear_down()
             self.loop.close()
             gc.collect()  # wrapped layers keep themselves and their gradients alive in cycles
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
         next(self.loop)
-        answer = {"seconds": time.perf_counter() - began}
+        answer: dict = {"seconds": time.perf_counter() - began}
         # A setup that goes on without some of its work names it, with the reason.
         left_out = self.loop.gi_frame.f_locals.get("opbench_left_out")
         if left_out:
             answer["left_out"] = {str(name): str(why) for name, why in left_out.items()}
+        if self._generator() is not None:
+            answer["tears_down"] = True
         return answer
+
+    def do_end(self, _message):
+        """The last operation of a case that has something to tear down."""
+        self.tear_down()
+        return {}
 
     def do_warmup(self, message):
         """Call until the time per call has settled; returns that time and the block size."""
@@ -122,6 +131,18 @@ class Session:
         names = dict(self.module.__dict__)
         names.update(self.loop.gi_frame.f_locals)
         return eval(expression, names)
+
+    def tear_down(self):
+        """Run what a benchmark that yields its call does after the `yield`."""
+        generator = self._generator()
+        if generator is not None:
+            next(generator, None)
+
+    def _generator(self):
+        """The user's generator, which the setup of `define/userfile.py` calls `_gen`."""
+        frame = getattr(self.loop, "gi_frame", None)  # a statement in C++ has none
+        found = None if frame is None else frame.f_locals.get("_gen")
+        return found if inspect.isgenerator(found) else None
 
     def place_of(self, error):
         """The line of the case's source at which an error was raised, as "at `line`"."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from opbench import frameworks
+from opbench import children, frameworks
 from opbench.case import Case
 from opbench.counting import valgrind
 from opbench.envs.environments import Environment
@@ -58,7 +60,7 @@ class Pool:
         self._workers: dict[tuple[Kind, int], Worker] = {}
         self._lock = threading.Lock()  # instructions are counted by several threads
         #: Callgrind's dumps, until they are read.
-        self._dumps: tempfile.TemporaryDirectory[str] | None = None
+        self._dumps: Path | None = None
         self._supervisor = supervisor
         self._notice = notice
         self._refusals: set[str] = set()
@@ -130,8 +132,9 @@ class Pool:
         prefix: tuple[str, ...] = ()
         if kind.rehearse is not None:
             if self._dumps is None:
-                self._dumps = tempfile.TemporaryDirectory(prefix="opbench-callgrind-")
-            prefix, out = valgrind.command(self._dumps.name)
+                self._dumps = Path(tempfile.mkdtemp(prefix="opbench-callgrind-"))
+                children.remove_at_end(self._dumps)
+            prefix, out = valgrind.command(str(self._dumps))
             env.update(out)
         return Worker(
             kind.environment.python,
@@ -192,7 +195,7 @@ class Pool:
         if self._supervisor is not None:
             self._supervisor.close()
         if self._dumps is not None:
-            self._dumps.cleanup()
+            shutil.rmtree(self._dumps, ignore_errors=True)
             self._dumps = None
 
     def __enter__(self) -> Pool:

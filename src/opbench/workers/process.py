@@ -71,6 +71,14 @@ class NotInstalled(WorkerError):
         return SessionEnded("unsupported", str(self))
 
 
+#: How the reason of a case begins that lost its workers.
+WORKER_ENDED = "the worker"
+
+
+#: Exit statuses of a process that somebody else has ended.
+OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
+
+
 class WorkerDied(WorkerError):
     """A worker that was ready has ended, or does not answer: nothing its cases can be blamed for
     until it happens again."""
@@ -156,7 +164,11 @@ class Worker:
         event = self._next_event(timeout)
         if event is None or event.get("event") != "ready":
             reason = (event or {}).get("reason") or self._last_line()
+            killed = event is None and self._process.poll() in OUTSIDE
             self.close()
+            if killed:
+                self._lost = True
+                raise WorkerDied(f"{WORKER_ENDED} was killed while it started: {reason}")
             if missing := MISSING.match(reason):
                 what = missing["module"] or missing["library"]
                 raise NotInstalled(f"{what} is not installed for {self.python}")
@@ -293,7 +305,7 @@ class Worker:
         """What to raise; from here on the worker counts as ended, and its pool starts another."""
         reason = "was stopped" if self._stopped() else "ended or hangs"
         self._lost = True
-        return WorkerDied(f"the worker {reason}: {self._last_line()}")
+        return WorkerDied(f"{WORKER_ENDED} {reason}: {self._last_line()}")
 
     def _last_line(self) -> str:
         if isinstance(self._process, Leased):

@@ -13,6 +13,9 @@ from opbench.case import Case
 from opbench.worker import protocol
 from opbench.worker.cpp.source import key_of
 
+#: What a case tears down after its last sample is not waited for longer.
+TEAR_DOWN_SECONDS = 10.0
+
 
 class SessionEnded(Exception):
     """The code under test did not finish: the outcome, the reason, and its last output."""
@@ -63,6 +66,7 @@ class SessionHandle:
         #: Compiled statements by their key, for cases in C++.
         self._libraries = libraries or {}
         self._paused = False
+        self._tears_down = False
         #: Whether it ended by answering with an error, so that the child still lives.
         self._answered = False
         #: Whether it was closed; then its worker may be ended.
@@ -72,7 +76,9 @@ class SessionHandle:
         message: dict[str, Any] = {"op": "prepare", "case": case.to_dict(), "seed": seed}
         if case.language == "cpp":
             message["library"] = self._libraries[key_of(message["case"])]
-        return self.request(message, timeout)
+        answer = self.request(message, timeout)
+        self._tears_down = answer.get("tears_down") is True
+        return answer
 
     def warm_up(self, seconds: float, block_seconds: float, timeout: float) -> dict[str, Any]:
         message = {"op": "warmup", "seconds": seconds, "block_seconds": block_seconds}
@@ -141,7 +147,11 @@ class SessionHandle:
             self._signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """Let the child exit, without running the framework's exit handlers."""
+        """Let the child exit, without running the framework's exit handlers; what the case has to
+        tear down is torn down first, so that it does not disturb the next one."""
+        if self._tears_down and not self.closed and self.ended is None:
+            with contextlib.suppress(SessionEnded):  # its results are taken: they stand
+                self.request({"op": "end"}, TEAR_DOWN_SECONDS)
         self.resume()
         self.closed = True
         self.channel.close()

@@ -10,6 +10,7 @@ import ast
 from typing import Any
 
 from opbench.capture.calls import Capture
+from opbench.capture.checks import LARGEST
 from opbench.capture.exchange.execution_trace import constant
 from opbench.capture.exchange.traced import (
     DTYPES,
@@ -20,6 +21,9 @@ from opbench.capture.exchange.traced import (
     parsed,
     tensor_spec,
 )
+
+#: What reading an argument ends in that nobody's profiler wrote.
+UNREADABLE = (KeyError, TypeError, ValueError, SyntaxError, RecursionError, MemoryError)
 
 
 def is_chrome_trace(content: Any) -> bool:
@@ -43,14 +47,21 @@ def read_chrome_trace(content: dict[str, Any], name: str, source: str) -> Captur
                 )
             ]  # fmt: skip
             traced.add(form, given, (), (), phase, float(event.get("dur") or 0.0) * 1e-6)
-        except (NotInTrace, Wrong, KeyError, TypeError, ValueError, SyntaxError) as error:
+        except (NotInTrace, Wrong, *UNREADABLE) as error:
             traced.skip(str(event.get("name"))[:100], str(error)[:200] or type(error).__name__)
     return traced.capture(name, "cpu")
 
 
+def is_timed(event: dict[str, Any]) -> bool:
+    return all(
+        isinstance(event.get(key), (int, float)) and abs(event[key]) < LARGEST
+        for key in ("ts", "dur")
+    )
+
+
 def outermost(events: list[Any]) -> list[tuple[dict[str, Any], str]]:
     """Operators that no other operator called, each with its phase."""
-    timed = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and "dur" in e]
+    timed = [e for e in events if isinstance(e, dict) and e.get("ph") == "X" and is_timed(e)]
     timed.sort(key=lambda e: (str(e.get("tid")), float(e["ts"]), -float(e["dur"])))
     found, running = [], list[dict[str, Any]]()
     for event in timed:

@@ -87,12 +87,18 @@ def read(data: dict[str, Any], path: Path) -> Imported:
     )
 
 
+#: Combinations of the parameters of one benchmark: a few bytes of lists can stand for billions.
+MOST_POINTS = 1_000_000
+
+
 def _results(
     name: str, entry: dict[str, Any], known: dict[str, Any]
 ) -> Iterator[tuple[Case, Result]]:
     """One for each combination of its parameters, which asv numbers in order."""
     axes = [listed(axis, f"params of {name}") for axis in listed(entry.get("params") or [], name)]
     count = math.prod(map(len, axes))
+    if count > MOST_POINTS:
+        raise Unreadable(f"{name} has {count:.0e} combinations of parameters")
     values = _of_each(entry.get("result"), count, f"result of {name}")
     samples = _of_each(entry.get("samples"), count, f"samples of {name}")
     calls = _of_each(entry.get("stats_number"), count, f"stats_number of {name}")
@@ -103,7 +109,7 @@ def _results(
         value, taken = values[position], samples[position]
         if value is None:
             yield case, Result(case.hash, metric, unit, "failed", "asv has no value of it")
-        elif _is_number(value) and math.isnan(value):
+        elif isinstance(value, float) and math.isnan(value):
             yield case, Result(case.hash, metric, unit, "unsupported", "skipped (NaN)")
         elif taken:
             n = calls[position] if isinstance(calls[position], int) else 1

@@ -69,11 +69,11 @@ def _result(name: str, entries: list[dict[str, Any]]) -> tuple[Case, Result]:
         values = [_seconds(each, name) for each in runs]
         return case, sampled(case, [values], metric="time", unit="s", calls=calls)
     chosen = {str(each.get("aggregate_name")): each for each in entries}
-    entry = chosen.get("median") or chosen.get("mean")
-    if entry is None:
+    middle = chosen.get("median") or chosen.get("mean")
+    if middle is None:
         raise Unreadable(f"{name} has neither an iteration nor a median")
     advice = "write it without --benchmark_report_aggregates_only"
-    return case, summarised(case, _seconds(entry, name), advice, {})
+    return case, summarised(case, _seconds(middle, name), advice, {})
 
 
 def _seconds(entry: dict[str, Any], name: str) -> float:

@@ -47,8 +47,9 @@ def _results(entry: dict[str, Any], what: str) -> Iterator[tuple[Case, Result]]:
     parameters = dictionary(entry.get("parameters") or {}, f"parameters of {what}")
     labels = {str(name): label_from_text(str(value)) for name, value in parameters.items()}
     case = imported_case(TOOL, str(entry.get("command") or what), labels)
-    codes = entry.get("exit_codes")
-    failed = sum(code != 0 for code in codes) if isinstance(codes, list) else 0
+    given = entry.get("exit_codes")
+    codes = given if isinstance(given, list) else []
+    failed = sum(code != 0 for code in codes)
     if entry.get("times"):
         times = numbers(entry["times"], f"times of {what}")
         result = sampled(case, [[each] for each in times], metric="time", unit="s")

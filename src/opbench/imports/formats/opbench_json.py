@@ -88,13 +88,17 @@ def _case(data: dict[str, Any], key: str) -> Case:
 
 
 def _run(data: dict[str, Any]) -> RunRecord:
-    texts = {name: _text(data, name) for name in ("id", "name", "command", "version", "commit")}
+    texts: dict[str, Any] = {
+        name: _text(data, name) for name in ("id", "name", "command", "version", "commit")
+    }
     if not RUN_ID.fullmatch(texts["id"]):
         raise Unreadable(f"{texts['id']!r} is not the id of a run")
     status = _text(data, "status")
     if status not in RUN_STATUSES:
         raise Unreadable(f"run {texts['id']} has the status {status!r}")
-    objects = {name: dictionary(data.get(name), name) for name in ("machine", "policy", "request")}
+    objects: dict[str, Any] = {
+        name: dictionary(data.get(name), name) for name in ("machine", "policy", "request")
+    }
     return RunRecord(
         **texts,
         # Nothing writes to it here, so it will not end either.
@@ -106,17 +110,17 @@ def _run(data: dict[str, Any]) -> RunRecord:
 
 
 def _result(data: dict[str, Any], case: Case, what: str) -> Result:
-    texts = {name: _text(data, name) for name in TEXTS}
+    texts: dict[str, Any] = {name: _text(data, name) for name in TEXTS}
+    ends: dict[str, Any] = {
+        name: _number(data.get(name), f"{name} of {what}") for name in ("estimate", "low", "high")
+    }
     if texts["outcome"] not in OUTCOMES:
         raise Unreadable(f"{what} has the outcome {texts['outcome']!r}")
     warnings = [dictionary(each, "a warning") for each in listed(data.get("warnings"), "warnings")]
     return Result(
         case_hash=case.hash,
         **texts,
-        **{
-            name: _number(data.get(name), f"{name} of {what}")
-            for name in ("estimate", "low", "high")
-        },
+        **ends,
         samples=_samples(dictionary(data.get("samples"), f"samples of {what}"), what),
         warnings=tuple(Warning(_text(each, "code"), _text(each, "text")) for each in warnings),
         detail=dictionary(data.get("detail"), f"detail of {what}"),

@@ -94,7 +94,10 @@ def _scaling(results: Sequence[StoredResult]) -> Iterator[Drawing]:
     by_name: dict[tuple[str, str, str], dict[str, list[StoredResult]]] = {}
     for stored in results:
         case = stored.case
-        of_name = by_name.setdefault((case.suite, case.name, case.stage), {})
+        # Functions of one group are lines of one picture.
+        group = case.axes.get("group")
+        name = group if isinstance(group, str) else case.name
+        of_name = by_name.setdefault((case.suite, name, case.stage), {})
         of_name.setdefault(stored.result.metric, []).append(stored)
     for metrics in by_name.values():
         for metric in _metrics(members[0].result for members in metrics.values()):

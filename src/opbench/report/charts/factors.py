@@ -45,12 +45,14 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
     """Of comparisons with one base (`mode=baseline` → `mode=hooks`, → `mode=ghost`): a chart for
     each stage and each set of the other axes."""
     panels: dict[tuple[str, str], list[tuple[str, str, ComparisonRow]]] = {}
+    bases: dict[tuple[str, str], str] = {}
     for comparison in comparisons:
         variant = comparison.new.partition("=")[2] or comparison.new
         for row in comparison.rows:
             if row.metric == metric and row.new and row.value and row.low and row.high:
                 name, axes, stage = _split(row.case_id)
                 panels.setdefault((stage, axes), []).append((name, variant, row))
+                bases.setdefault((stage, axes), comparison.base)
 
     def order(key: tuple[str, str]) -> tuple[bool, list[tuple[int, str]]]:
         return key[0] != "forward_backward", counted(" ".join(key))
@@ -68,7 +70,7 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
             }
             for name, variant, row in panels[stage, axes]
         ]
-        base = comparisons[0].base
+        base = bases[stage, axes]
         at = ", ".join(part for part in (axes, stage) if part)
         yield Drawing(
             "factors",

@@ -8,6 +8,7 @@ from typing import Any
 from opbench.case import label_text
 from opbench.report.charts.chart import (
     DOT,
+    LOG,
     Drawing,
     columns_of,
     counted,
@@ -24,7 +25,7 @@ MISSING = object()
 #: More lines than colours and dashes can tell apart.
 LINES = 24
 #: Parts of a case, besides its labels, that tell one line from another.
-PARTS = ("stage", "framework", "runtime", "device")
+PARTS = ("name", "stage", "framework", "runtime", "device")
 
 _X = quantity(
     "x", "{axis}", scale={"type": "{scale}", "nice": False, "padding": 12},
@@ -34,17 +35,16 @@ _X = quantity(
 TICKS = 14
 _LINE = named("line", "{lines}")
 _COLOUR = _LINE["color"]
-_SCALE = {"type": "{yscale}"}
 SPEC = {
     "title": "{title}",
     "height": 320,
     "layer": [
         layer({"type": "rule", "clip": True}, x=_X, color=_COLOUR,
-              y=quantity("low", "{y}", scale=_SCALE), y2={"field": "high"}),
+              y=quantity("low", "{y}", scale=LOG), y2={"field": "high"}),
         layer({"type": "line", "clip": True}, x=_X, color=_COLOUR,
-              y=quantity("value", "{y}", scale=_SCALE)),
+              y=quantity("value", "{y}", scale=LOG)),
         {**layer({**DOT, "size": 50, "clip": True}, x=_X, **_LINE,
-                 y=quantity("value", "{y}", scale=_SCALE), tooltip=tips("case", "value")),
+                 y=quantity("value", "{y}", scale=LOG), tooltip=tips("case", "value")),
          # With Shift only: the wheel alone scrolls the page.
          "params": [{"name": "zoom", "bind": "scales",
                      "select": {"type": "interval", "zoom": "wheel![event.shiftKey]"}}]},
@@ -91,7 +91,7 @@ def scaling(
     sizes = {point["x"] for point in points}
     if len(sizes) < 2:
         return None
-    name = f"{good[0].case.suite}/{good[0].case.name}"
+    name = _title(good)
     log = min(sizes) > 0
     note = "Both scales are logarithmic." if log else "The scale of the values is logarithmic."
     if len(lines) > LINES:
@@ -104,7 +104,6 @@ def scaling(
             "{axis}": axis,
             "{y}": f"{metric}, {symbol}",
             "{scale}": "log" if log else "linear",
-            "{yscale}": "log",
             "{sizes}": sorted(sizes) if len(sizes) <= TICKS else None,
             "{lines}": lines[:LINES],
         },
@@ -115,6 +114,17 @@ def scaling(
         factor,
         note,
     )
+
+
+def _title(results: Sequence[StoredResult]) -> str:
+    """The benchmark, or the group whose functions are drawn."""
+    first = results[0].case
+    names = list(dict.fromkeys(stored.case.name for stored in results))
+    groups = {stored.case.axes.get("group") for stored in results}
+    if len(names) > 1:
+        shared = groups.pop() if len(groups) == 1 else None
+        return f"{first.suite}/{shared}" if isinstance(shared, str) else first.suite
+    return f"{first.suite}/{first.name}"
 
 
 def _point(line: str, size: float, stored: StoredResult, factor: float) -> dict[str, Any]:

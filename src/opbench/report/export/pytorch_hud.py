@@ -73,8 +73,8 @@ def _record(stored: StoredResult, name: str, run: RunRecord | None) -> dict[str,
             "extra_info": _texts(
                 {
                     "unit": "us" if times else result.unit,
-                    "low": result.low * scale if _is_finite(result.low) else None,
-                    "high": result.high * scale if _is_finite(result.high) else None,
+                    "low": _scaled(result.low, scale),
+                    "high": _scaled(result.high, scale),
                     "samples": stored.n_samples or len(result.samples),
                     "warnings": "; ".join(warning.code for warning in result.warnings) or None,
                 }
@@ -91,6 +91,10 @@ def _processor(machine: Mapping[str, Any], device: str) -> Any:
 
 def _texts(facts: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in facts.items() if value is not None}
+
+
+def _scaled(value: float | None, scale: float) -> float | None:
+    return value * scale if value is not None and math.isfinite(value) else None
 
 
 def _is_finite(value: float | None) -> bool:

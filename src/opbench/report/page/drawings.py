@@ -16,6 +16,8 @@ from opbench.report.charts.every import OTHERS
 from opbench.report.page.packing import packed, plain
 from opbench.report.page.table import Place, place_of
 
+#: Words that the page finds from the points.
+COMPUTED = ("{sizes}",)
 #: Charts that are unpacked together.
 PIECE = 50
 
@@ -60,7 +62,7 @@ def _filling(
         for name, columns in drawing.data.items()
     }
     return {
-        "words": drawing.words,
+        "words": {key: text for key, text in drawing.words.items() if key not in COMPUTED},
         "data": data,
         # As differences: rows of one benchmark lie evenly apart.
         "rows": [after - before for before, after in pairwise([0, *rows])],

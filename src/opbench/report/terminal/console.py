@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, Any
 
 import rich.console
 from rich.segment import Segment
@@ -12,6 +12,11 @@ from opbench.report.terminal.visible import visible
 
 
 class Console(rich.console.Console):
+    """Writes to its stream in a notebook too, where rich would show every line as an output."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"force_jupyter": False, **settings})
+
     @property
     def file(self) -> IO[str]:
         """Rich looks through one stand-in for a stream; a live display puts its own before ours."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -50,7 +51,7 @@ def parts(run: Finished) -> list[RenderableType]:
     results = [(case, note.own(result)) for case, result in run.results]
     return [
         *(part for table in tables(results, run.baseline) for part in whole(table)),
-        *problems(results),
+        *problems(results, bool(run.store)),
         *warnings(results),
         *([Text(note.line)] if note.line else []),
         *suites.together(lambda suite: suite.tables(run)),
@@ -147,8 +148,9 @@ def value_cell(result: Result | None) -> Cell:
     return Cell(name, "muted" if result.outcome == "unsupported" else "failed")
 
 
-def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
-    """What failed, and why: each reason once, with the cases it stopped."""
+def problems(results: Sequence[tuple[Case, Result]], stored: bool = False) -> list[RenderableType]:
+    """What failed, and why: each reason once, with the cases it stopped; of stored results, the
+    command that shows the traceback."""
     from rich.text import Text
 
     by_reason: dict[str, list[str]] = {}
@@ -161,6 +163,9 @@ def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
     if len(by_reason) > LISTED:
         left = plural(len(by_reason) - LISTED, "more reason")
         lines.append(Text(f"… and {left}: opbench export"))
+    traced = [case.id for case, result in results if result.detail.get("traceback")]
+    if stored and traced:
+        lines.append(Text(f"The whole traceback: opbench show {shlex.quote(traced[0])}"))
     return lines
 
 

@@ -29,6 +29,8 @@ SAID = {
     "imprecise": "have wider intervals than asked",
     "few-starts": "rest on fewer than three worker starts",
     "unsettled": "were not warm at first",
+    "two-groups": "have worker starts in two groups",
+    "two-speeds": "have blocks at two speeds",
 }
 SIDE_BY_SIDE = "compare side by side (opbench run --baseline, opbench ab)"
 #: Where all of them are compared so already.
@@ -38,6 +40,8 @@ ADVICE = {
     "imprecise": SIDE_BY_SIDE,
     "few-starts": "",  # which option limits them is known where the warning was written
     "unsettled": "raise --max-time-per-case",
+    "two-groups": "close other programs (opbench doctor)",
+    "two-speeds": "close other programs (opbench doctor)",
 }
 #: Of runs stored before: always about the whole run.
 DRIFT = "drift"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -17,10 +16,13 @@ from sqlalchemy.pool import QueuePool
 from opbench.errors import UserError
 from opbench.store.connection import sqlite_file
 from opbench.store.connection.address import Address, parse_address
+from opbench.store.connection.outage import Outages
 from opbench.store.connection.server import check_privileges, refusal, server_engine
 from opbench.store.errors import StoreError
 from opbench.store.schema import OlderSchema, build, check_version, found_version, migrate
 from opbench.store.tables import SCHEMA_VERSION
+
+T = TypeVar("T")
 
 #: How long a writer waits for the others. One transaction takes about a millisecond, so this is
 #: reached only when a process is stopped in the middle of one.
@@ -39,6 +41,7 @@ class Database:
         self.address = address
         self.engine = engine
         self.readonly = readonly
+        self.outages = Outages(address.place)
 
     @classmethod
     def open(cls, where: str | Path | None, create: bool) -> Database:
@@ -74,6 +77,16 @@ class Database:
             connection = connection.execution_options(**options)
             with connection.begin():
                 yield connection
+
+    def write(self, step: Callable[[Connection], T], statements: int = 2) -> T:
+        """What the step gives in a transaction of its own. While a server is away it is tried
+        again, so the step must do no harm the second time."""
+
+        def once() -> T:
+            with self.writing(statements) as connection:
+                return step(connection)
+
+        return self.outages.through(once)
 
     def close(self) -> None:
         self.engine.dispose()
@@ -174,7 +187,7 @@ def _file_engine(address: Address, path: Path, writable: bool) -> Engine:
         connection = sqlite_file.connect(path, mode, timeout=BUSY_SECONDS)
         try:
             sqlite_file.check_objects(connection, path)
-        except sqlite3.DatabaseError as error:
+        except sqlite_file.FAULTS as error:
             connection.close()
             raise StoreError(f"{path} is damaged ({error}); left untouched") from None
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")

@@ -18,6 +18,15 @@ from opbench.store.errors import StoreError
 #: A wrong address should be reported within seconds.
 CONNECT_SECONDS = 10
 
+#: Seconds, the last in milliseconds: a server that vanished without a word is noticed in half a
+#: minute, where the kernel alone would wait for a quarter of an hour.
+ALIVE = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+
 #: A connection that was used this recently is taken for alive. Asking costs a round trip per
 #: transaction, as much as the transaction itself; servers and firewalls cut what is idle for long.
 FRESH_SECONDS = 30.0
@@ -31,6 +40,9 @@ def server_engine(address: Address) -> Engine:
     arguments: dict[str, Any] = {"application_name": "opbench"}
     if "connect_timeout" not in address.url.query:
         arguments["connect_timeout"] = CONNECT_SECONDS
+    for name, value in ALIVE.items():
+        if name not in address.url.query:
+            arguments[name] = value
     try:
         engine = create_engine(address.url, connect_args=arguments)
     except ModuleNotFoundError as error:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
+from opbench import children
 from opbench.errors import first_of
 from opbench.store.errors import StoreError
 from opbench.store.schema import OlderSchema, check_version
@@ -38,6 +39,9 @@ LONGEST_VALUE = 256 << 20
 #: Files up to this size are checked page by page when opened (about 10 ms at most); larger ones
 #: are checked where they are read.
 QUICK_CHECK_BYTES = 4_000_000
+
+#: What SQLite says of a file it cannot read; with a broken name in it, not even that is text.
+FAULTS = (sqlite3.Error, UnicodeError)
 
 
 def inspect(path: Path) -> None:
@@ -130,7 +134,7 @@ def _holding(path: Path) -> str:
         with closing(connect(path, "immutable=1")) as connection:
             rows = connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
             tables = sorted(name for (name,) in rows)
-    except sqlite3.Error:
+    except FAULTS:
         return ""
     return f" (its tables: {first_of(tables)})" if tables else " (without tables)"
 
@@ -158,7 +162,7 @@ def _quick_check(path: Path) -> str:
     try:
         with closing(connect(path, "immutable=1")) as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.Error as error:
+    except FAULTS as error:
         return str(error)
     return "" if verdict == "ok" else " ".join(verdict.split())
 
@@ -179,13 +183,16 @@ def create(path: Path, build: Callable[[Path], None]) -> None:
                 made_folder = True
             except FileExistsError:
                 pass  # another process was quicker
+        drafts = [draft.with_name(draft.name + end) for end in ("", "-wal", "-shm", "-journal")]
+        for each in drafts:
+            children.remove_at_end(each)
         try:
             draft.touch(exist_ok=False)
             build(draft)
             _put_in_place(draft, path)
         finally:
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+            for each in drafts:
+                each.unlink(missing_ok=True)
     except (OSError, StoreError) as error:
         if made_folder:
             try:

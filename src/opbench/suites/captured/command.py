@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
-from opbench.errors import UserError, plural, unknown
+from opbench import children
+from opbench.errors import Terminated, UserError, plural, unknown
 
 
 class CaptureCommand(TyperCommand):
@@ -27,6 +28,8 @@ class CaptureCommand(TyperCommand):
 
 
 LEVELS = ("operators", "api")
+#: How long a script has after Ctrl-C to write what was recorded.
+INTERRUPT_SECONDS = 3.0
 SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 
 
@@ -131,18 +134,32 @@ def died(path: Path, code: int) -> str:
 def launch(words: list[str], options: dict[str, Any]) -> dict[str, Any]:
     """Run the script in an interpreter of its own, which writes the file; what came of it."""
     path = Path(options["path"]).absolute()
-    with tempfile.TemporaryDirectory(prefix="opbench-capture-") as folder:
-        report = Path(folder) / "report.json"
+    with children.temporary_folder("opbench-capture-") as folder:
+        report = folder / "report.json"
         settings = {k: v for k, v in options.items() if v is not None}
         settings |= {"path": str(path), "report": str(report)}
         command = [sys.executable, "-m", "opbench.capture.launch", json.dumps(settings), *words]
-        code = subprocess.run(command).returncode
+        with children.started(children.program(*command)) as process:
+            code = _waited(process)
         try:
             recorded = json.loads(report.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             recorded = {}
     check(recorded, options["steps"], options["calls"])
     return {**recorded, "code": code}
+
+
+def _waited(process: subprocess.Popen[bytes]) -> int:
+    """The script's exit code. Ctrl-C reaches it, too: it may end in its own way, and what was
+    recorded is written then."""
+    try:
+        return process.wait()
+    except Terminated:
+        raise
+    except KeyboardInterrupt:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(INTERRUPT_SECONDS)
+        raise
 
 
 def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> None:
@@ -172,9 +189,9 @@ def learn(
     from opbench.suites.captured.scale import Unpredictable, combined
 
     captures = {}
-    with tempfile.TemporaryDirectory(prefix="opbench-probe-") as folder:
+    with children.temporary_folder("opbench-probe-") as folder:
         for axis, size in probes.items():
-            path = Path(folder) / f"{axis}.jsonl"
+            path = folder / f"{axis}.jsonl"
             print(f"probing {axis}={size}", file=sys.stderr)
             at = words_at(words, sizes, {axis: size})
             launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from opbench import files
 from opbench.capture.calls import Capture
 from opbench.capture.reading import level_of, read
 from opbench.capture.writing import write, write_text
@@ -13,6 +14,8 @@ from opbench.errors import UserError, plural, printable
 
 #: Operators that could not be taken, named one by one.
 NAMED = 8
+#: Bytes: a minute of a large model, which a person traces and converts on purpose.
+LARGEST_TRACE = 1 << 30
 
 
 def convert(source: Path, target: Path) -> str:
@@ -65,8 +68,8 @@ def trace_of(source: Path) -> Capture:
 
 def loaded(source: Path) -> Any:
     try:
-        return json.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{source}: {error.strerror or error}") from None
+        return json.loads(files.content(source, LARGEST_TRACE))
+    except UserError:
+        raise
     except (ValueError, RecursionError):
         raise UserError(f"{source} is not JSON, so not a trace") from None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from opbench import files
 from opbench.errors import UserError
 from opbench.suites.layers.factors import Factor, LayerRow
 
@@ -48,11 +49,7 @@ def _text(value: float | None) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise UserError(f"cannot read {path}: {reason}") from None
+    return files.text(path).splitlines()
 
 
 def read(path: Path) -> tuple[list[LayerRow], list[str]]:

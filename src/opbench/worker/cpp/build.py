@@ -1,10 +1,10 @@
 """Compiles the C++ statements of a run, in the interpreter whose torch they are for.
 
-`main.py cpp.build` reads `{"cases": […], "jobs": n}` from its standard input and writes, for the
-key of each case, a library or the compiler's message. All statements of a run become one library,
-and those that need no torch another; what was compiled before is not compiled again, in this run or
-any other, while the files that the compiler read are the same. The compiler is called directly,
-with torch's folders found without importing it.
+`main.py cpp.build` reads `{"cases": […], "jobs": n, "work": folder}` from its standard input and
+writes, for the key of each case, a library or the compiler's message. All statements of a run
+become one library, and those that need no torch another; what was compiled before is not compiled
+again, in this run or any other, while the files that the compiler read are the same. The compiler
+is called directly, with torch's folders found without importing it.
 """
 
 import contextlib
@@ -25,8 +25,10 @@ from .source import key_of, tier_of, unit
 UNIT_SIZE = 40
 
 
-def build(cases, jobs):
-    """`{key: {"library": path} or {"outcome": …, "reason": …, "output": …}}`."""
+def build(cases, jobs, work=None):
+    """Drafts are written to the folder `work`, which is on the same disk as the cache.
+
+    `{key: {"library": path} or {"outcome": …, "reason": …, "output": …}}`."""
     wanted = {key_of(case): case for case in cases}
     compiler = toolchain.find_compiler()
     if compiler is None:
@@ -47,7 +49,7 @@ def build(cases, jobs):
                     answers[key] = {"library": found}
                     del wanted[key]
         if wanted:
-            answers.update(Build(compiler, torch, index, jobs).run(wanted))
+            answers.update(Build(compiler, torch, index, jobs).run(wanted, work or folder))
     return answers
 
 
@@ -66,7 +68,7 @@ class Build:
         self.folder = index.folder
         self.jobs = max(1, jobs)
 
-    def run(self, wanted):
+    def run(self, wanted, drafts):
         answers = {}
         for key, case in list(wanted.items()):
             broken = messages.brackets(case)
@@ -76,7 +78,7 @@ class Build:
         tiers = {key: tier_of(case) for key, case in wanted.items()}
         todo = units(wanted, tiers)
         objects = []
-        with tempfile.TemporaryDirectory(dir=self.folder) as work:
+        with tempfile.TemporaryDirectory(dir=drafts) as work:
             while todo:
                 done, todo = todo[: self.jobs], todo[self.jobs :]
                 for (tier, members), (object_, output) in zip(done, self.compile(done, work)):
@@ -202,5 +204,6 @@ def locked(folder):
 
 def main():
     request = json.load(sys.stdin)
-    answer = build(request["cases"], request.get("jobs") or os.cpu_count() or 1)
+    jobs = request.get("jobs") or os.cpu_count() or 1
+    answer = build(request["cases"], jobs, request.get("work"))
     json.dump(answer, sys.stdout)

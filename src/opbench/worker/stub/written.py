@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import enum
 import functools
+import hashlib
 import inspect
 import linecache
 import math
@@ -134,10 +135,6 @@ class Written:
             return self._begun[target]
         text, name = source_of(target)
         self._begun[target] = name
-        if name in self.lines:
-            if self.lines[name] != text:
-                raise Unsendable(f"two different things called {name}")
-            return name
         for used in names_used(text):
             if used == name:
                 continue
@@ -149,7 +146,7 @@ class Written:
             except Unsendable as error:
                 what = str(error)
                 raise Unsendable(what if "`" in what else f"it uses `{used}`, {what}") from None
-        self.lines[name] = text
+        self._add(name, text)
         return name
 
 
@@ -202,16 +199,10 @@ def source_of(target):
     except (SyntaxError, ValueError):
         lines, tree = [], ast.Module([], [])
     name = target.__name__
-    kinds = (ast.ClassDef,) if inspect.isclass(target) else (ast.FunctionDef, ast.Lambda)
-    nodes = [node for node in ast.walk(tree) if isinstance(node, kinds) and _is(node, name, code)]
     if name == "<lambda>":
-        nodes = [node for node in nodes if isinstance(node, ast.Lambda)]
-        if len(nodes) > 1:
-            nodes = [node for node in nodes if _same_code(node, code)][:1]
-        if nodes:
-            spelled = ast.unparse(nodes[0])
-            name = f"lambda_{abs(code.co_firstlineno)}_{nodes[0].col_offset}"
-            return f"{name} = {spelled}", name
+        return lambda_source(tree, code)
+    kind = ast.ClassDef if inspect.isclass(target) else ast.FunctionDef
+    nodes: list = [n for n in ast.walk(tree) if isinstance(n, kind) and _is(n, name, code)]
     if not nodes:
         raise Unsendable(f"{name}, whose source is not known")
     node = nodes[-1]
@@ -219,9 +210,23 @@ def source_of(target):
     return ast.unparse(node), name
 
 
+def lambda_source(tree, code):
+    """The same of a lambda, named by what it is: moving it elsewhere makes no other case."""
+    nodes = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno
+    ]
+    if len(nodes) > 1:
+        nodes = [node for node in nodes if _same_code(node, code)]
+    if not nodes:
+        raise Unsendable("a lambda, whose source is not known")
+    text = ast.unparse(nodes[0])
+    name = f"lambda_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{name} = {text}", name
+
+
 def _is(node, name, code):
-    if isinstance(node, ast.Lambda):
-        return name == "<lambda>" and node.lineno == code.co_firstlineno
     if isinstance(node, ast.ClassDef):
         return node.name == name and node.lineno <= code.co_firstlineno <= node.end_lineno
     first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
@@ -252,7 +257,7 @@ def ours(decorator):
 def names_used(text):
     """Names that the source reads and does not define itself, in their order."""
     todo = [symtable.symtable(text, "<source>", "exec")]
-    read = {}
+    read: dict = {}
     while todo:
         table = todo.pop(0)
         top = table.get_type() == "module"

@@ -94,8 +94,21 @@ async function drawChart() {
   const linear = kind === "scaling" && shownChart.linear;
   if (kind === "scaling") byId("chart-controls").append(scaleChooser());
   byId("chart-note").textContent = linear ? "Both scales are linear." : filling.note;
-  const words = linear ? { ...filling.words, "{scale}": "linear", "{yscale}": "linear" } : filling.words;
-  shownChart.view = await drawChartInto(space, kind, words, datasetsOf(filling));
+  const datasets = datasetsOf(filling);
+  const words = { ...filling.words, "{sizes}": ticksOf(datasets.points), ...(linear ? { "{scale}": "linear" } : {}) };
+  shownChart.view = await drawChartInto(space, kind, words, datasets, linear ? { layer: linearLayers(kind, words) } : {});
+}
+
+// As `opbench.report.charts.scaling`: sizes that fit below the picture have a tick each.
+function ticksOf(points) {
+  const sizes = [...new Set(points.map(({ x }) => x))].filter((size) => size !== undefined).sort((a, b) => a - b);
+  return sizes.length && sizes.length <= 14 ? sizes : null;
+}
+
+function linearLayers(kind, words) {
+  return filled(page.table.charts.specs[kind], words).layer.map((layer) => ({
+    ...layer, encoding: { ...layer.encoding, y: { ...layer.encoding.y, scale: { type: "linear" } } },
+  }));
 }
 
 function scaleChooser() {

@@ -1,0 +1,86 @@
+"""Runs a module of this package, or a program, so that nothing it starts outlives the command.
+
+    main.py guard STARTER module NAME ARGUMENT…
+    main.py guard STARTER program PATH ARGUMENT…
+
+The guard forks the work and watches it. As a subreaper it becomes the parent of every process that
+the work leaves behind, daemons included. It ends them all when the work has ended, when it is asked
+to (SIGTERM), and when STARTER, the process that started it, is gone, however that ended.
+"""
+
+import importlib
+import os
+import resource
+import signal
+
+from . import orphans
+
+#: What a terminal sends to everything in it: the work decides what that means, the guard stays.
+IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+
+
+def main(starter, kind, name, *arguments):
+    orphans.become_subreaper()
+    inherited = {number: signal.getsignal(number) for number in IGNORED}
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: end_all(128 + signal.SIGTERM))
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    orphans.die_with_parent(signal.SIGTERM)
+    if os.getppid() != int(starter):
+        return
+    pid = os.fork()
+    if pid:
+        watch(pid)
+    orphans.die_with_parent(signal.SIGKILL)  # somebody may kill the guard
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number, handler in inherited.items():
+        signal.signal(number, handler)
+    if kind == "module":
+        importlib.import_module("." + name, __package__).main(*arguments)
+    else:
+        execute(name, arguments)
+
+
+def execute(path, arguments):
+    try:
+        os.execvp(path, [path, *arguments])
+    except OSError as error:
+        os.write(2, ("cannot start %s: %s\n" % (path, error.strerror)).encode())
+        os._exit(127)
+
+
+def watch(pid):
+    """Wait for the work, and end the way it did; everything else ends first."""
+    # Pipes that the work was given must close when it closes them. And a signal to the group of
+    # the command must not reach the guard, which has to clean up after it.
+    os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
+    try:
+        os.setpgid(0, 0)
+    except OSError:
+        pass  # it leads a session already
+    ended = None
+    while ended != pid:
+        ended, status = os.wait()
+    if os.WIFSIGNALED(status):
+        end_all(-os.WTERMSIG(status))
+    end_all(os.WEXITSTATUS(status))
+
+
+def tidies(pid):
+    """Whether a process only removes the temporary files of one that has ended (`tidy.py`)."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as words:
+            return words.read().endswith(b"main.py\0tidy\0")
+    except OSError:
+        return False
+
+
+def end_all(code):
+    """Exit with the code, or by the signal where it is negative, after every descendant."""
+    orphans.kill_all(spare=tidies)
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if -code != signal.SIGKILL:
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)

@@ -1,0 +1,77 @@
+"""The display of a run: there at once, and a clock that goes on while nothing is reported."""
+
+from __future__ import annotations
+
+import io
+import time
+
+from rich.console import Console as RichConsole
+
+from opbench.api import progress
+from opbench.api.progress import Display, Lines, in_notebook
+from opbench.case import Case
+from opbench.report.terminal.console import Console
+from opbench.stats.estimate import Estimate
+
+
+class Frames:
+    """What a display draws, as text."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.console = Console(file=io.StringIO())
+
+    def update(self, picture, refresh: bool = True) -> None:
+        stream = io.StringIO()
+        RichConsole(file=stream, width=120).print(picture)
+        self.texts.append(stream.getvalue())
+
+
+def test_the_first_frame_is_there_before_anything_is_reported():
+    frames = Frames()
+    display = Display(frames)
+    display.close()
+    assert "reading benchmarks" in frames.texts[0]
+
+
+def test_the_clock_goes_on_while_workers_start_and_stops_at_the_end(monkeypatch, eventually):
+    monkeypatch.setattr(progress, "TICK_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "FRAME_SECONDS", 0.0)
+    frames = Frames()
+    display = Display(frames)
+    display.planned(100.0)
+    display.started("run", 2, 0)
+    display.starting_workers("torch")
+    before = len(frames.texts)
+    assert eventually(lambda: len(frames.texts) > before + 3)
+    assert "starting workers (torch)" in frames.texts[-1]
+    assert "at most about 100 s left" in frames.texts[-1]
+    display.finished("finished")
+    after = len(frames.texts)
+    time.sleep(0.1)
+    assert len(frames.texts) == after
+
+
+def test_the_case_is_shown_again_once_its_workers_have_started(monkeypatch):
+    monkeypatch.setattr(progress, "FRAME_SECONDS", 0.0)
+    frames = Frames()
+    display = Display(frames)
+    case = Case("s", "slow", "call", "f()")
+    display.measuring([case])
+    display.starting_workers("torch")
+    display.estimated(case, Estimate(1e-6, 0.9e-6, 1.1e-6, 1, 0.01, 0.01), 0.5)
+    display.close()
+    assert "s/slow/call" in frames.texts[-1]
+    assert "starting workers" not in frames.texts[-1]
+
+
+def test_a_log_begins_with_what_the_run_will_take():
+    stream = io.StringIO()
+    lines = Lines(Console(file=stream, width=100))
+    lines.planned(38.4)
+    lines.started("run", 6, 0)
+    assert stream.getvalue() == "measuring 6 cases, at most about 38 s\n"
+
+
+def test_a_test_session_is_no_notebook():
+    assert not in_notebook()

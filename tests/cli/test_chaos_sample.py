@@ -1,0 +1,36 @@
+"""A few trials of each campaign of `python -m perf chaos`."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from perf.chaos import outages, stores, workers
+from perf.fuzz.readers import store_seed
+
+
+def test_a_killed_worker_costs_no_case(tmp_path):
+    assert workers.workers_killed(tmp_path, random.Random(1)) == []
+
+
+@pytest.mark.parametrize("statements", stores.HOSTILE[::7])
+def test_a_hostile_store_is_one_line(statements, tmp_path):
+    (tmp_path / "sound").mkdir()
+    store_seed(tmp_path / "sound")
+    (tmp_path / "read").mkdir()
+    stores.hostile(tmp_path / "sound" / "seed.db", statements, tmp_path / "read" / "theirs.db")
+    assert stores.faults(tmp_path / "read" / "theirs.db") == []
+
+
+def test_damaged_stores_are_one_line(tmp_path):
+    (tmp_path / "sound").mkdir()
+    sound, rng = store_seed(tmp_path / "sound"), random.Random(2)
+    for number in range(10):
+        path = tmp_path / str(number) / "theirs.db"
+        path.parent.mkdir()
+        path.write_bytes(stores.damaged(sound, rng))
+        assert stores.faults(path) == []
+
+
+def test_a_run_goes_through_an_outage(server, tmp_path):
+    assert outages.outage(server, tmp_path, 1.0, random.Random(3)) == []

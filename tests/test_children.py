@@ -1,0 +1,166 @@
+"""Children and temporary files end with the process that made them, however that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from opbench import children
+
+#: Leaves a daemon behind, in a session of its own.
+DAEMON = "setsid sh -c 'sleep 600 & sleep 600' >/dev/null 2>&1 & echo started; {end}"
+
+
+def test_a_child_gets_its_input_and_gives_its_output_and_exit_code():
+    done = children.run(children.program("sh", "-c", "cat; echo no >&2; exit 3"), input="yes")
+    assert (done.stdout, done.stderr, done.returncode) == ("yes", "no\n", 3)
+
+
+def test_a_child_that_crashes_is_seen_to_crash():
+    done = children.run(children.program("sh", "-c", "kill -SEGV $$"))
+    assert done.returncode == -signal.SIGSEGV
+
+
+def test_a_program_that_is_missing_is_one_line():
+    done = children.run(children.program("no-such-program"))
+    assert done.returncode == 127
+    assert done.stderr == "cannot start no-such-program: No such file or directory\n"
+
+
+def test_what_a_child_leaves_behind_ends_with_it(marked, eventually):
+    done = children.run(children.program("sh", "-c", DAEMON.format(end="exit 0")))
+    assert done.stdout == "started\n"
+    assert eventually(lambda: marked() == [])
+
+
+def test_a_child_that_takes_too_long_is_ended_with_all_it_started(marked, eventually):
+    with pytest.raises(subprocess.TimeoutExpired):
+        children.run(children.program("sh", "-c", DAEMON.format(end="sleep 600")), timeout=0.5)
+    assert eventually(lambda: marked() == [])
+
+
+STARTER = """
+import sys, time
+from pathlib import Path
+from opbench import children
+with children.temporary_folder("opbench-test-", Path(sys.argv[1])) as folder:
+    (folder / "below").mkdir()
+    (folder / "below" / "file").write_text("x")
+    children.remove_at_end(Path(sys.argv[1]) / "later")
+    (Path(sys.argv[1]) / "later").write_text("y")
+    children.run(children.program("sh", "-c", sys.argv[2]), stdout=None)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("whole_group", [False, True], ids=["process", "group"])
+def test_all_of_it_ends_with_a_killed_starter(tmp_path, marked, eventually, number, whole_group):
+    words = [sys.executable, "-c", STARTER, str(tmp_path), DAEMON.format(end="sleep 600")]
+    starter = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
+    assert starter.stdout is not None
+    assert starter.stdout.readline() == b"started\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    (os.killpg if whole_group else os.kill)(starter.pid, number)
+    starter.wait()
+    assert eventually(lambda: marked() == [])
+    assert eventually(lambda: list(tmp_path.iterdir()) == [])
+    starter.stdout.close()
+
+
+def test_temporary_files_of_a_child_go_with_it(tmp_path, eventually):
+    code = (
+        "import sys, time; from pathlib import Path; from opbench import children\n"
+        "path = Path(sys.argv[1]) / 'half'; children.remove_at_end(path); path.write_text('x')\n"
+        "print('started', flush=True); time.sleep(600)"
+    )
+    words = children.program(sys.executable, "-c", code, str(tmp_path))
+    with children.started(words, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        assert (tmp_path / "half").exists()
+    assert eventually(lambda: list(tmp_path.iterdir()) == [])
+
+
+def test_a_guard_that_is_killed_takes_its_child_with_it(marked, eventually):
+    with children.started(children.program("sleep", "600")) as process:
+        assert eventually(lambda: len(marked()) == 2)
+        process.kill()
+        process.wait()
+        assert eventually(lambda: marked() == [])
+
+
+def test_temporary_files_are_gone_after_the_block_and_after_the_process(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from opbench import children\n"
+        "with children.temporary_folder('t-', Path(sys.argv[1])) as folder:\n"
+        "    assert folder.is_dir()\n"
+        "assert not folder.exists()\n"
+        "kept = Path(sys.argv[1]) / 'kept'; children.remove_at_end(kept); kept.write_text('')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True)
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_brief_programs_end_with_us(marked, eventually):
+    code = (
+        "import subprocess, time; from opbench import children\n"
+        "subprocess.Popen(['sleep', '600'], preexec_fn=children.dying_with_us())\n"
+        "print('started', flush=True); time.sleep(600)"
+    )
+    starter = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert starter.stdout is not None
+    assert starter.stdout.readline() == b"started\n"
+    assert eventually(lambda: len(marked()) == 2)
+    starter.kill()
+    starter.communicate()
+    assert eventually(lambda: marked() == [])
+
+
+def test_output_without_end_is_read_as_it_comes(tmp_path):
+    """What a file prints at import is bounded in memory and takes no place on the disk."""
+    from opbench.define.userfile import PRINTED_KEPT, UserFileError, collected
+
+    path = tmp_path / "loud.py"
+    path.write_text(
+        "import os\nfor _ in range(300):\n    os.write(1, b'x' * 99_999 + b'\\n')\nos._exit(5)"
+    )
+    with pytest.raises(UserFileError) as caught:
+        collected(path, sys.executable)
+    assert "ended Python (exit code 5): xxx" in str(caught.value)
+    assert len(caught.value.traceback) <= PRINTED_KEPT
+
+
+def test_a_daemon_that_holds_the_output_open_is_not_waited_for(tmp_path, marked, eventually):
+    from opbench.define.userfile import targets_from
+
+    path = tmp_path / "bench_daemon.py"
+    path.write_text(
+        "import subprocess, opbench as ob\n"
+        "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "@ob.bench\ndef f(): pass\n"
+    )
+    began = time.monotonic()
+    assert [d.name for d in targets_from(path).definitions] == ["f"]
+    assert time.monotonic() - began < 60
+    assert eventually(lambda: marked() == [])
+
+
+def test_a_file_that_writes_into_the_harness_s_pipe_is_one_line(tmp_path):
+    from opbench.define.userfile import UserFileError, collected
+
+    path = tmp_path / "rude.py"
+    path.write_text(
+        "import os\n"
+        "for fd in range(3, 20):\n"
+        "    try: os.write(fd, b'hello\\n')\n"
+        "    except OSError: pass\n"
+    )
+    with pytest.raises(UserFileError, match="broke the harness's pipe"):
+        collected(Path(path), sys.executable)
