@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from opbench.testing.calls import Recorder
-    from opbench.testing.measuring import Measured
+    from opbench.testing.measuring import Measured  # noqa: F401 (the type of MEASURED)
 
 NAMED = pytest.StashKey[list[dict[str, Any]]]()
 MEASURED = pytest.StashKey["Measured"]()
@@ -59,7 +59,6 @@ def opbench(request: pytest.FixtureRequest) -> Recorder:
     """`opbench(function, *args, **kwargs)` calls the function, returns what it returns, and has
     the call measured after the tests."""
     from opbench.testing.calls import Recorder
-    from opbench.testing.measuring import Measured
 
     return Recorder(request.node, request.config.stash[NAMED])
 
