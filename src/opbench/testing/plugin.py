@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opbench.testing.measuring import Measured  # noqa: F401 (the type of MEASURED)
 
 NAMED = pytest.StashKey[list[dict[str, Any]]]()
-MEASURED = pytest.StashKey["Measured"]()
+MEASURED: pytest.StashKey[Measured] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
