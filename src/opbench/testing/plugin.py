@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from opbench.testing.calls import Recorder
-    from opbench.testing.measuring import Measured  # noqa: F401 (the type of MEASURED)
+    from opbench.testing.measuring import Measured
 
 NAMED = pytest.StashKey[list[dict[str, Any]]]()
 MEASURED: pytest.StashKey[Measured] = pytest.StashKey()
