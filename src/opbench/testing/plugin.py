@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from opbench.testing.measuring import Measured
 
 NAMED = pytest.StashKey[list[dict[str, Any]]]()
-MEASURED = pytest.StashKey["Measured"]()
+MEASURED: pytest.StashKey[Measured] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,7 +59,6 @@ def opbench(request: pytest.FixtureRequest) -> Recorder:
     """`opbench(function, *args, **kwargs)` calls the function, returns what it returns, and has
     the call measured after the tests."""
     from opbench.testing.calls import Recorder
-    from opbench.testing.measuring import Measured
 
     return Recorder(request.node, request.config.stash[NAMED])
 
