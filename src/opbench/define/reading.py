@@ -7,6 +7,7 @@ import ast
 import keyword
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -180,7 +181,9 @@ def python_source(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"expected Python source as text, found {value!r}")
     try:
-        ast.parse(value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python has to say of it belongs to its run
+            ast.parse(value)
     except SyntaxError as error:
         line = f", line {error.lineno}" if error.lineno else ""
         raise ValueError(f"not valid Python{line}: {error.msg}") from None

@@ -58,9 +58,9 @@ class Cluster:
         try:
             ray.init(address="auto", namespace="opbench", **quiet)
         except ConnectionError:
-            # Its daemons listen on loopback only: whoever reaches one may run code.
-            alone = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-            _connect(ray, None, namespace="opbench", **alone, **quiet)
+            # Its daemons listen to the network, and Ray lets nobody change that. It asks for a
+            # token (`RAY_AUTH_MODE`) by default, where it knows of tokens.
+            _connect(ray, None, namespace="opbench", include_dashboard=False, **quiet)
         except (RuntimeError, ValueError) as error:
             raise UserError(f"cannot join the Ray cluster: {_line(error)}") from None
         return cls(ray, ours=True)

@@ -15,10 +15,10 @@ import pytest
 
 if TYPE_CHECKING:
     from opbench.testing.calls import Recorder
+    from opbench.testing.measuring import Measured
 
 NAMED = pytest.StashKey[list[dict[str, Any]]]()
-#: What `measuring.measure` returned.
-MEASURED = pytest.StashKey[Any]()
+MEASURED: pytest.StashKey[Measured] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

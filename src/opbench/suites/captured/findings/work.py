@@ -27,8 +27,8 @@ def work_of(call: OperatorCall) -> Work | None:
         return None
     try:
         flops = FLOPS[base](call) if base in FLOPS else 0.0
-    except (TypeError, IndexError, ValueError):
-        flops = 0.0
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError):
+        flops = 0.0  # arguments that this operator does not take
     written = call.outputs or [t for key in call.writes for t in tensors_in(argument(call, key))]
     read = [spec for spec in call.tensors if spec.alias is None]
     return Work(float(flops), float(sum(map(size, [*read, *written]))))
