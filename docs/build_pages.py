@@ -48,6 +48,8 @@ HEADING = re.compile(r"^## (?P<title>.+)$", re.MULTILINE)
 
 #: Lines of an output that are shown, and their width.
 LONGEST, WIDTH = 60, 100
+#: What stands for the folder of the reader.
+HOME = "/home/you/try-opbench"
 WHO = {"GIT_AUTHOR_NAME": "Reader", "GIT_AUTHOR_EMAIL": "reader@example.org"}
 WHO |= {"GIT_COMMITTER_NAME": "Reader", "GIT_COMMITTER_EMAIL": "reader@example.org"}
 
@@ -153,7 +155,8 @@ def follow(reader: Reader, page: str) -> str:
             done = reader.run(command)
             if done.returncode:
                 sys.exit(f"exit code {done.returncode}\n{done.stdout}{done.stderr}")
-            parts.append(f"$ {command}\n{shown(done.stdout)}")
+            printed = done.stdout.replace(str(reader.folder), HOME)
+            parts.append(f"$ {command}\n{shown(printed)}")
         if block.kind == "console":
             written += [page[at : block.start], "".join(parts)]
             at = block.end

@@ -33,12 +33,11 @@ def run(
     fail_on: list[str] = FAIL_ON,
 ) -> int:
     """Measure suites and files; store and show the metrics of every case."""
-    from opbench.analyse.gate import Gate
     from opbench.cli.consent import ask_before_continuing
     from opbench.cli.env import ready
     from opbench.report.terminal.console import Console
 
-    gate = Gate.parse(fail_on)
+    gate = _gate(fail_on)
     ask_before_continuing(options, targets or [], yes)
 
     console = Console(stderr=True)
@@ -48,15 +47,17 @@ def run(
         return _dry_run(targets or [], options)
 
     from opbench.api.progress import progress
-    from opbench.api.run import execute
-    from opbench.report.terminal.run import show
 
     try:
         with progress(console) as listener:
+            # Below the display, as these imports take as long as all before.
+            from opbench.api.run import execute
+
             finished = execute({**options, "targets": targets or ()}, listener=listener)
     except UserError as error:
         raise _with_way_on(error, options) from None
     from opbench.define import suites
+    from opbench.report.terminal.run import show
 
     show(finished, targets=targets or [])
     for suite in suites.every().values():
@@ -96,14 +97,23 @@ def _shown_store(options: dict[str, Any]) -> str:
     return str(without_password(options["store"]))
 
 
-def _judged(finished: Finished, gate: Gate) -> int:
+def _gate(terms: list[str]) -> Gate | None:
+    """The gate that was asked for, checked before anything is measured."""
+    if not terms:
+        return None
+    from opbench.analyse.gate import Gate
+
+    return Gate.parse(terms)
+
+
+def _judged(finished: Finished, gate: Gate | None) -> int:
     """The exit code of the gate, which says why."""
     from opbench.analyse.gate import gate_lines
     from opbench.analyse.within import comparisons_within
     from opbench.api.ab import stored
     from opbench.errors import UNMEASURED
 
-    if not gate.terms:
+    if gate is None:
         return 0
     compared = comparisons_within(finished.baseline, stored(finished))
     if not compared:

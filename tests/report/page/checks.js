@@ -70,3 +70,9 @@ function keepSaved() {
 function dimmed() {
   return [...document.querySelectorAll("#chart .mark")].filter((m) => m.style.opacity === "0.12").length;
 }
+
+// Entries of the legend that reach beyond the picture.
+function cutOff() {
+  const edge = document.querySelector("#chart").getBoundingClientRect().right;
+  return [...document.querySelectorAll("#chart .pickable")].filter((e) => e.getBoundingClientRect().right > edge).map((e) => e.textContent);
+}

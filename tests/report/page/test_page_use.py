@@ -225,5 +225,8 @@ def test_nothing_is_wider_than_a_phone(visit, page):
             click(browser, f"#{tab}")
             wait(browser, "document.querySelectorAll('#chart svg').length > 0")
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, tab
+        click(browser, "#tab-scaling")
+        wait(browser, "document.querySelectorAll('#chart .pickable').length === 3")
+        assert check(browser, "cutOff") == []
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -107,11 +107,11 @@ def test_the_command_compares_without_a_file_or_a_store(opbench_here, own_pool, 
     assert heading.split("  ")[0].strip() == "" or short in heading
     assert short in heading
     assert long in heading
-    for row, size in zip(rows, ("n=10 ", "n=1000"), strict=True):
+    # Below the rows stands why a verdict is unknown, as on a machine that does much else.
+    for row, size in zip(rows[:2], ("n=10 ", "n=1000"), strict=True):
         assert row.strip().startswith(size)
         assert re.search(r"[µn]s ± [\d.]+ %", row)
-        assert re.search(FACTOR, row), row
-        assert "slower" in row
+        assert re.search(FACTOR, row) or "unknown" in row, row
     assert not (tmp_path / ".opbench").exists()
     workers = opbench_here("workers").stdout
     assert "plain Python" in workers

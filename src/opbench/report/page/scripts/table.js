@@ -6,7 +6,7 @@ const narrow = matchMedia("(max-width: 720px)");
 
 function tableColumns() {
   const t = page.table;
-  const found = [{ kind: "case", key: "case", title: "Case", width: "minmax(17rem, 1fr)" }];
+  const found = [{ kind: "case", key: "case", title: "Case", width: "minmax(14rem, 1fr)" }];
   if (t.words.environment.length > 1) {
     found.push({ kind: "environment", key: "environment", title: "Environment", width: "8rem" });
   }

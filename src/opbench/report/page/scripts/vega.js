@@ -53,7 +53,7 @@ async function drawChartInto(host, kind, words, datasets, more = {}) {
   const width = Math.max(280, Math.floor(host.clientWidth));
   const { title, ...spec } = filled(page.table.charts.specs[kind], { ...words, "{labels}": Math.min(420, width * 0.42) });
   const made = await embed(host, {
-    ...spec, datasets, width, height: heightOf(spec, datasets), config: page.table.charts.config,
+    ...spec, datasets, width, height: heightOf(spec, datasets), config: configFor(width),
     autosize: { type: "fit-x", contains: "padding" }, ...more,
   }, { mode: "vega-lite", renderer: "svg", ast: true, actions: false, tooltip: false, defaultStyle: false, logLevel: 1 });
   const svg = host.querySelector("svg");
@@ -66,6 +66,12 @@ async function drawChartInto(host, kind, words, datasets, more = {}) {
   const first = svg.querySelector(".go");
   if (first) first.setAttribute("tabindex", "0");
   return made.view;
+}
+
+// On a phone the entries of a legend stand below each other.
+function configFor(width) {
+  const { config } = page.table.charts;
+  return width < 480 ? { ...config, legend: { ...config.legend, columns: 1 } } : config;
 }
 
 // So much for each name on the vertical axis, where the specification says so.
