@@ -208,7 +208,8 @@ def test_a_row_names_the_files_that_were_touched(what):
 
 def test_a_suite_has_definitions_a_table_and_the_end_of_a_run(grown, measured):
     assert "tiny  " in opbench(grown, "list")
-    assert "tiny/sum[n=100]" in measured
+    assert "tiny/sum[…]/forward" in measured
+    assert "n=100" in measured
     assert "the table of tiny: 4 results" in measured
     assert measured.splitlines()[-1] == "the end of tiny: ['tiny']"
 

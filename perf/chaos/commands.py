@@ -167,6 +167,12 @@ class Left:
         return [self.untried] if self.untried else found
 
 
+def _heeding_signals() -> None:
+    """What starts the campaign may ignore them: a shell its background jobs, nohup the hang-up."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def trial(command: Command, end: str, folder: Path, delay: float = 0.0) -> Left:
     """Start the command in an empty folder, wait until it is busy, and end it."""
     mark, flag = uuid.uuid4().hex, folder / "busy"
@@ -186,7 +192,7 @@ def trial(command: Command, end: str, folder: Path, delay: float = 0.0) -> Left:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=_heeding_signals,
     )
     try:
         if not _eventually(lambda: flag.exists() or process.poll() is not None, BUSY_SECONDS):

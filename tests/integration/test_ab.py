@@ -8,6 +8,7 @@ little, so it can neither hide the difference nor invent one.
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -63,11 +64,12 @@ def project(git_project: Commit, tmp_path: Path) -> tuple[Path, str, str]:
 
 def tables(text: str) -> list[list[str]]:
     """Lines of the table, as words."""
-    return [line.split() for line in text.splitlines() if "/call" in line and "[" in line]
+    row = re.compile(r"\[[\d.]+, [\d.]+\].* (slower|faster|same|unknown) *$")
+    return [line.split() for line in text.splitlines() if row.search(line)]
 
 
 def of(text: str, name: str) -> str:
-    (found,) = [" ".join(words) for words in tables(text) if f"/{name}/" in words[0]]
+    (found,) = [" ".join(words) for words in tables(text) if words[0] == name]
     return found
 
 
