@@ -11,8 +11,10 @@ ROOT = Path(__file__).parents[2]
 
 def recipe(*words: str) -> list[str]:
     """What make would run; nothing is run."""
-    # The make that runs these tests hands its own flags on.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+    # The make that runs these tests hands its flags and variables on.
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "ARGS"))
+    }
     done = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "--always-make", *words],
         cwd=ROOT, capture_output=True, text=True, check=True, env=environment,
