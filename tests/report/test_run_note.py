@@ -130,3 +130,12 @@ def test_starts_in_two_groups_in_most_cases_are_said_once():
     assert note(found).own(found[0][1]).warnings == ()
     few = [*(result(n, "two-groups") for n in range(4)), *(result(n) for n in range(4, 20))]
     assert note(few).line == ""
+
+
+def test_a_drift_that_widens_every_row_is_said_once():
+    drifted = [result(n, width=0.17, drift=0.07) for n in range(10)]
+    assert "a typical interval is ±17 %" in note(drifted).line
+    assert "the machine's speed drifted by 7.0 %" in note(drifted).line
+    assert note([result(n, width=0.02, drift=0.01) for n in range(10)]).line == ""
+    assert note([result(n, width=0.17, drift=0.001) for n in range(10)]).line == ""
+    assert note([]).line == ""

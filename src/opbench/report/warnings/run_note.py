@@ -22,6 +22,8 @@ MOST = 0.5
 STICKS_OUT = 3.0
 #: Drift is named where it makes at least this share of a typical interval.
 DRIFT_SHARE = 0.5
+#: Half of a typical interval beyond which its cause is named.
+WIDE = 0.05
 
 #: What is said of the cases that have a warning, and what to do about it.
 SAID = {
@@ -81,10 +83,13 @@ def run_note(results: Sequence[Result]) -> RunNote:
     if total < LEAST_CASES:
         counts = {}
     counts = {code: count for code, count in counts.items() if count >= MOST * total}
-    drifted = any(DRIFT in found for found in cases.values())
+    typical = median([result.half_width or 0.0 for result in sampled] or [0.0])
+    # Where the drift makes intervals wide, every row has it, and none can say so.
+    drifted = any(DRIFT in found for found in cases.values()) or (
+        total >= LEAST_CASES and typical > WIDE and _drift_matters(sampled, typical)
+    )
     if not counts and not drifted:
         return RunNote()
-    typical = median(result.half_width or 0.0 for result in sampled)
     parts = [f"{count} of {total} cases {SAID[code]}" for code, count in counts.items()]
     if "imprecise" in counts or drifted:
         parts.append(_scatter(sampled, typical))
@@ -119,8 +124,15 @@ def _scatter(sampled: Sequence[Result], typical: float) -> str:
     ]
     if between:
         causes.append(f"worker starts of the same code differ by {format_percent(median(between))}")
-    drift = max(float(each.detail.get("drift") or 0.0) for each in sampled)
-    if 2 * drift > DRIFT_SHARE * typical:
-        causes.append(f"the machine's speed drifted by {format_percent(drift)}")
+    if _drift_matters(sampled, typical):
+        causes.append(f"the machine's speed drifted by {format_percent(_drift(sampled))}")
     why = f", as {' and '.join(causes)}" if causes else ""
     return f"a typical interval is ±{format_percent(typical)}{why}"
+
+
+def _drift(sampled: Sequence[Result]) -> float:
+    return max(float(each.detail.get("drift") or 0.0) for each in sampled)
+
+
+def _drift_matters(sampled: Sequence[Result], typical: float) -> bool:
+    return bool(sampled) and 2 * _drift(sampled) > DRIFT_SHARE * typical
