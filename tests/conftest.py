@@ -8,10 +8,12 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from perf.chaos.commands import pids
 from perf.local_postgres import Server, Unavailable, postgres
 
 from opbench.case import Case
@@ -104,19 +106,7 @@ def marked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
     mark = uuid.uuid4().hex
     monkeypatch.setenv(MARKER, mark)
 
-    def alive() -> list[int]:
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and int(entry.name) != os.getpid():
-                try:
-                    # Empty for a zombie: it is dead, only not yet collected.
-                    if mark.encode() in (entry / "environ").read_bytes():
-                        found.append(int(entry.name))
-                except OSError:
-                    continue
-        return found
-
-    return alive
+    return partial(pids, mark)
 
 
 @pytest.fixture

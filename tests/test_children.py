@@ -125,7 +125,7 @@ def test_brief_programs_end_with_us(marked, eventually):
 
 def test_output_without_end_is_read_as_it_comes(tmp_path):
     """What a file prints at import is bounded in memory and takes no place on the disk."""
-    from opbench.define.userfile import PRINTED_KEPT, UserFileError, collected
+    from opbench.define.collecting import PRINTED_KEPT, UserFileError, collected
 
     path = tmp_path / "loud.py"
     path.write_text(
@@ -153,7 +153,7 @@ def test_a_daemon_that_holds_the_output_open_is_not_waited_for(tmp_path, marked,
 
 
 def test_a_file_that_writes_into_the_harness_s_pipe_is_one_line(tmp_path):
-    from opbench.define.userfile import UserFileError, collected
+    from opbench.define.collecting import UserFileError, collected
 
     path = tmp_path / "rude.py"
     path.write_text(

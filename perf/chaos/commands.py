@@ -222,7 +222,7 @@ def trial(command: Command, end: str, folder: Path, delay: float = 0.0) -> Left:
         assert time.monotonic() - ended < END_SECONDS + 5
         return left
     finally:
-        for pid in _pids(mark):
+        for pid in pids(mark):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -240,7 +240,8 @@ def _eventually(holds: Callable[[], bool], seconds: float) -> bool:
     return True
 
 
-def _pids(mark: str) -> list[int]:
+def pids(mark: str) -> list[int]:
+    """Living processes that were started with the mark. A zombie's environment is empty."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
@@ -254,7 +255,7 @@ def _pids(mark: str) -> list[int]:
 
 def _marked(mark: str) -> list[str]:
     found = []
-    for pid in _pids(mark):
+    for pid in pids(mark):
         try:
             words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:

@@ -11,7 +11,7 @@ import time
 import uuid
 from pathlib import Path
 
-from perf.chaos.commands import MARKER, _marked, _pids
+from perf.chaos.commands import MARKER, _marked, pids
 
 CASES = 12
 BENCH = f"""
@@ -32,7 +32,7 @@ def workers_killed(folder: Path, rng: random.Random) -> list[str]:
     killed = 0
     while process.poll() is None and killed < 1:
         time.sleep(rng.uniform(0.02, 0.3))
-        victims = [pid for pid in _pids(mark) if pid != process.pid and _is_worker(pid)]
+        victims = [pid for pid in pids(mark) if pid != process.pid and _is_worker(pid)]
         if victims:
             try:
                 os.kill(rng.choice(victims), rng.choice((signal.SIGKILL, signal.SIGTERM)))

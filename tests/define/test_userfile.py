@@ -11,8 +11,9 @@ import pytest
 
 from opbench.case import Case
 from opbench.define.bench import bench
+from opbench.define.collecting import UserFileError
 from opbench.define.expand import expand
-from opbench.define.userfile import UserFileError, targets_from
+from opbench.define.userfile import targets_from
 
 
 def write(folder: Path, name: str, text: str) -> Path:

@@ -396,7 +396,7 @@ def test_the_user_s_own_limit_of_memory_is_respected(start_worker, python_case):
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     own = 32 << 30
     if hard != resource.RLIM_INFINITY:
-        pytest.skip("this process is limited already")
+        pytest.skip("a hard limit of memory is set here, and only root raises one")
     resource.setrlimit(resource.RLIMIT_DATA, (own, hard))
     try:
         worker = start_worker()

@@ -77,10 +77,10 @@ def scaling(
     factor, symbol = scaled(good[0].result.unit, values[len(values) // 2])
     varying = [key for key in PARTS if len({getattr(s.case, key) for s in good}) > 1]
     environments = len({s.result.environment for s in good}) > 1
-    told = _telling(good, axis)
+    distinct = _distinct_axes(good, axis)
     stages = ", ".join(dict.fromkeys(s.case.stage for s in good))
     placed = [
-        (_line(stored, told, varying, environments), size, stored)
+        (_line(stored, distinct, varying, environments), size, stored)
         for stored in good
         if isinstance(size := stored.case.axes.get(axis), (int, float))
         and not isinstance(size, bool)
@@ -141,7 +141,7 @@ def _point(line: str, size: float, stored: StoredResult, factor: float) -> dict[
     }
 
 
-def _telling(results: Iterable[StoredResult], axis: str) -> set[str]:
+def _distinct_axes(results: Iterable[StoredResult], axis: str) -> set[str]:
     """Axes that tell one line from another: those with several values, or missing somewhere."""
     each = [stored.case.axes for stored in results]
     names = {name for axes in each for name in axes} - {axis}
@@ -150,10 +150,10 @@ def _telling(results: Iterable[StoredResult], axis: str) -> set[str]:
 
 
 def _line(
-    stored: StoredResult, told: Collection[str], varying: Sequence[str], environments: bool
+    stored: StoredResult, distinct: Collection[str], varying: Sequence[str], environments: bool
 ) -> str:
     case = stored.case
-    labels = [f"{name}={label_text(v)}" for name, v in case.labels if name in told]
+    labels = [f"{name}={label_text(v)}" for name, v in case.labels if name in distinct]
     more = [str(getattr(case, key)) for key in varying if key not in case.axes]
     if environments:
         more.append(stored.result.environment)

@@ -8,10 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from opbench.case import UserModule
+from opbench.define.collecting import collected
 from opbench.define.definition import Definition
 from opbench.define.document import first_error, read
 from opbench.define.suite import CollectedFile, TargetFile
-from opbench.define.userfile import collected, raise_error
+from opbench.define.userfile import raise_error
 from opbench.errors import UserError
 from opbench.suites.sweeps.content import Sweep
 from opbench.suites.sweeps.definition import Model, definition_of

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from opbench.case import Case, UserModule
+from opbench.define.collecting import collected
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program
-from opbench.define.userfile import collected, import_of, raise_error
+from opbench.define.userfile import import_of, raise_error
 from opbench.errors import UserError, unknown
 from opbench.suites.layers.definition import missing_opacus
 from opbench.suites.layers.model import source
