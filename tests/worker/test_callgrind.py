@@ -139,7 +139,8 @@ def test_counts_of_two_workers_are_identical(count, of_a_fresh_worker):
         # Where the interpreter's allocator has no name, it cannot be left out.
         exact = named(one)
         assert two.estimate == pytest.approx(one.estimate, rel=0 if exact else 0.001), name
-        assert (one.half_width or 0) < (0.0005 if exact else 0.001), f"{name}: two repeats differ"
+        # What the C library does with a block depends on where it lies, and on the processor.
+        assert (one.half_width or 0) < 0.001, f"{name}: two repeats differ"
         assert [warning.code for warning in one.warnings] == ([] if exact else ["nameless"])
 
 
