@@ -1,9 +1,9 @@
 """Processes and temporary files that end with the command: whether it finishes, is interrupted, or
 is killed.
 
-A child is started under a guard (`worker/guard.py`), which ends it and all that it has started.
-Temporary files are removed by one process for all of them (`worker/tidy.py`), for a command that is
-killed can remove nothing. Workers guard their own children, in `worker/parent.py`.
+A child is started under a guard (`worker/ending/guard.py`), which ends it and all that it has
+started. Temporary files are removed by one process for all of them (`worker/ending/tidy.py`), for a
+command that is killed can remove nothing. Workers guard their own children, in `worker/parent.py`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ END_SECONDS = 5.0
 
 def module(python: str, name: str, *arguments: str) -> list[str]:
     """The command line of a module of `opbench.worker`, in any interpreter, under a guard."""
-    return command(python, "guard", str(os.getpid()), "module", name, *arguments)
+    return command(python, "ending.guard", str(os.getpid()), "module", name, *arguments)
 
 
 def program(*words: str) -> list[str]:
     """The command line of any program, under a guard."""
-    python, *rest = command(sys.executable, "guard", str(os.getpid()), "program", *words)
+    python, *rest = command(sys.executable, "ending.guard", str(os.getpid()), "program", *words)
     return [python, "-I", "-S", *rest]
 
 
@@ -93,7 +93,7 @@ def dying_with_us() -> Callable[[], None]:
     more than the program."""
     import ctypes
 
-    from opbench.worker.orphans import PR_SET_PDEATHSIG
+    from opbench.worker.ending.orphans import PR_SET_PDEATHSIG
 
     prctl = ctypes.CDLL(None).prctl
     return lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -111,7 +111,7 @@ class Tidy:
 
     def remove_at_end(self, path: Path) -> None:
         if self._owner != os.getpid():  # a forked process has its own, if it needs one
-            python, *rest = command(sys.executable, "tidy")
+            python, *rest = command(sys.executable, "ending.tidy")
             process = subprocess.Popen(
                 [python, "-I", "-S", *rest],
                 stdin=subprocess.PIPE,

@@ -10,7 +10,8 @@ import resource
 import socket
 import traceback
 
-from . import orphans, protocol
+from . import protocol
+from .ending import orphans
 from .session import Session, Unsupported
 
 #: How frameworks say, in generic errors, that they lack something: torch a kernel for a dtype,

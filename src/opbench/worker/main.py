@@ -1,8 +1,8 @@
 """Entry point: `python main.py MODULE ARGUMENT…`, in any interpreter that has the framework.
 
     parent FD                        a worker; FD is its control socket
-    guard PID module|program …       run something that ends with the process PID
-    tidy                             remove files when its standard input ends
+    ending.guard PID module|program …  run something that ends with the process PID
+    ending.tidy                      remove files when its standard input ends
     cpp.build                        compile the C++ statements described on standard input
     probe.collect FILE FD [MODEL]    describe a user's file
     probe.facts                      describe the interpreter

@@ -15,7 +15,8 @@ import socket
 import sys
 import traceback
 
-from . import child, orphans, protocol
+from . import child, protocol
+from .ending import orphans
 from .probe import facts
 
 #: How much of a child's output is kept, for the message about its end.

@@ -9,7 +9,8 @@ import select
 import signal
 import socket
 
-from .. import orphans, protocol
+from .. import protocol
+from ..ending import orphans
 from . import files, wire
 
 

@@ -1,7 +1,7 @@
 """Removes the temporary files of a command when that has ended, however it ended.
 
-`main.py tidy` reads paths from its standard input, each followed by a zero byte, and removes what
-is left of them when the input ends: the command holds its other end, and only death closes it.
+`main.py ending.tidy` reads paths from its standard input, each followed by a zero byte, and removes
+what is left of them when the input ends: the command holds its other end, and only death closes it.
 """
 
 import os

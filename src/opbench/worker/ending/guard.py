@@ -1,7 +1,7 @@
 """Runs a module of this package, or a program, so that nothing it starts outlives the command.
 
-    main.py guard STARTER module NAME ARGUMENT…
-    main.py guard STARTER program PATH ARGUMENT…
+    main.py ending.guard STARTER module NAME ARGUMENT…
+    main.py ending.guard STARTER program PATH ARGUMENT…
 
 The guard forks the work and watches it. As a subreaper it becomes the parent of every process that
 the work leaves behind, daemons included. It ends them all when the work has ended, when it is asked
@@ -70,7 +70,7 @@ def tidies(pid):
     """Whether a process only removes the temporary files of one that has ended (`tidy.py`)."""
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as words:
-            return words.read().endswith(b"main.py\0tidy\0")
+            return words.read().endswith(b"main.py\0ending.tidy\0")
     except OSError:
         return False
 
