@@ -21,13 +21,15 @@ from opbench.worker.cpp import toolchain
 from opbench.workers.process import Worker
 from opbench.workers.shared import PoolError, Supervisor
 
-# How long an example takes says something about the machine, nothing about the code.
-settings.register_profile(
-    "any machine",
+# How long an example takes says something about the machine, nothing about the code. A change is
+# judged on the same examples as the one before it; `--hypothesis-profile=explore` draws others.
+quiet = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("any machine")
+settings.register_profile("same examples", quiet, derandomize=True)
+settings.register_profile("explore", quiet, max_examples=1000)
+settings.load_profile("same examples")
 
 #: Take seconds to set up, once per process of the suite.
 COSTLY = {"cluster", "server", "numpy_home", "chromium"}

@@ -37,6 +37,7 @@ from opbench.report.naming import shortened
         ),
         (["a/x/call in cpu", "a/x/call in gpu"], "a/x/call", [" in cpu", " in gpu"]),
         (["a/x/call"], "", ["a/x/call"]),
+        (["a/x[n=1,m=2]/f", "a/x[m=2,n=1]/f"], "", ["a/x[n=1,m=2]/f", "a/x[m=2,n=1]/f"]),
         (["a/x/call", "something else"], "", ["a/x/call", "something else"]),
     ],
 )

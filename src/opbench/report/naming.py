@@ -61,7 +61,8 @@ def names_by_metric(results: Sequence[StoredResult]) -> list[str]:
 def shortened(ids: Iterable[str]) -> tuple[str, dict[str, str]]:
     """What all ids have in common, and each id without it: `tour/…/forward` and `add[n=64]`.
 
-    A single id, and any set with one that is not written like a case's, stay whole."""
+    A single id, any set with one that is not written like a case's, and ids that would no longer
+    differ (the same axes in another order) stay whole."""
     ids = list(dict.fromkeys(ids))
     found = [ID.fullmatch(id) for id in ids]
     if len(ids) < 2 or not all(found):
@@ -70,10 +71,13 @@ def shortened(ids: Iterable[str]) -> tuple[str, dict[str, str]]:
     shared = {
         key: value for key, value in parts[0].items() if all(p.get(key) == value for p in parts)
     }
-    return _pattern(parts[0], shared), {
+    short = {
         id: _joined({key: value for key, value in each.items() if key not in shared})
         for id, each in zip(ids, parts)
     }
+    if len(set(short.values())) < len(short):
+        return "", {id: id for id in ids}
+    return _pattern(parts[0], shared), short
 
 
 #: Keys of an id that are no axes.
