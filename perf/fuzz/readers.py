@@ -177,7 +177,7 @@ OPTIONS = b"precision=1%\nbudget=60s\naxes=n=1,2\ncpus=0-3\nseed=1\nnum_runs=5\n
 ANSWERS = b"\n".join(
     json.dumps(each).encode()
     for each in (
-        {"ok": True, "token": "t", "value": 1.5, "n": 10, "wall_ns": 5, "cpu_ns": 5,
+        {"ok": True, "token": "t", "value": 1.5, "n": 10, "wall_ns": 5, "cpu_ns": 5, "queued_ns": 0,
          "switches": 0, "peak_bytes": 1, "device_bytes": [0, 0], "seen": {"slowdown": 0}},
         {"ok": True, "token": "t", "results": {"memory": {"value": 1, "unit": "bytes"}}},
         {"ok": False, "token": "t", "error": {"outcome": "failed", "reason": "r"}},

@@ -24,6 +24,7 @@ from opbench.case import Case
 from opbench.plan.policy import Adaptive
 from opbench.result import Sample
 from opbench.sampling.lane import Lane
+from opbench.stats.contention import waited
 from opbench.workers.process import Worker
 from perf.holdout.pairs import HALVES, Pair, every_pair
 from perf.holdout.samples import Measured
@@ -78,7 +79,7 @@ def measured(pairs: Sequence[Pair], starts: int, seconds: float) -> Measured:
                     for side, samples in enumerate(one_set(worker, cases[pair], rng)):
                         at = (pair, worker.start, number, side)
                         logs[at] = [log_of(sample) for sample in samples]
-                        waits[at] = [1 - sample.cpu_ns / sample.wall_ns for sample in samples]
+                        waits[at] = [waited(sample) for sample in samples]
                         switches[at] = [sample.switches for sample in samples]
         finally:
             for worker in workers:

@@ -56,6 +56,8 @@ class Sample:
     #: Involuntary context switches during the block.
     switches: int = 0
     contended: bool = False
+    #: How long its threads waited, together, for cores that other programs had.
+    queued_ns: int = 0
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,15 @@ def test_many_threads_use_more_cpu_than_wall_time():
     assert not any(contended([counted(0, 0, 3)]))
 
 
+def test_a_thread_that_waits_for_a_core_holds_up_the_others():
+    """Two threads beside a busy program: one of them always runs, so CPU time lacks nothing."""
+    alone = Sample(1.0, wall_ns=1000, cpu_ns=2000)
+    beside = Sample(3.5, wall_ns=3500, cpu_ns=3500, switches=3, queued_ns=2700)
+    assert contended([alone] * 6 + [beside] * 2) == [False] * 6 + [True] * 2
+    assert disturbed_share([beside] * 8) == 1.0
+    assert disturbed_share([alone] * 8) == 0.0
+
+
 noise = st.builds(counted, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 5))
 
 

@@ -204,7 +204,7 @@ def test_garbage_in_every_file_descriptor_stays_its_own_problem(worker, python_c
 
 #: A complete answer to `block`: only its token is missing.
 PERFECT = (
-    b'{"ok":true,"value":1e-12,"n":1,"wall_ns":1,"cpu_ns":1,"switches":0,'
+    b'{"ok":true,"value":1e-12,"n":1,"wall_ns":1,"cpu_ns":1,"switches":0,"queued_ns":0,'
     b'"peak_bytes":0,"seconds":0}'
 )
 

@@ -127,6 +127,7 @@ class Lane:
             wall_ns=answer["wall_ns"],
             cpu_ns=answer["cpu_ns"],
             switches=answer["switches"],
+            queued_ns=answer["queued_ns"],
             contended=bool((answer.get("seen") or {}).get("slowdown")),
         )
         if answer.get("seen"):

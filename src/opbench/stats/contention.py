@@ -1,10 +1,10 @@
 """Was a block disturbed by other programs, and which blocks count? Pure rules over the counters.
 
-A disturbed block waits: its wall time exceeds its CPU time by more than is usual for the case
-(a case that sleeps or waits for a device does so in every block), and the scheduler reports that it
-was preempted. The comparison is with the quietest blocks of the same session, never with a
-constant. Where other programs run all the time no block is quiet: then a share of all blocks that
-waited long and were preempted shows it.
+A disturbed block waits: its wall time exceeds its CPU time, or its threads waited for a core, by
+more than is usual for the case (a case that sleeps or waits for a device does so in every block),
+and the scheduler reports that it was preempted. The comparison is with the quietest blocks of the
+same session, never with a constant. Where other programs run all the time no block is quiet: then a
+share of all blocks that waited long and were preempted shows it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Block(Protocol):
     def switches(self) -> int: ...
     @property
     def contended(self) -> bool: ...
+    @property
+    def queued_ns(self) -> int: ...
 
 
 B = TypeVar("B", bound=Block)
@@ -56,7 +58,7 @@ def waited_long(blocks: Sequence[Block]) -> list[bool]:
     where this machine's scheduler saw nothing: a virtual machine that its host sets aside."""
     if not blocks:
         return []
-    waits = [_waited(block) for block in blocks]
+    waits = [waited(block) for block in blocks]
     usual = sorted(waits)[len(waits) // 4]
     return [wait > usual + EXTRA_WAIT for wait in waits]
 
@@ -83,10 +85,13 @@ def quiet(blocks: Sequence[B]) -> list[B]:
     return [
         block
         for block in blocks
-        if not block.contended and not (block.switches > 0 and _waited(block) > CROWDED_WAIT)
+        if not block.contended and not (block.switches > 0 and waited(block) > CROWDED_WAIT)
     ]
 
 
-def _waited(block: Block) -> float:
-    """Share of the wall time in which not even one thread of the process ran."""
-    return max(0.0, 1 - block.cpu_ns / block.wall_ns) if block.wall_ns else 0.0
+def waited(block: Block) -> float:
+    """Share of the wall time in which not even one thread of the process ran, or, of a process with
+    several, in which one of them waited for a core: the others then wait for it."""
+    if not block.wall_ns:
+        return 0.0
+    return max(0.0, 1 - block.cpu_ns / block.wall_ns, min(1.0, block.queued_ns / block.wall_ns))

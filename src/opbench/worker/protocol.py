@@ -45,6 +45,7 @@ ANSWERS = {
         "wall_ns": int,
         "cpu_ns": int,
         "switches": int,
+        "queued_ns": int,
         "peak_bytes": int,
     },
     "measure": {"results": dict},

@@ -224,3 +224,30 @@ def involuntary_switches():
 
 def cpu_ns():
     return time.process_time_ns()
+
+
+def queued_ns():
+    """How long the threads of this process have waited for a core, all of them together. Zero for a
+    single thread, whose waiting is what its CPU time lacks, and where the kernel does not say."""
+    waited = 0
+    try:
+        threads = os.listdir("/proc/self/task")
+    except OSError:
+        return 0
+    for thread in threads if len(threads) > 1 else ():
+        try:
+            file = os.open("/proc/self/task/%s/schedstat" % thread, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue  # it has ended
+        try:
+            waited += int(os.read(file, 100).split()[1])
+        except (OSError, IndexError, ValueError):
+            pass
+        finally:
+            os.close(file)
+    return waited
+
+
+def cores():
+    """How many of them this process may use."""
+    return len(os.sched_getaffinity(0))

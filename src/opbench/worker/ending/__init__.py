@@ -1,0 +1,1 @@
+"""How what a command started ends with it: descendants, orphans among them, and temporary files."""
