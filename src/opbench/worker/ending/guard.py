@@ -36,7 +36,7 @@ def main(starter, kind, name, *arguments):
     for number, handler in inherited.items():
         signal.signal(number, handler)
     if kind == "module":
-        importlib.import_module("." + name, __package__).main(*arguments)
+        importlib.import_module(".." + name, __package__).main(*arguments)
     else:
         execute(name, arguments)
 
