@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from opbench.children import remove_at_end
 from opbench.errors import UserError
 from opbench.fleet.nodes import Node, nodes_of
 
@@ -16,6 +20,8 @@ from opbench.fleet.nodes import Node, nodes_of
 CONNECT_SECONDS = 5.0
 #: Starting a Python process and importing opbench on a cold node.
 PROBE_SECONDS = 120.0
+#: A variable of Ray's: 0 where a cluster is of this machine only.
+SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 
 class AgentLost(Exception):
@@ -25,9 +31,11 @@ class AgentLost(Exception):
 class Cluster:
     """A connection to a Ray cluster. Closing it stops what it started, and nothing else."""
 
-    def __init__(self, ray: Any, ours: bool) -> None:
+    def __init__(self, ray: Any, ours: bool, folder: Path | None = None) -> None:
         self.ray = ray
         self._ours = ours
+        #: Sockets and logs of a cluster that was started here.
+        self._folder = folder
         self._nodes: list[Node] = []
         #: Pending requests for facts, by the id of the node.
         self._pending: dict[str, Any] = {}
@@ -58,9 +66,7 @@ class Cluster:
         try:
             ray.init(address="auto", namespace="opbench", **quiet)
         except ConnectionError:
-            # Its daemons listen to the network, and Ray lets nobody change that. It asks for a
-            # token (`RAY_AUTH_MODE`) by default, where it knows of tokens.
-            _connect(ray, None, namespace="opbench", include_dashboard=False, **quiet)
+            return cls(ray, ours=True, folder=_start(ray, namespace="opbench", **quiet))
         except (RuntimeError, ValueError) as error:
             raise UserError(f"cannot join the Ray cluster: {_line(error)}") from None
         return cls(ray, ours=True)
@@ -141,6 +147,38 @@ class Cluster:
         if self._ours:
             with contextlib.suppress(Exception):
                 self.ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _start(ray: Any, **options: Any) -> Path:
+    """Start a cluster of this machine; gives the folder of its files. It asks for a token
+    (`RAY_AUTH_MODE`) by default, where Ray knows of tokens."""
+    folder = Path(tempfile.mkdtemp(prefix="ob-ray-", dir=os.environ.get("RAY_TMPDIR")))
+    remove_at_end(folder)
+    with _on_loopback():
+        _connect(ray, None, include_dashboard=False, _temp_dir=str(folder), **options)
+    return folder
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """A cluster that is started here listens on the loopback interface only.
+
+    Ray replaces the address 127.0.0.1 by one that the network reaches, except on systems where it
+    supports no clusters of several machines; this is the switch of those.
+    """
+    from ray._private import ray_constants
+
+    with contextlib.ExitStack() as undo:
+        if hasattr(ray_constants, "ENABLE_RAY_CLUSTER"):
+            undo.callback(
+                setattr, ray_constants, "ENABLE_RAY_CLUSTER", ray_constants.ENABLE_RAY_CLUSTER
+            )
+            ray_constants.ENABLE_RAY_CLUSTER = False
+        undo.callback(os.environ.pop, SEVERAL_MACHINES, None)  # the daemons have it by then
+        os.environ[SEVERAL_MACHINES] = "0"
+        yield
 
 
 def _silence_ray() -> None:
