@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from opbench.fleet.nodes import Node, nodes_of
 CONNECT_SECONDS = 5.0
 #: Starting a Python process and importing opbench on a cold node.
 PROBE_SECONDS = 120.0
+#: Ray itself ends the process of a driver whose head has not answered for a minute.
+HEAD_SECONDS = 20.0
 #: A variable of Ray's: 0 where a cluster is of this machine only.
 SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
@@ -39,6 +42,9 @@ class Cluster:
         self._nodes: list[Node] = []
         #: Pending requests for facts, by the id of the node.
         self._pending: dict[str, Any] = {}
+        self._head = _head(ray)
+        #: Since when the head does not answer.
+        self._silent: float | None = None
 
     @classmethod
     def connect(cls, on: str) -> Cluster:
@@ -73,6 +79,8 @@ class Cluster:
 
     def nodes(self, timeout: float = PROBE_SECONDS) -> list[Node]:
         """The live nodes that have reported their facts; new ones have `timeout` seconds to."""
+        if not self._head_answers():
+            return [node for node in self._nodes if node.facts]
         try:
             listed = self.ray.nodes()
         except Exception as error:
@@ -84,6 +92,19 @@ class Cluster:
         facts = self._answers(timeout)
         self._nodes = [replace(node, facts=facts.get(node.id, node.facts)) for node in self._nodes]
         return [node for node in self._nodes if node.facts]
+
+    def _head_answers(self) -> bool:
+        """Whether the head can be asked; an error once it has been silent for too long."""
+        try:
+            if self._head is not None:
+                socket.create_connection(self._head, CONNECT_SECONDS).close()
+        except OSError as error:
+            self._silent = self._silent or time.monotonic()
+            if time.monotonic() - self._silent > HEAD_SECONDS:
+                raise _gone(error) from None
+            return False
+        self._silent = None
+        return True
 
     def _answers(self, timeout: float) -> dict[str, dict[str, Any]]:
         """The facts that have arrived by now, by the id of the node."""
@@ -235,6 +256,16 @@ def _connect(ray: Any, address: str | None, **options: Any) -> None:
     except Exception as error:
         where = address or "a Ray cluster on this machine"
         raise UserError(f"cannot use {where}: {_line(error)}") from None
+
+
+def _head(ray: Any) -> tuple[str, int] | None:
+    """Where the head answers; None where Ray's client talks to it for us."""
+    from ray.util.client import ray as client
+
+    if client.is_connected():
+        return None
+    host, _, port = str(ray.get_runtime_context().gcs_address).rpartition(":")
+    return host.strip("[]"), int(port)
 
 
 def _gone(error: BaseException) -> UserError:
