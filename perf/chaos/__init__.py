@@ -51,6 +51,7 @@ def measure(quick: bool = False) -> str:
     ]  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
         sound = stores.sound(Path(folder))
+        stores.warm(sound)
         done += [
             _tried(f"hostile stores {commands_read}",
                    _hostile(sound, stores.HOSTILE[::10] if quick else stores.HOSTILE), deadline),

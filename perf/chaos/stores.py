@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import random
 import resource
@@ -16,6 +17,7 @@ import time
 import traceback
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import patch
 
 #: Every command that reads a store. The store's path follows; pages and charts go to the folder in
 #: which the command runs, which is empty.
@@ -39,7 +41,7 @@ READING = (
     ("store", "copy", "copy.db"),  # the store's path stands before the last word
 )
 #: Seconds of one command, and memory that it may add.
-MOST_SECONDS = 10.0
+MOST_SECONDS = 30.0
 MOST_BYTES = 512 << 20
 #: What those commands write, in the folder where they run.
 WRITTEN = (".opbench", "copy.db", "page.html")
@@ -70,6 +72,8 @@ runtime = "pt"
 """
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+DETAIL = "UPDATE results SET detail = json_set(detail,"
+SOURCE = "UPDATE cases SET source = json_set(source,"
 ESCAPE = "char(27) || '[2J' || char(7)"
 
 #: What somebody may do to a store with SQL.
@@ -107,11 +111,22 @@ HOSTILE = (
     f"UPDATE results SET reason = {ESCAPE}, outcome = 'failed'",
     "UPDATE results SET created = 1e300",
     "UPDATE samples SET payload = x''",
-    "UPDATE samples SET payload = zeroblob(100000000)",
+    "UPDATE samples SET payload = zeroblob(100000000) WHERE result_id = 1",
     "UPDATE samples SET payload = randomblob(1000)",
     "DELETE FROM cases",
     "DELETE FROM samples",
     "DELETE FROM runs WHERE 'r0' IN (id, name)",
+    f"{DETAIL} '$.first_call', 'soon', '$.calls_per_block', 7, '$.seconds', 'x')",
+    f"{DETAIL} '$.functions', 'AAAA', '$.calls', -1)",
+    f"{DETAIL} '$.layout', json('[[]]'), '$.within', 'x', '$.between', json('{{}}'), '$.way', 5)",
+    f"{SOURCE} '$.labels', json('[[\"n\", {{}}]]'))",
+    f"{SOURCE} '$.suite', 'layers')",
+    f"{SOURCE} '$.suite', 'ops', '$.name', 'relu')",
+    f"{SOURCE} '$.suite', 'sweeps')",
+    f"{SOURCE} '$.suite', 'peaks')",
+    'UPDATE runs SET machine = \'{"cpu": 7, "git": "x", "system": [], "fleet": 3}\'',
+    'UPDATE runs SET policy = \'{"precision": []}\', request = \'{"targets": 5, "axes": 3}\'',
+    "UPDATE environments SET facts = '7'",
     "DROP TABLE meta",
     "UPDATE meta SET value = '99'",
 )
@@ -166,6 +181,16 @@ def sound(folder: Path) -> Path:
     return path
 
 
+def warm(path: Path) -> None:
+    """Import what the commands import, so that every process forked from this one has it."""
+    import altair  # noqa: F401
+
+    with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
+        for words in READING:
+            if words[:2] != ("report", "sweep"):  # what draws charts does not survive a fork
+                _in_process(words, path, Path(folder))
+
+
 def _counts() -> bool:
     return shutil.which("valgrind") is not None
 
@@ -192,13 +217,34 @@ def faults(path: Path) -> list[str]:
     return found + [f"wrote {name}" for name in sorted(new) if not name.startswith("opbench-chaos")]
 
 
+def _in_process(words: tuple[str, ...], path: Path, work: Path) -> None:
+    from opbench.cli.main import exit_code
+
+    before, output = os.getcwd(), io.StringIO()
+    os.chdir(work)
+    try:
+        with (
+            patch.object(sys, "argv", _words(words, path)),
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(output),
+        ):
+            exit_code()
+    finally:
+        os.chdir(before)
+
+
+def _words(words: tuple[str, ...], path: Path) -> list[str]:
+    copies = words[:2] == ("store", "copy")
+    last = (str(path), words[-1]) if copies else (words[-1], str(path))
+    return ["opbench", *words[:-1], *last]
+
+
 def _reads(words: tuple[str, ...], path: Path, work: Path) -> list[str]:
     """What is wrong with how one command reads the store."""
-    last = (str(path), words[-1]) if words[:2] == ("store", "copy") else (words[-1], str(path))
     output = work.parent / "output"
     pid = os.fork()
     if pid == 0:
-        _command(["opbench", *words[:-1], *last], work, output)  # does not return
+        _command(_words(words, path), work, output)  # does not return
     deadline = time.monotonic() + MOST_SECONDS
     while True:
         ended, status, used = os.wait4(pid, os.WNOHANG)
