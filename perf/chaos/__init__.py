@@ -7,10 +7,12 @@ not the same moments. `python -m perf chaos --quick` makes a few of each.
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,10 +36,26 @@ class Trials:
 
 
 def measure(quick: bool = False) -> str:
-    rng = random.Random(SEED)
-    deadline = time.monotonic() + (MOST_TIME / 6 if quick else MOST_TIME)
-    commands_read = f"× {len(stores.READING)} commands: tracebacks, hangs, writes, over 512 MiB"
-    done = [
+    """Three lanes at a time: much of each is waiting."""
+    most = MOST_TIME / 6 if quick else MOST_TIME
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(len(LANES), mp_context=spawn) as lanes:
+        found = [lanes.submit(lane, quick, most) for lane in LANES]
+        done = [trials for each in found for trials in each.result()]
+    lines = [f"Seed {SEED}.", "", "| campaign | trials | faults |", "|---|---|---|"]
+    for trials in done:
+        count = f"{trials.tried}" + (
+            f" of {trials.planned}" if trials.tried < trials.planned else ""
+        )
+        lines.append(f"| {trials.what} | {count} | {len(trials.faults)} |")
+    lines += [f"\n- {fault}" for trials in done for fault in trials.faults[:5]]
+    return "\n".join(lines)
+
+
+def kills(quick: bool, most: float) -> list[Trials]:
+    """Of commands, workers and children, and by the code under test."""
+    rng, deadline = random.Random(SEED), time.monotonic() + most
+    return [
         _tried("commands × signals: something is left, another exit code, a traceback",
                _commands(quick), deadline),
         _tried("runs with a worker killed from outside: not every case finished, or one twice",
@@ -49,25 +67,32 @@ def measure(quick: bool = False) -> str:
         _tried(f"a run of {len(user_code.FAULTS)} kinds of faults in user code: not an outcome, "
                "an innocent case harmed", [_in_folder(_user_code, rng)], deadline),
     ]  # fmt: skip
+
+
+def strangers(quick: bool, most: float) -> list[Trials]:
+    """Stores that somebody else made, or that a disk has damaged."""
+    rng, deadline = random.Random(SEED), time.monotonic() + most
+    what = "tracebacks, hangs, writes elsewhere, over 512 MiB"
     with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
         sound = stores.sound(Path(folder))
         stores.warm(sound)
-        done += [
-            _tried(f"hostile stores {commands_read}",
+        reading = len(stores.READING)
+        return [
+            _tried(f"hostile stores × {reading + len(stores.DRAWING)} commands: {what}",
                    _hostile(sound, stores.HOSTILE[::10] if quick else stores.HOSTILE), deadline),
-            _tried(f"damaged stores {commands_read}",
+            _tried(f"damaged stores × {reading} commands: {what}",
                    _damaged(sound, rng, 10 if quick else 500), deadline),
         ]  # fmt: skip
-    done += _outages(rng, quick, deadline)
-    done += [] if quick else _clusters(rng, deadline)
-    lines = [f"Seed {SEED}.", "", "| campaign | trials | faults |", "|---|---|---|"]
-    for trials in done:
-        count = f"{trials.tried}" + (
-            f" of {trials.planned}" if trials.tried < trials.planned else ""
-        )
-        lines.append(f"| {trials.what} | {count} | {len(trials.faults)} |")
-    lines += [f"\n- {fault}" for trials in done for fault in trials.faults[:5]]
-    return "\n".join(lines)
+
+
+def servers(quick: bool, most: float) -> list[Trials]:
+    """Databases and clusters that go away."""
+    rng, deadline = random.Random(SEED), time.monotonic() + most
+    found = _outages(rng, quick, deadline)
+    return found if quick else found + _clusters(rng, deadline)
+
+
+LANES = (kills, strangers, servers)
 
 
 def _user_code(folder: Path, _rng: random.Random) -> list[str]:
@@ -118,20 +143,24 @@ def _command(command: commands.Command, end: str) -> Callable[[], list[str]]:
 def _damaged(sound: Path, rng: random.Random, count: int) -> Iterable[Callable[[], list[str]]]:
     for _ in range(count):
         content = stores.damaged(sound.read_bytes(), rng)
-        yield _store(lambda path, content=content: path.write_bytes(content))
+        yield _store(lambda path, content=content: path.write_bytes(content), stores.READING)
 
 
 def _hostile(sound: Path, statements: Iterable[str]) -> Iterable[Callable[[], list[str]]]:
     for each in statements:
-        yield _store(lambda path, each=each: stores.hostile(sound, each, path))
+        commands_read = (*stores.READING, *stores.DRAWING)
+        yield _store(lambda path, each=each: stores.hostile(sound, each, path), commands_read)
 
 
-def _store(make: Callable[[Path], object]) -> Callable[[], list[str]]:
+def _store(
+    make: Callable[[Path], object], words: Sequence[tuple[str, ...]]
+) -> Callable[[], list[str]]:
     def call() -> list[str]:
         with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
-            path = Path(folder) / "theirs.db"
+            path = Path(folder) / "in" / "theirs.db"
+            path.parent.mkdir()
             make(path)
-            return stores.faults(path)
+            return stores.faults(path, words)
 
     return call
 

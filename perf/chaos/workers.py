@@ -21,7 +21,7 @@ import opbench as ob
 def case(n):
     sum(range(2000))
 """
-QUICK = ("--num-runs", "3", "--num-repeats", "20")
+QUICK = ("--num-runs", "2", "--num-repeats", "20")
 END_SECONDS = 5.0
 RUN_SECONDS = 120.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from perf.chaos import outages, stores, workers
+from perf.chaos import outages, stores, user_code, workers
 from perf.fuzz.readers import store_seed
 
 
@@ -13,23 +13,35 @@ def test_a_killed_worker_costs_no_case(tmp_path):
     assert workers.worker_killed(tmp_path, random.Random(1)) == []
 
 
-@pytest.mark.parametrize("statements", stores.HOSTILE[::7])
-def test_a_hostile_store_is_one_line(statements, tmp_path):
-    (tmp_path / "sound").mkdir()
-    store_seed(tmp_path / "sound")
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sound")
+    store_seed(folder)
+    stores.warm(folder / "seed.db")
+    return folder / "seed.db"
+
+
+@pytest.mark.parametrize("number", range(0, len(stores.HOSTILE), 7))
+def test_a_hostile_store_is_one_line(number, sound, tmp_path):
     (tmp_path / "read").mkdir()
-    stores.hostile(tmp_path / "sound" / "seed.db", statements, tmp_path / "read" / "theirs.db")
-    assert stores.faults(tmp_path / "read" / "theirs.db") == []
+    path = tmp_path / "read" / "theirs.db"
+    stores.hostile(sound, stores.HOSTILE[number], path)
+    assert stores.faults(path, stores.READING[number % 4 :: 4]) == []
 
 
-def test_damaged_stores_are_one_line(tmp_path):
-    (tmp_path / "sound").mkdir()
-    sound, rng = store_seed(tmp_path / "sound"), random.Random(2)
+def test_damaged_stores_are_one_line(sound, tmp_path):
+    rng = random.Random(2)
     for number in range(10):
         path = tmp_path / str(number) / "theirs.db"
         path.parent.mkdir()
-        path.write_bytes(stores.damaged(sound, rng))
-        assert stores.faults(path) == []
+        path.write_bytes(stores.damaged(sound.read_bytes(), rng))
+        assert stores.faults(path, stores.READING[number % 4 :: 4]) == []
+
+
+def test_faults_of_user_code_are_outcomes(tmp_path, monkeypatch):
+    few = ("raises with odd texts", "kills its group", "kills its parent", "stops itself")
+    monkeypatch.setattr(user_code, "FAULTS", {name: user_code.FAULTS[name] for name in few})
+    assert user_code.faults_of_code(tmp_path) == []
 
 
 def test_a_run_goes_through_an_outage(server, tmp_path):
