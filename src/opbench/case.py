@@ -202,6 +202,8 @@ class Case:
             return cls(**values)  # raises, naming what is missing
         if not {type(values[name]) for name in _TEXTS if name in values} <= {str}:
             raise ValueError("a case has a field that is not text")
+        if not {type(value) for _, value in values["labels"]} <= _LABELS:
+            raise ValueError("a case has a label that is neither text nor a number")
         # Not through the constructor, which sets every field by a call of its own: stores hold
         # hundreds of thousands of cases. Defaults are found in the class.
         case = object.__new__(cls)
@@ -211,6 +213,7 @@ class Case:
 
 _FIELDS = frozenset(field.name for field in fields(Case))
 _REQUIRED = {"suite", "name", "stage", "stmt"}
+_LABELS = {str, int, float, bool, type(None)}
 _TEXTS = tuple(field.name for field in fields(Case) if field.type == "str")
 
 #: Fields that were added later: stores and golden files hold them only where they are set.

@@ -187,4 +187,4 @@ def read_environments(
     """Facts by fingerprint, of those that are known."""
     query = select(environments.c.fingerprint, environments.c.facts)
     rows = connection.execute(query.where(environments.c.fingerprint.in_(set(fingerprints))))
-    return {row.fingerprint: row.facts for row in rows}
+    return {row.fingerprint: row.facts for row in rows if isinstance(row.facts, dict)}

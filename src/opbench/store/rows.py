@@ -44,6 +44,8 @@ def run_from_row(row: Row[Any]) -> RunRecord:
     objects = (run.machine, run.policy, run.request)
     if {*map(type, texts)} != {str} or {*map(type, objects)} != {dict}:
         raise ValueError(f"run {run.id!r} has a field of the wrong type")
+    if not isinstance(run.request.get("targets") or [], list):
+        raise ValueError(f"run {run.id!r} has a request of the wrong type")
     for moment in (run.created, run.finished or 0.0):
         if not 0 <= moment < END_OF_TIME:
             raise ValueError(f"run {run.id!r} is dated {moment!r}")

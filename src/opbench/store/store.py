@@ -171,12 +171,7 @@ class Store:
         )
 
     def environment(self, fingerprint: str) -> dict[str, Any] | None:
-        column = tables.environments.c.fingerprint
-        with self._database.reading() as connection:
-            facts: dict[str, Any] | None = connection.scalar(
-                select(tables.environments.c.facts).where(column == fingerprint)
-            )
-            return facts
+        return self.environments([fingerprint]).get(fingerprint)
 
     def environments(self, fingerprints: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Facts by fingerprint, of those that are known."""

@@ -117,7 +117,12 @@ def _result(
         if detail.get(key) not in (None, "", False)
     }
     for key in TYPICAL:
-        values = sorted(value for value in detail.get(key) or () if value is not None)
+        listed = detail.get(key)
+        values = sorted(
+            value
+            for value in (listed if isinstance(listed, list) else ())
+            if isinstance(value, (int, float))
+        )
         if values:
             shown[key] = number(values[len(values) // 2], 3)
     shown |= {key: plain(detail[key]) for key in WHOLE if detail.get(key)}
