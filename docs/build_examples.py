@@ -94,9 +94,8 @@ def layers(here: Path) -> dict[str, str]:
 
 def counts(here: Path) -> dict[str, str]:
     """One case by function and by library; a regression of a C++ extension, found and blamed."""
-    one = ("snippets", "-k", "math.multiply[language=python,runtime=eager,threads=1]/forward")
-    opbench("run", *one, "--metric", "instructions", cwd=here)
-    case = "snippets/math.multiply[language=python,runtime=eager,threads=1]/forward"
+    case = "snippets/math.multiply[language=python,runtime=eager]/forward"
+    opbench("run", "snippets", "-k", case, "--metric", "instructions", cwd=here)
     functions = opbench("show", case, "--functions", cwd=here)
     libraries = opbench("show", case, "--functions", "--raw", "--group", r"\[(.*)\]", cwd=here)
     sides = ("before", "after")
