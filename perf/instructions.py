@@ -47,8 +47,8 @@ FIVE = {
     "forward+backward": "(x * v).sum().backward()",
 }
 NUMBER, REPEATS = 100, 2
-#: Arguments of `python -m perf.instructions PART…`; they take 12 or more, 1, 2 and 1 minutes.
-PARTS = ("upstream", "single", "compile", "injected")
+#: Arguments of `python -m perf.instructions PART…`; they take 12 or more, 1, 2, 1 and 1 minutes.
+PARTS = ("upstream", "single", "compile", "injected", "threads")
 #: In upstream's second repeat the interpreter still specialises lines with calls and attributes,
 #: and the specialiser is counted. These are compared in a later repeat, and their time, which is
 #: longer for that, is left out of the mean.
@@ -62,6 +62,7 @@ def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
         "single": single,
         "compile": lambda: compiling(standard(quick)),
         "injected": injected,
+        "threads": threads,
     }
     rows = list(HEAD)
     for part in parts or PARTS:
@@ -217,6 +218,27 @@ def injected() -> list[str]:
         reached = more > 20 and 0 <= place < 5
         rows.append(row(f"{case.name}, found and attributed", text, "the right function", reached))
     return rows
+
+
+def threads() -> list[str]:
+    """Work in a thread of Python's is counted; a case with two threads of torch's is refused."""
+    setup = f"{SETUP}\nfrom concurrent.futures import ThreadPoolExecutor\n"
+    setup += "large = torch.rand(20_000)\npool = ThreadPoolExecutor(1)"
+    base = Case(
+        "perf", "inline", "call", "large.sin()", setup, "import torch",
+        framework="torch", preload=("torch",),
+    )  # fmt: skip
+    thread = replace(base, name="thread", stmt="pool.submit(large.sin).result()")
+    two = replace(base, name="two", threads=2)
+    found, _ = run([base, thread, two])
+    inline, handed, refused = (found[(case.id, "instructions")] for case in (base, thread, two))
+    more = (handed.estimate or 0) / (inline.estimate or 1) - 1
+    text = f"{inline.estimate or 0:,.0f} inline, {handed.estimate or 0:,.0f} in a thread"
+    return [
+        row("work that Python hands to a thread", text, "counted", 0 < more < 0.5),
+        row("a case with two threads", refused.outcome, "counted or refused",
+            refused.outcome == "unsupported"),
+    ]  # fmt: skip
 
 
 def main() -> None:

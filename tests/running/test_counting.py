@@ -39,3 +39,24 @@ def test_workers_of_all_kinds_start_before_the_first_one_counts():
     Runner(request, lambda *_: None, listener).run()
     assert set(listener.said[:2]) == {"start json", "start decimal"}
     assert listener.said[2:] == ["json ok", "decimal ok"]
+
+
+FILE = """
+from opbench.snippets import TimerArgs
+BENCHMARKS = {"add": TimerArgs("x + 1", "x = 1")}
+"""
+
+
+def test_without_valgrind_neither_a_run_nor_a_gate_succeeds(opbench_here, tmp_path, monkeypatch):
+    """Nothing measured is no success: a workflow that lacks Valgrind must fail."""
+    (tmp_path / "mine.py").write_text(FILE)
+    monkeypatch.setenv("OPBENCH_VALGRIND", str(tmp_path / "nothing"))
+    counted = ("run", "mine.py", "--metric", "instructions")
+    for _ in range(2):
+        done = opbench_here(*counted)
+        assert done.returncode == 3, done.stderr
+        assert "instructions: nothing measured" in done.stdout + done.stderr
+    gate = ("compare", "last~1", "last", "--fail-on", "slower:1%")
+    judged = opbench_here(*gate)
+    assert judged.returncode == 3, judged.stderr
+    assert "not measured" in judged.stdout + judged.stderr
