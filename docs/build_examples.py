@@ -101,7 +101,7 @@ def counts(here: Path) -> dict[str, str]:
     sides = ("before", "after")
     for side in sides:
         subprocess.run([sys.executable, "-m", "venv", side], cwd=here, check=True)
-        pip = [f"{side}/bin/pip", "install", "-q", "--no-build-isolation", "./rle"]
+        pip = [f"{side}/bin/pip", "install", "-q", "./rle"]
         subprocess.run(pip, cwd=here, check=True)
         if side == "before":
             patch = ["patch", "-d", "rle", "-p1", "-i", "slower.patch"]

@@ -55,7 +55,8 @@ def test_what_a_counting_worker_imports_follows_from_the_text_of_its_case():
     assert preload("x + x") == ("torch",)
     assert preload("x.requires_grad_()") == ("torch",)
     assert sympy in preload("x.sum().backward()")
-    assert sympy in preload("torch.func.grad(f)(x)")
+    assert "torch._dynamo" in preload("torch.func.grad(f)(x)")
+    assert preload("func(x)") == ("torch",)
     assert "torch._dynamo" in preload("o.step()", globals="o = torch.optim.SGD([x])")
     # What a function of the user's does cannot be read from the call.
     assert sympy in preload("f(x)", module=UserModule("mine", "/nowhere", ""))

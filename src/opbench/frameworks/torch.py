@@ -12,8 +12,8 @@ from opbench.frameworks.framework import Framework
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 #: Source that imports what `preload` says: half of the import of torch again, so not for everyone.
-GOES_BACKWARD = re.compile(r"\b(backward|autograd|grad|vjp|vmap|jacrev)\b")
-OPTIMIZES = re.compile(r"\boptim\b")
+GOES_BACKWARD = re.compile(r"\b(backward|autograd|grad)\b")
+TAKES_COMPILER = re.compile(r"\btorch\.(func|compile|optim|vmap)\b|\b(functorch|optim)\b")
 
 #: What most snippets run through. A backward pass may not run before a fork where it would touch
 #: a GPU; without one it starts no thread.
@@ -79,8 +79,8 @@ class Torch(Framework):
         return f"torch.set_num_threads({threads})"
 
     def preload(self, stage: str) -> tuple[str, ...]:
-        # torch 2.13: the first backward pass imports sympy (0.5 s), the first optimizer the
-        # compiler (1.2 s).
+        # torch 2.13: the first backward pass imports sympy (0.5 s), the first optimizer, and
+        # `torch.func`, the compiler (1.2 s).
         late = {
             "backward": ("torch.fx.experimental.symbolic_shapes",),
             "forward_backward": ("torch.fx.experimental.symbolic_shapes",),
@@ -95,7 +95,7 @@ class Torch(Framework):
         return {name: str(threads) for name in THREAD_VARIABLES}
 
     def counting_stage(self, source: str) -> str:
-        if OPTIMIZES.search(source):
+        if TAKES_COMPILER.search(source):
             return "step"
         return "forward_backward" if GOES_BACKWARD.search(source) else "forward"
 
