@@ -2,7 +2,7 @@
 replaces their output.
 
     python docs/build_examples.py        # a few minutes, on a quiet machine: the pages show times
-    python docs/build_examples.py api    # one page only: sweeps, api, layers or counts
+    python docs/build_examples.py api    # one of sweeps, api, layers, counts, regression
 
 In a page, the output is between `<!-- output: NAME -->` and `<!-- end -->`. The examples run in a
 copy of docs/examples, so they leave no files behind.
@@ -93,11 +93,19 @@ def layers(here: Path) -> dict[str, str]:
 
 
 def counts(here: Path) -> dict[str, str]:
-    """One case by function and by library; a regression of a C++ extension, found and blamed."""
+    """One case by function and by library."""
     case = "snippets/math.multiply[language=python,runtime=eager]/forward"
     opbench("run", "snippets", "-k", case, "--metric", "instructions", cwd=here)
     functions = opbench("show", case, "--functions", cwd=here)
     libraries = opbench("show", case, "--functions", "--raw", "--group", r"\[(.*)\]", cwd=here)
+    return {
+        "counts-functions": block(cut(functions, 8)),
+        "counts-libraries": block(libraries),
+    }
+
+
+def regression(here: Path) -> dict[str, str]:
+    """A C++ extension before and after a change, and the functions to blame."""
     sides = ("before", "after")
     for side in sides:
         subprocess.run([sys.executable, "-m", "venv", side], cwd=here, check=True)
@@ -109,18 +117,15 @@ def counts(here: Path) -> dict[str, str]:
     envs = [word for side in sides for word in ("--env", f"./{side}")]
     gate = ("--functions", "--fail-on", "slower:1%", "--markdown", "comment.md")
     compared = opbench("ab", "bench_rle.py", *envs, "--metric", "instructions", *gate, cwd=here)
-    return {
-        "counts-functions": block(cut(functions, 12)),
-        "counts-libraries": block(libraries),
-        "counts-rle": block(cut(compared, 22)),
-    }
+    return {"counts-rle": block(cut(compared, 10))}
 
 
 def cut(text: str, count: int) -> str:
-    """The first lines, and from the total on."""
+    """Up to the first so many functions of the first table of them, and its total."""
     lines = text.strip("\n").splitlines()
+    head = next(n for n, line in enumerate(lines) if line.rstrip().endswith(" function"))
     total = next(n for n, line in enumerate(lines) if "total per call" in line)
-    return "\n".join([*lines[:count], "  …", lines[total]])
+    return "\n".join([*lines[: head + 2 + count], "  …", lines[total]])
 
 
 PAGES = {
@@ -128,6 +133,7 @@ PAGES = {
     "api": (api, "capture-api.md"),
     "layers": (layers, "layers.md"),
     "counts": (counts, "instruction-counts.md"),
+    "regression": (regression, "instruction-counts.md"),
 }
 
 
