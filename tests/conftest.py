@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from perf.chaos.commands import pids
 from perf.local_postgres import Server, Unavailable, postgres
+from tests.kept_workers import KeptPool, end_all
 
 from opbench.case import Case
 from opbench.worker.cpp import toolchain
@@ -85,6 +86,20 @@ def start_worker() -> Iterator[Callable[..., Worker]]:
     yield start
     for worker in started:
         worker.close()
+
+
+@pytest.fixture(scope="session")
+def _kept_until_the_end() -> Iterator[None]:
+    yield
+    end_all()
+
+
+@pytest.fixture(scope="module")
+def kept_workers(_kept_until_the_end: None) -> Iterator[None]:
+    """Runs of this process find the workers of earlier ones: for files that run torch often."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("opbench.running.state.Pool", KeptPool)
+        yield
 
 
 @pytest.fixture
@@ -169,7 +184,7 @@ def opbench_here(
 
 @pytest.fixture(scope="session")
 def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An OPBENCH_HOME with two real environments, `np22` and `np23`: built once for all tests."""
+    """An OPBENCH_HOME with a real environment, `np22`: built once for all tests."""
     from opbench.envs import builds as environment_builds
 
     home = tmp_path_factory.mktemp("opbench-home")
@@ -177,8 +192,7 @@ def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("OPBENCH_HOME", str(home))
         # To compile all of NumPy takes longer than the rest, and most of it is never imported.
         patch.setenv("PIP_NO_COMPILE", "1")
-        environment_builds.create("np22", ["numpy==2.2.6"])
-        environment_builds.create("np23", ["numpy==2.3.5"])
+        environment_builds.create("np22", ["numpy==2.2.5"])
     return home
 
 

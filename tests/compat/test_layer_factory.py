@@ -22,6 +22,8 @@ from opbench.suites.layers.names import LAYERS, SECTIONS
 torch = pytest.importorskip("torch")
 opacus = pytest.importorskip("opacus")
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 NAMES = [value for key, value in vars(LayerType).items() if not key.startswith("_")]
 
 
