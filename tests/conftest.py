@@ -28,7 +28,7 @@ quiet = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("same examples", quiet, derandomize=True)
+settings.register_profile("same examples", quiet, derandomize=True, max_examples=50)
 settings.register_profile("explore", quiet, max_examples=1000)
 settings.load_profile("same examples")
 
@@ -37,6 +37,8 @@ COSTLY = {"cluster", "server", "numpy_home", "chromium"}
 
 #: Compiling in a pool of processes, each of which imports torch, is for larger graphs than ours.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+#: JAX compiles every operation for every shape; each is then called once or twice.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from perf.local_ray import LocalCluster
+from perf.local_ray import LocalCluster, ray_cluster
 
 from opbench.case import Case
 from opbench.errors import UserError
@@ -187,10 +188,14 @@ def test_a_run_into_postgresql_whose_driver_is_killed_is_completed_by_cont(
 
 
 @pytest.mark.slow
-def test_a_run_through_ray_s_own_client(command, cluster, tmp_path):
-    on = f"ray://127.0.0.1:{cluster.client_port}"
+def test_a_run_through_ray_s_own_client(command, tmp_path):
     (tmp_path / "gate").touch()
-    done = command("run", "bench_fleet.py", "-k", "n=1,", "--on", on, "--store", "r.db", *QUICK)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with ray_cluster("alone", client_port=port):
+        words = ("run", "bench_fleet.py", "-k", "n=1,", "--store", "r.db", *QUICK)
+        done = command(*words, "--on", f"ray://127.0.0.1:{port}")
     assert done.returncode == 0, done.stderr
     with Store.open(tmp_path / "r.db", create=False) as store:
         assert {s.result.outcome for s in store.results()} == {"ok"}
