@@ -176,7 +176,7 @@ def test_the_next_run_begins_with_what_this_one_saw_of_the_machine(
     opbench_here, bench_file, tmp_path
 ):
     for _ in range(2):
-        assert opbench_here("run", bench_file, *QUICK, "-a", "n=1,2,3").returncode == 0
+        assert opbench_here("run", bench_file, *QUICK).returncode == 0
     with Store.open(tmp_path / ".opbench" / "results.db", create=False) as store:
         first, second = (
             store.results(run=run, samples=True)[0].result for run in reversed(store.runs())
