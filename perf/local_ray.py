@@ -62,6 +62,14 @@ class LocalCluster:
         """Kill all processes of the node, as a power failure would."""
         self._cluster.remove_node(self.nodes.pop(name), allow_graceful=False)
 
+    def head_pids(self) -> list[int]:
+        """The processes of the head, its table of everything (GCS) included."""
+        return [
+            each.process.pid
+            for kind in self._cluster.head_node.all_processes.values()
+            for each in kind
+        ]
+
     def close(self) -> None:
         import ray
 

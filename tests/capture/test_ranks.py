@@ -42,7 +42,7 @@ def test_the_environment_of_torchrun_names_the_rank(monkeypatch, tmp_path):
     assert path_of_rank(tmp_path / "a.jsonl", rank_of()) == tmp_path / "a.jsonl"
 
 
-def test_two_ranks_write_two_files_with_their_collectives(tmp_path):
+def test_two_ranks_write_two_files_with_their_collectives(opbench_here, tmp_path):
     (tmp_path / "train.py").write_text(WORKER)
     done = subprocess.run(
         [sys.executable, "train.py", str(tmp_path / "store")],
@@ -55,3 +55,10 @@ def test_two_ranks_write_two_files_with_their_collectives(tmp_path):
         assert (capture.header["rank"], capture.header["ranks"]) == (rank, 2)
         assert any(call.collective for call in capture.calls)
     assert not (tmp_path / "step.jsonl").exists()
+    files = [f"step.rank{rank}.jsonl" for rank in range(2)]
+    shown = opbench_here("show", *files, cwd=tmp_path).stdout
+    first, second = (line.split() for line in shown.splitlines() if line.startswith(" step.rank"))
+    assert (first[0], second[0]) == ("step.rank0", "step.rank1")
+    # The gradients of a linear layer of three inputs and two outputs, in one bucket.
+    assert first[-4:-2] == second[-4:-2] == ["32", "B"]
+    assert "All make the same calls." in shown

@@ -169,7 +169,7 @@ def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
             if not NAME.fullmatch(axis):
                 raise Wrong(f"{key}: {axis[:40]!r} is not a name for an axis")
             whole(size, f"{key}: {axis}", least=1)
-    for key in ("phase_seconds", "between_seconds", "device_phases"):
+    for key in ("phase_seconds", "between_seconds", "idle_seconds", "device_phases"):
         for phase, seconds in mapping(content.get(key, {}), key).items():
             number(seconds, f"{key}: {phase_of(phase)}")
     for key in ("step_seconds", "captured_seconds", "waiting_seconds", "device_seconds"):

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def show(
-    case: str = typer.Argument(
+    cases: list[str] = typer.Argument(
         ...,
-        help="An id, a hash, or a unique part of one; or a file of recorded calls.",
+        metavar="CASE|FILE...",
+        help="An id, a hash, or a unique part of one; or files of recorded calls.",
         autocompletion=case_ids,
     ),
     targets: list[str] = typer.Option(
@@ -50,12 +51,15 @@ def show(
     store: str = run_option("store"),
 ) -> None:
     """Show a case: its source, its results, or a script that reproduces it."""
-    if Path(case).is_file() and _show_file(Path(case)):
+    if all(Path(case).is_file() for case in cases) and _show_files([*map(Path, cases)]):
         return
     from opbench.analyse.functions import FunctionView
+    from opbench.errors import UserError
     from opbench.report.script import script as script_of
 
-    chosen, results = _find(case, targets, store)
+    if len(cases) > 1:
+        raise UserError("one case at a time; several files of recorded calls are shown together")
+    chosen, results = _find(cases[0], targets, store)
     if callgrind or flame:
         _write_counts(_counted(chosen, results), callgrind, flame)
     elif functions or lines or inclusive:
@@ -66,11 +70,11 @@ def show(
         _describe(chosen, results)
 
 
-def _show_file(path: Path) -> bool:
-    """Print what a suite says about a file of its own; False for any other file."""
+def _show_files(paths: list[Path]) -> bool:
+    """Print what a suite says about files of its own; False for any others."""
     from opbench.define import suites
 
-    parts = suites.first(lambda suite: suite.describe_file(path))
+    parts = suites.first(lambda suite: suite.describe_files(paths))
     if parts is None:
         return False
     from opbench.report.table import console_for

@@ -117,8 +117,8 @@ class Suite:
         """The definitions that remain under the options of the run."""
         return definitions
 
-    def describe_file(self, path: Path) -> Iterable[RenderableType] | None:
-        """What `opbench show FILE` prints for a file of the suite's own; None for any other."""
+    def describe_files(self, paths: Sequence[Path]) -> Iterable[RenderableType] | None:
+        """What `opbench show FILE...` prints for files of the suite's own; None for any others."""
         return None
 
     def compare_files(self, base: Path, new: Path) -> Iterable[RenderableType] | None:

@@ -200,3 +200,45 @@ def test_a_compiled_model_is_checked_and_timed(tmp_path, opbench_here):
     summary, *kernels = rows(tmp_path / "mini.csv")
     assert summary["forward_outcome"] == summary["backward_outcome"] == "ok"
     assert kernels
+
+
+UNUSUAL = """
+import torch
+
+class Pair(torch.nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.fc = torch.nn.Linear(hidden, hidden)
+
+    def forward(self, x):
+        return self.fc(x), x
+
+class Words(torch.nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.table = torch.nn.Embedding(10, hidden)
+
+    def forward(self, x):
+        return self.table(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [("Pair", 'output = "y[0]"'), ("Words", 'input_values = ["integers:10"]')],
+)
+def test_what_an_unusual_model_needs_is_said_and_then_it_runs(opbench_here, tmp_path, model, key):
+    (tmp_path / "models.py").write_text(UNUSUAL)
+    sweep = (
+        f'model = "models.py:{model}"\nmodel_init_params = ["hidden"]\n'
+        'input_params = [["hidden"]]\nstages = ["backward"]\n'
+        "input_scales = { hidden = [8] }\n"
+        'job_configs = { dtype = ["fp32"], runtime = ["pt"] }\n'
+    )
+    (tmp_path / "bare.toml").write_text(sweep + QUICK)
+    bare = opbench_here("run", "bare.toml", "--metric", "time", cwd=tmp_path)
+    said = key.partition("=")[0]
+    assert [line for line in bare.stdout.splitlines() if said in line and "bare: " in line]
+    (tmp_path / "told.toml").write_text(f"{sweep}{key}\n{QUICK}")
+    told = opbench_here("run", "told.toml", "--metric", "time", cwd=tmp_path)
+    assert told.returncode == 0, told.stdout + told.stderr

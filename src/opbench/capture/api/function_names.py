@@ -18,6 +18,8 @@ class FunctionNames(TorchFunctionMode):
     def __init__(self, phases: Phases) -> None:
         super().__init__()
         self.phases = phases
+        # torch makes its table when it is first asked, which takes longer than a small step.
+        registered_name(torch.neg)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         phases = self.phases

@@ -7,8 +7,7 @@ call that does next to nothing, and subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 import torch
@@ -16,7 +15,7 @@ import torch
 from opbench.capture.api.function_names import FunctionNames
 from opbench.capture.operators.log import OperatorLog
 from opbench.capture.operators.mode import OperatorMode
-from opbench.capture.operators.phases import Phases
+from opbench.capture.operators.phases import Phases, Seen
 
 #: Enough for a median that one interruption does not move; a few milliseconds in all.
 CALLS = 40
@@ -40,10 +39,10 @@ def cost_of_being_seen(from_python: bool) -> float:
         try:
             for _ in range(ROUNDS):
                 phases.restart()
-                began = perf_counter()
+                began = thread_time()
                 for _ in range(CALLS):
                     operator(x)
-                outside = perf_counter() - began - phases.handled.get("data", 0.0)
+                outside = thread_time() - began - phases.handled_busy.get("data", 0.0)
                 found.append(outside / CALLS)
         finally:
             if from_python:
@@ -51,15 +50,18 @@ def cost_of_being_seen(from_python: bool) -> float:
     return sorted(found)[ROUNDS // 2]
 
 
-def between(
-    walls: Mapping[str, float], handled: Mapping[str, float], calls: Mapping[str, int]
-) -> dict[str, float]:
-    """Phase → seconds of one recorded step between its calls."""
+def between(seen: Seen) -> dict[str, float]:
+    """Phase → seconds of one recorded step between its calls. By the CPU time of the program's own
+    thread where that made all the calls: while it waits, or another program has its core, nothing
+    is executed between them."""
     costs = {from_python: cost_of_being_seen(from_python) for from_python in (False, True)}
-    return {
-        phase: max(
-            0.0,
-            wall - handled.get(phase, 0.0) - calls.get(phase, 0) * costs[phase != "backward"],
-        )
-        for phase, wall in walls.items()
-    }
+    found = {}
+    for phase, wall in seen.seconds.items():
+        waited = seen.waiting if phase == "data" else 0.0
+        outside = wall - waited - seen.handled.get(phase, 0.0)
+        if phase not in seen.elsewhere:
+            busy = seen.busy.get(phase, 0.0) - seen.handled_busy.get(phase, 0.0)
+            outside = min(outside, busy)
+        cost = seen.calls.get(phase, 0) * costs[phase != "backward"]
+        found[phase] = max(0.0, outside - cost)
+    return found

@@ -8,7 +8,7 @@ window.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 import torch
@@ -88,7 +88,7 @@ class OperatorMode(TorchDispatchMode):
 
     def note(self, func: Any, args: Any, kwargs: dict[str, Any], run: Callable[[], Any]) -> Any:
         """Run the call, and note it."""
-        entered = perf_counter()
+        entered, busy = perf_counter(), thread_time()
         tensors: list[Tensor] = []
         key: tuple[Any, ...] = (func, *[part(a, tensors) for a in args])
         if kwargs:
@@ -138,7 +138,7 @@ class OperatorMode(TorchDispatchMode):
         if fresh:
             call.outputs = shapes(result)
         self.log.add((call.index, phase, reads, outputs))
-        phases.handle(phase, perf_counter() - entered)
+        phases.handle(phase, perf_counter() - entered, thread_time() - busy)
         return result
 
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Callable
-from time import perf_counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import get_ident
+from time import perf_counter, thread_time
 from typing import Any
 
 import torch
@@ -24,6 +26,27 @@ from torch.optim.optimizer import (
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What one step took, by phase: seconds, and how many of them its thread ran; the same of the
+    calls that were recorded, with their number; phases in which other threads took part; seconds of
+    waiting for a data loader."""
+
+    seconds: Mapping[str, float]
+    busy: Mapping[str, float]
+    handled: Mapping[str, float]
+    handled_busy: Mapping[str, float]
+    calls: Mapping[str, int]
+    elsewhere: frozenset[str]
+    waiting: float
+
+    def idle(self, phase: str) -> float:
+        """Seconds in which the thread of the program did not run."""
+        if phase in self.elsewhere:
+            return self.waiting if phase == "data" else 0.0
+        return max(0.0, self.seconds.get(phase, 0.0) - self.busy.get(phase, 0.0))
+
+
 class Phases:
     """Watches modules, backward passes and optimizers through torch's global hooks."""
 
@@ -33,13 +56,19 @@ class Phases:
         self.api = ""
         #: Sequence number of an autograd node → the module whose forward created it.
         self.module_of_node: dict[int, str] = {}
+        #: Phase → seconds, and those in which the thread of the program ran.
         self.seconds: dict[str, float] = {}
-        #: Phase → seconds in calls that were recorded, with what recording them took; and how many.
+        self.busy: dict[str, float] = {}
+        #: The same of calls that were recorded, with what recording them took; and how many. Calls
+        #: of another thread (autograd has one for each GPU) are not busy ones of this thread.
         self.handled: dict[str, float] = {}
+        self.handled_busy: dict[str, float] = {}
         self.calls: dict[str, int] = {}
+        self.elsewhere: set[str] = set()
         #: Seconds in which the program waited for the workers of a data loader.
         self.waiting = 0.0
-        self._since = perf_counter()
+        self._since, self._busy_since = perf_counter(), thread_time()
+        self._thread = get_ident()
         self._path: list[str] = []
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._backward = 0
@@ -59,19 +88,35 @@ class Phases:
 
     def enter(self, phase: str) -> None:
         """Enter a phase; the time since the last change belongs to the one that ends."""
-        moment = perf_counter()
+        moment, busy, thread = perf_counter(), thread_time(), get_ident()
         self.seconds[self.now] = self.seconds.get(self.now, 0.0) + moment - self._since
-        self.now, self._since = phase, moment
+        if thread == self._thread:
+            self.busy[self.now] = self.busy.get(self.now, 0.0) + busy - self._busy_since
+        else:
+            self.elsewhere |= {self.now, phase}
+        self.now, self._since, self._busy_since, self._thread = phase, moment, busy, thread
 
     def restart(self) -> None:
         """A new step begins now."""
         self.seconds, self.handled, self.calls, self.waiting = {}, {}, {}, 0.0
-        self._since = perf_counter()
+        self.busy, self.handled_busy, self.elsewhere = {}, {}, set()
+        self._since, self._busy_since = perf_counter(), thread_time()
+        self._thread = get_ident()
         self.module_of_node.clear()
 
-    def handle(self, phase: str, seconds: float) -> None:
+    def handle(self, phase: str, seconds: float, busy: float) -> None:
         self.handled[phase] = self.handled.get(phase, 0.0) + seconds
+        self.handled_busy[phase] = self.handled_busy.get(phase, 0.0) + busy
         self.calls[phase] = self.calls.get(phase, 0) + 1
+        if get_ident() != self._thread:
+            self.elsewhere.add(phase)
+
+    def seen(self) -> Seen:
+        """Of the step that ends now."""
+        return Seen(
+            dict(self.seconds), dict(self.busy), dict(self.handled), dict(self.handled_busy),
+            dict(self.calls), frozenset(self.elsewhere), self.waiting,
+        )  # fmt: skip
 
     # -- hooks -----------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from opbench.capture.operators.between import between
 from opbench.capture.operators.device_clock import device_clock
 from opbench.capture.operators.log import OperatorLog
 from opbench.capture.operators.mode import OperatorMode
-from opbench.capture.operators.phases import Phases
+from opbench.capture.operators.phases import Phases, Seen
 from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import VERSION
 from opbench.capture.snapshots import snapshots_in
@@ -86,11 +86,9 @@ class OperatorRecorder:
         self._unit_began = perf_counter()
         #: Seconds of the units recorded; and, with their phases, of some that were not.
         self._captured: list[float] = []
-        self._unrecorded: list[tuple[float, dict[str, float]]] = []
-        #: Of those: seconds of waiting for a data loader. Of the last one recorded, by phase: its
-        #: time, the time in calls, and their number.
-        self._waited: list[float] = []
-        self._seen: tuple[dict[str, float], dict[str, float], dict[str, int]] | None = None
+        self._unrecorded: list[tuple[float, Seen]] = []
+        #: Of the last one recorded.
+        self._seen: Seen | None = None
         #: On a GPU: marks in its queue, at the beginning of the running unit, and around those that
         #: were not recorded. The program itself may run ahead of the GPU, and need not wait for it.
         self._mark: Any = None
@@ -222,12 +220,9 @@ class OperatorRecorder:
             self._recorded += 1
             self._captured.append(seconds)
             self.log.end_step()
-            walls = dict(self.phases.seconds)
-            walls["data"] = max(0.0, walls.get("data", 0.0) - self.phases.waiting)
-            self._seen = (walls, dict(self.phases.handled), dict(self.phases.calls))
+            self._seen = self.phases.seen()
         elif number > 1:  # the first pays for what is set up once
-            self._unrecorded.append((seconds, dict(self.phases.seconds)))
-            self._waited.append(self.phases.waiting)
+            self._unrecorded.append((seconds, self.phases.seen()))
             if self._mark is not None:
                 self._marked.append((self._mark, marked_queue()))
 
@@ -256,14 +251,17 @@ class OperatorRecorder:
         if self._unrecorded:
             facts["step_seconds"] = rounded(median(self._steps_timed()))
             facts["steps_timed"] = len(self._unrecorded)
-            names = dict.fromkeys(phase for _, phases in self._unrecorded for phase in phases)
-            facts["waiting_seconds"] = rounded(median(self._waited))
             if self._seen is not None:
-                found = between(*self._seen)
+                found = between(self._seen)
                 facts["between_seconds"] = {phase: rounded(s) for phase, s in found.items()}
+            steps = [seen for _, seen in self._unrecorded]
+            names = dict.fromkeys(phase for seen in steps for phase in seen.seconds)
             facts["phase_seconds"] = {
-                phase: rounded(median(phases.get(phase, 0.0) for _, phases in self._unrecorded))
+                phase: rounded(median(seen.seconds.get(phase, 0.0) for seen in steps))
                 for phase in names
+            }
+            facts["idle_seconds"] = {
+                phase: rounded(median(seen.idle(phase) for seen in steps)) for phase in names
             }
         if self.log.device is not None:
             steps = facts["steps"]

@@ -190,8 +190,8 @@ MEANINGS = {
     "compiled": "compiled: regions of torch.compile, replayed",
     "refused": "refused: not replayed; their time while captured",
     "collectives": "collectives: not replayed; until the call returned, while captured",
-    "waiting": "waiting: for the workers of a data loader",
-    "Python": "Python: between the calls, while captured, less what recording costs",
+    "waiting": "waiting: the program did not run (data loader, other ranks, other programs)",
+    "Python": "Python: CPU time between the calls, while captured, less what recording costs",
 }
 #: Above this share of blocks in which something else ran, a sum says little.
 DISTURBED = 0.2

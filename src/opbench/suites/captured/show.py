@@ -30,6 +30,17 @@ def describe(path: Path) -> list[RenderableType]:
     return capture_parts(read(path))
 
 
+def side_by_side(paths: Sequence[Path]) -> list[RenderableType]:
+    from rich.text import Text
+
+    from opbench.capture.reading import read
+    from opbench.report.table import grid
+    from opbench.suites.captured.findings import ranks
+
+    listed = ranks.table([read(path) for path in paths])
+    return [grid(listed), *map(Text, listed.notes)]
+
+
 def shares_of_limit(run: Finished) -> dict[str, float]:
     """Hash of a case → the share of the machine's limit that it reached, where that is known."""
     if not run.store:

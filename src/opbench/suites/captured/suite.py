@@ -62,12 +62,12 @@ class Captured(Suite):
 
         return costliest(definitions, options.top)
 
-    def describe_file(self, path: Path) -> Iterable[RenderableType] | None:
-        if path.suffix != SUFFIX:
+    def describe_files(self, paths: Sequence[Path]) -> Iterable[RenderableType] | None:
+        if any(path.suffix != SUFFIX for path in paths):
             return None
-        from opbench.suites.captured.show import describe
+        from opbench.suites.captured.show import describe, side_by_side
 
-        return describe(path)
+        return describe(*paths) if len(paths) == 1 else side_by_side(paths)
 
     def compare_files(self, base: Path, new: Path) -> Iterable[RenderableType] | None:
         if base.suffix != SUFFIX or new.suffix != SUFFIX:

@@ -39,8 +39,9 @@ class Sweeps(Suite):
     ) -> Iterable[str]:
         """Statistics as CSV and the chart of each sweep among the results."""
         from opbench.suites.sweeps.command import files_after_run
+        from opbench.suites.sweeps.hints import hints
 
-        return map(str, files_after_run(run))
+        return [*hints(run.results), *map(str, files_after_run(run))]
 
     def commands(self) -> Iterable[Command]:
         from opbench.suites.sweeps.command import sweep

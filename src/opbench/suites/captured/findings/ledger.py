@@ -1,8 +1,9 @@
 """The time of a captured step, phase by phase: what of it was measured, and as what.
 
 Nothing is given a cause that was not measured. Operators and compiled regions were replayed; what
-could not be replayed is there with the time it took while it was captured; time between calls was
-measured in the captured step, less what recording itself costs there. The rest is unattributed.
+could not be replayed is there with the time it took while it was captured; CPU time between calls
+was measured in the captured step, less what recording itself costs there; in the steps that were
+not captured, time in which the program did not run. The rest is unattributed.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ def ledger(replay: Replay) -> Ledger | None:
     refused = {index: each.result.outcome_text for index, each in hot.items() if not each.result.ok}
     measured = replay.phases
     between = numbers_of(capture, "between_seconds")
+    idle = numbers_of(capture, "idle_seconds")
+    # Files of earlier versions know what the program waited for a data loader, and no other wait.
+    idle = idle or {"data": float(capture.header.get("waiting_seconds") or 0.0)}
     entries, hot_phases = [], []
     for phase in capture.phases:
         parts: dict[str, float] = defaultdict(float)
@@ -79,8 +83,7 @@ def ledger(replay: Replay) -> Ledger | None:
             hot_phases.append(phase)
         parts["operators"] = max(alone - parts["compiled"], 0.0)
         parts["Python"] = between.get(phase, 0.0)
-        if phase == "data":
-            parts["waiting"] = float(capture.header.get("waiting_seconds") or 0.0)
+        parts["waiting"] = max(0.0, idle.get(phase, 0.0) - parts["collectives"])
         entries.append(Entry(phase, measured.get(phase), dict(parts)))
     whole = {part: sum(entry.parts.get(part, 0.0) for entry in entries) for part in PARTS}
     return Ledger(

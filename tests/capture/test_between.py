@@ -1,0 +1,61 @@
+"""Time between calls, from what one step showed."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from opbench.capture.operators import between as module
+from opbench.capture.operators.between import between
+from opbench.capture.operators.phases import Phases, Seen
+
+
+@pytest.fixture(autouse=True)
+def known_cost(monkeypatch):
+    monkeypatch.setattr(module, "cost_of_being_seen", lambda from_python: 0.25)
+
+
+def seen(**other) -> Seen:
+    step = {
+        "seconds": {"forward": 10.0}, "busy": {"forward": 7.0}, "handled": {"forward": 4.0},
+        "handled_busy": {"forward": 3.0}, "calls": {"forward": 2}, "elsewhere": frozenset(),
+        "waiting": 0.0,
+    }  # fmt: skip
+    return Seen(**{**step, **other})
+
+
+def test_only_what_the_thread_executed_counts():
+    """Ten seconds, of which it ran seven; of those, three in calls; two calls cost 0.25 each."""
+    assert between(seen()) == {"forward": 3.5}
+    assert seen().idle("forward") == 3.0
+
+
+def test_where_another_thread_made_calls_the_wall_clock_has_to_do():
+    elsewhere = seen(elsewhere=frozenset({"forward"}))
+    assert between(elsewhere) == {"forward": 5.5}
+    assert elsewhere.idle("forward") == 0.0
+
+
+def test_a_wait_for_a_data_loader_is_not_between_calls():
+    data = seen(seconds={"data": 10.0}, busy={"data": 9.5}, handled={"data": 1.0},
+                handled_busy={"data": 1.0}, calls={}, waiting=8.0)  # fmt: skip
+    assert between(data) == {"data": 1.0}
+
+
+def test_a_step_knows_when_its_thread_slept_and_who_made_its_calls():
+    phases = Phases(lambda: None, lambda: None)
+    phases.restart()
+    time.sleep(0.05)
+    phases.enter("forward")
+    found = phases.seen()
+    assert found.idle("data") > 0.04
+    assert found.seconds["data"] >= found.idle("data")
+    phases.handle("forward", 1.0, 1.0)
+    assert not phases.seen().elsewhere
+    other = threading.Thread(target=phases.handle, args=("forward", 1.0, 1.0))
+    other.start()
+    other.join()
+    assert phases.seen().elsewhere == {"forward"}
+    assert phases.seen().calls == {"forward": 2}
