@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from opbench.workers.process import NotInstalled, WorkerError
+from opbench.workers.process import NotInstalled, Worker, WorkerError
 from opbench.workers.session import SessionEnded
 
 MEGABYTE = 1 << 20
@@ -42,9 +42,12 @@ def end_of(worker, case, **options) -> SessionEnded:
     return caught.value
 
 
-@pytest.fixture
-def worker(start_worker):
-    return start_worker()
+@pytest.fixture(scope="module")
+def worker():
+    """One for all: whatever a child of it does, the next test finds it well."""
+    started = Worker(sys.executable, ())
+    yield started
+    started.close()
 
 
 def still_works(worker, python_case) -> bool:
@@ -373,8 +376,8 @@ def test_a_second_prepare_runs_the_setup_anew_with_its_seed(worker, python_case)
     session = worker.open()
     case = python_case("assert made == [seed], made", globals="made = []", setup="made[:] = [seed]")
     for seed in (0, 7):
-        session.prepare(case, seed, 20)
-        session.block("time", 3, 20)
+        session.prepare(case, seed, 120)
+        session.block("time", 3, 120)
 
 
 def test_a_convolution_leaves_no_file_of_its_own_behind(worker, python_case, tmp_path):
