@@ -153,9 +153,9 @@ class Killer(Listener):
             self.agents += 1
 
 
-def survive(groups: int, kills: int) -> dict[str, int]:
+def survive(groups: int, kills: int, nodes: int = 4) -> dict[str, int]:
     """Lost and duplicated results after that many kills, and what was killed."""
-    names = [f"n{number}" for number in range(4)]
+    names = [f"n{number}" for number in range(nodes)]
     with TemporaryDirectory(prefix="opbench-perf-") as folder, ray_cluster(*names) as cluster:
         connected(cluster)
         killer = Killer(cluster, kills, groups)

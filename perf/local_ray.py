@@ -29,8 +29,8 @@ class LocalCluster:
     def __init__(self, client_port: int | None) -> None:
         from ray.cluster_utils import Cluster
 
-        head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False}
-        head |= {"node_name": "head", **_ports()}
+        head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False, "no_monitor": True}
+        head |= {"node_name": "head", "include_log_monitor": False, **_ports()}
         self.client_port = client_port
         if client_port is not None:
             head["ray_client_server_port"] = client_port
@@ -61,6 +61,14 @@ class LocalCluster:
     def remove(self, name: str) -> None:
         """Kill all processes of the node, as a power failure would."""
         self._cluster.remove_node(self.nodes.pop(name), allow_graceful=False)
+
+    def head_pids(self) -> list[int]:
+        """The processes of the head, its table of everything (GCS) included."""
+        return [
+            each.process.pid
+            for kind in self._cluster.head_node.all_processes.values()
+            for each in kind
+        ]
 
     def close(self) -> None:
         import ray

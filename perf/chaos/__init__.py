@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perf.chaos import commands, outages, stores, workers
-from perf.fuzz.readers import store_seed
+from perf.chaos import commands, outages, stores, user_code, workers
 
 TITLE = "Kills, outages and damaged stores"
 CODE = ("children.py", "cli", "running", "store", "worker", "workers")
@@ -36,20 +35,31 @@ class Trials:
 
 def measure(quick: bool = False) -> str:
     rng = random.Random(SEED)
-    deadline = time.monotonic() + (MOST_TIME / 10 if quick else MOST_TIME)
+    deadline = time.monotonic() + (MOST_TIME / 6 if quick else MOST_TIME)
+    commands_read = f"× {len(stores.READING)} commands: tracebacks, hangs, writes, over 512 MiB"
     done = [
         _tried("commands × signals: something is left, another exit code, a traceback",
                _commands(quick), deadline),
-        _tried("runs with a worker killed from outside: a case without a result, or with two",
-               [_in_folder(workers.workers_killed, rng)] * (2 if quick else 50), deadline),
+        _tried("runs with a worker killed from outside: not every case finished, or one twice",
+               [_in_folder(workers.worker_killed, rng)] * (2 if quick else 50), deadline),
+        _tried("runs with a child killed from outside: another case lost, `--cont` not complete",
+               [_in_folder(workers.child_killed, rng)] * (1 if quick else 10), deadline),
         _tried("runs killed three times and continued: a result lost or doubled",
                [_in_folder(workers.command_killed, rng)] * (1 if quick else 10), deadline),
-        _tried(f"damaged stores × {len(stores.READING)} commands: tracebacks, hangs, writes",
-               _damaged(rng, 10 if quick else 500), deadline),
-        _tried(f"hostile stores × {len(stores.READING)} commands: tracebacks, hangs, writes",
-               _hostile(stores.HOSTILE[::10] if quick else stores.HOSTILE), deadline),
-        *_outages(rng, quick, deadline),
+        _tried(f"a run of {len(user_code.FAULTS)} kinds of faults in user code: not an outcome, "
+               "an innocent case harmed", [_in_folder(_user_code, rng)], deadline),
     ]  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
+        sound = stores.sound(Path(folder))
+        stores.warm(sound)
+        done += [
+            _tried(f"hostile stores {commands_read}",
+                   _hostile(sound, stores.HOSTILE[::10] if quick else stores.HOSTILE), deadline),
+            _tried(f"damaged stores {commands_read}",
+                   _damaged(sound, rng, 10 if quick else 500), deadline),
+        ]  # fmt: skip
+    done += _outages(rng, quick, deadline)
+    done += [] if quick else _clusters(rng, deadline)
     lines = [f"Seed {SEED}.", "", "| campaign | trials | faults |", "|---|---|---|"]
     for trials in done:
         count = f"{trials.tried}" + (
@@ -58,6 +68,10 @@ def measure(quick: bool = False) -> str:
         lines.append(f"| {trials.what} | {count} | {len(trials.faults)} |")
     lines += [f"\n- {fault}" for trials in done for fault in trials.faults[:5]]
     return "\n".join(lines)
+
+
+def _user_code(folder: Path, _rng: random.Random) -> list[str]:
+    return user_code.faults_of_code(folder)
 
 
 def _tried(
@@ -101,23 +115,15 @@ def _command(command: commands.Command, end: str) -> Callable[[], list[str]]:
     return call
 
 
-def _damaged(rng: random.Random, count: int) -> Iterable[Callable[[], list[str]]]:
-    with tempfile.TemporaryDirectory() as folder:
-        sound = store_seed(Path(folder))
+def _damaged(sound: Path, rng: random.Random, count: int) -> Iterable[Callable[[], list[str]]]:
     for _ in range(count):
-        content = stores.damaged(sound, rng)
+        content = stores.damaged(sound.read_bytes(), rng)
         yield _store(lambda path, content=content: path.write_bytes(content))
 
 
-def _hostile(statements: Iterable[str]) -> Iterable[Callable[[], list[str]]]:
+def _hostile(sound: Path, statements: Iterable[str]) -> Iterable[Callable[[], list[str]]]:
     for each in statements:
-
-        def make(path: Path, each: str = each) -> None:
-            with tempfile.TemporaryDirectory() as folder:
-                store_seed(Path(folder))
-                stores.hostile(Path(folder) / "seed.db", each, path)
-
-        yield _store(make)
+        yield _store(lambda path, each=each: stores.hostile(sound, each, path))
 
 
 def _store(make: Callable[[Path], object]) -> Callable[[], list[str]]:
@@ -147,3 +153,21 @@ def _outages(rng: random.Random, quick: bool, deadline: float) -> list[Trials]:
             return [_tried(what, map(through, lengths), deadline)]
     except Unavailable as why:
         return [Trials(f"{what} ({why})", planned=len(lengths))]
+
+
+def _clusters(rng: random.Random, deadline: float) -> list[Trials]:
+    from perf.chaos import clusters
+    from perf.local_ray import Unavailable
+
+    def head(folder: Path, _rng: random.Random) -> list[str]:
+        return clusters.head_killed(folder)
+
+    nodes = "a run on Ray with four nodes or agents killed: a result lost or doubled"
+    heads = "a run on Ray whose head is killed, continued elsewhere: a result lost or doubled"
+    try:
+        return [
+            _tried(nodes, [clusters.nodes_killed], deadline),
+            _tried(heads, [_in_folder(head, rng)], deadline),
+        ]
+    except Unavailable as why:
+        return [Trials(f"{nodes} ({why})", planned=1)]

@@ -9,6 +9,7 @@ import os
 import re
 import select
 import stat
+import unicodedata
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ def content(path: Path, most: int = MOST_BYTES) -> bytes:
     try:
         # Without O_NONBLOCK, opening a pipe waits for somebody who writes to it.
         with open(path, "rb", buffering=0, opener=_without_waiting) as stream:
+            _check_size(path, os.fstat(stream.fileno()), most)
             found = _pieces(stream, most)
     except FileNotFoundError:
         raise UserError(f"file not found: {path}") from None
@@ -52,8 +54,20 @@ def content(path: Path, most: int = MOST_BYTES) -> bytes:
         why = getattr(error, "strerror", None) or error
         raise UserError(f"cannot read {path}: {why}") from None
     if len(found) > most:
-        raise UserError(f"{path} is larger than {most >> 20} MiB, which is not read")
+        raise _too_large(path, most)
     return found
+
+
+def _check_size(path: Path, status: os.stat_result, most: int) -> None:
+    """Refuse what can be seen to be too large before any of it is in memory."""
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        raise UserError(f"{path} is a device, which is not read")
+    if status.st_size > most:
+        raise _too_large(path, most)
+
+
+def _too_large(path: Path, most: int, when: str = "") -> UserError:
+    return UserError(f"{path} is larger than {most >> 20} MiB{when}, which is not read")
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -90,16 +104,20 @@ def text(path: Path, most: int = MOST_BYTES) -> str:
 
 def unzipped(packed: bytes, path: Path, most: int = MOST_BYTES) -> bytes:
     """What a gzip file holds: a few bytes of one can stand for gigabytes."""
-    unpacker = zlib.decompressobj(wbits=31)
+    unpacker, size, left = zlib.decompressobj(wbits=31), 0, packed
     try:
-        found = unpacker.decompress(packed, most)
+        while size <= most:  # counted first, and kept only when it is small enough
+            piece = unpacker.decompress(left, 1 << 20)
+            size, left = size + len(piece), unpacker.unconsumed_tail
+            if not piece:
+                break
+        if size > most:
+            raise _too_large(path, most, " when unpacked")
+        if not unpacker.eof:
+            raise UserError(f"{path} is a damaged gzip file")
+        return zlib.decompressobj(wbits=31).decompress(packed)
     except zlib.error:
         raise UserError(f"{path} is a damaged gzip file") from None
-    if unpacker.unconsumed_tail:
-        raise UserError(f"{path} is larger than {most >> 20} MiB when unpacked, which is not read")
-    if not unpacker.eof:
-        raise UserError(f"{path} is a damaged gzip file")
-    return found
 
 
 def check_regular(path: Path) -> None:
@@ -109,6 +127,9 @@ def check_regular(path: Path) -> None:
         path.name.encode()
     except UnicodeEncodeError:
         raise UserError(f"{path.name!a}: a file name must be text in UTF-8") from None
+    if any(unicodedata.category(sign) == "Cc" for sign in path.name):
+        # Names of files stand in ids, which are printed one on a line.
+        raise UserError(f"{path.name!a}: a file name must be without control characters")
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

@@ -10,7 +10,7 @@ from perf.fuzz.readers import store_seed
 
 
 def test_a_killed_worker_costs_no_case(tmp_path):
-    assert workers.workers_killed(tmp_path, random.Random(1)) == []
+    assert workers.worker_killed(tmp_path, random.Random(1)) == []
 
 
 @pytest.mark.parametrize("statements", stores.HOSTILE[::7])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import sys
 import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from opbench import files
 from opbench.define import document, reading, runfile
+from opbench.define.collecting import collected
 from opbench.define.definition import Definition
 from opbench.define.expand import MOST_CASES, expand
 from opbench.errors import UserError
@@ -22,7 +26,7 @@ def refused(call, *arguments) -> str:
     began = time.monotonic()
     with pytest.raises(UserError) as caught:
         call(*arguments)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 500
     return str(caught.value)
@@ -46,7 +50,7 @@ def test_a_pipe_that_is_written_to_is_read(tmp_path):
 
 
 def test_a_device_without_end():
-    assert "larger than 32 MiB" in refused(document.read, Path("/dev/zero"))
+    assert "is a device" in refused(document.read, Path("/dev/zero"))
 
 
 def test_a_file_name_that_is_not_text(tmp_path, opbench_here):
@@ -55,6 +59,12 @@ def test_a_file_name_that_is_not_text(tmp_path, opbench_here):
     done = opbench_here("run", path)
     assert done.returncode == 2
     assert r"'bench_\udcff.py': a file name must be text in UTF-8" in done.stderr
+
+
+def test_a_file_name_that_would_forge_a_line(tmp_path):
+    path = tmp_path / "bench\n3 ok.py"
+    path.write_text("")
+    assert r"'bench\n3 ok.py': a file name must be without" in refused(files.check_regular, path)
 
 
 def test_a_folder_and_a_missing_file(tmp_path):
@@ -71,6 +81,47 @@ def test_a_few_kilobytes_that_unpack_to_gigabytes(tmp_path, extra):
         assert "larger than 32 MiB when unpacked" in said
     else:
         assert len(files.unzipped(packed, tmp_path)) == files.MOST_BYTES
+
+
+def test_what_unpacks_to_too_much_is_counted_not_kept(tmp_path):
+    packed = gzip.compress(b" " * (4 * files.MOST_BYTES), 9)
+    tracemalloc.start()
+    try:
+        refused(files.unzipped, packed, tmp_path / "results.json.gz")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < files.MOST_BYTES / 4
+
+
+def test_a_file_that_is_too_large_is_not_read_first(tmp_path):
+    path = tmp_path / "large.json"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 40)
+    assert "larger than 32 MiB" in refused(document.read, path)
+    assert "larger than 512 MiB" in refused(read_file, path)
+
+
+def test_an_integer_that_python_does_not_convert(tmp_path):
+    for name, text in (("a.toml", "[run]\nseed = {}\n"), ("a.json", '{{"run": {{"seed": {}}}}}')):
+        (tmp_path / name).write_text(text.format("9" * 5000))
+        assert "numbers of at most 300 digits" in refused(document.read, tmp_path / name)
+
+
+def test_a_grid_without_end_is_named_by_its_benchmark(tmp_path):
+    values = list(range(100))
+    axes = {f"a{n}": values for n in range(10)}
+    (tmp_path / "many.json").write_text(
+        json.dumps({"benchmark": [{"name": "x", "stmt": "pass", "axes": axes}]})
+    )
+    said = refused(lambda path: expand(runfile.load(path).definitions), tmp_path / "many.json")
+    assert "many.json: benchmark[0]: about 1e20 points" in said
+
+
+def test_an_exception_at_import_with_a_very_long_text(tmp_path):
+    (tmp_path / "b.py").write_text("raise ValueError('z' * 5_000_000)\n")
+    found = collected(tmp_path / "b.py", sys.executable)
+    assert 100 < len(found["error"]["message"]) < 2000
 
 
 def test_a_gzip_file_that_is_cut_short(tmp_path):
@@ -156,4 +207,4 @@ def test_numbers_beyond_all_measure(reader, value):
     with pytest.raises(ValueError) as caught:
         reader(value)
     assert type(caught.value) is ValueError
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60

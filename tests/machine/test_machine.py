@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +30,6 @@ from opbench.machine.host import (
     memory_now,
     on_battery,
 )
-from opbench.machine.tools import tool_facts
 from opbench.machine.torch_build import read_build
 from opbench.worker.main import command
 from opbench.worker.probe import facts as worker_facts
@@ -368,21 +366,3 @@ def test_what_torch_tells_on_x86() -> None:
         "backend": "OpenMP",
     }
     assert set(read_build("", "").values()) == {None}
-
-
-def test_git_starts_nothing_that_a_folder_names(git_project, tmp_path):
-    """Somebody else's folder, unpacked here: its settings name programs."""
-    commit = git_project({"a.txt": "one\n", ".gitattributes": "*.txt filter=evil\n"})
-    top, proof = tmp_path / "project", tmp_path / "proof"
-    program = tmp_path / "evil.sh"
-    program.write_text(f"#!/bin/sh\ntouch {proof}\ncat\n")
-    program.chmod(0o755)
-    for key in ("core.fsmonitor", "filter.evil.clean", "filter.evil.process"):
-        subprocess.run(["git", "-C", str(top), "config", key, str(program)], check=True)
-    hooks = top / ".git" / "hooks"
-    hooks.mkdir(exist_ok=True)
-    shutil.copy(program, hooks / "post-index-change")
-    (top / "a.txt").write_text("two\n")
-    facts = tool_facts(top)["git"]
-    assert facts == {"commit": commit, "dirty": True}
-    assert not proof.exists()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import tracemalloc
 import zlib
 from contextlib import closing
 from pathlib import Path
@@ -161,8 +162,9 @@ def bomb() -> bytes:
         lambda: zlib.compress(b"[]"),
         lambda: zlib.compress(b'{"value":' + b"[" * 100_000),
         bomb,
+        lambda: zlib.compress(b'{"value":[' + b"1," * 40_000_000 + b"1]}"),
     ],
-    ids=["text", "no values", "a list", "deep", "a bomb"],
+    ids=["text", "no values", "a list", "deep", "a bomb", "millions"],
 )
 def test_samples_that_nobody_of_ours_packed(copy, read_by_all, payload):
     path = copy()
@@ -178,6 +180,23 @@ def test_samples_that_nobody_of_ours_packed(copy, read_by_all, payload):
     codes = {name: code for name, code, _ in read_by_all(path)}
     assert codes["compare"] == 2
     assert codes["store"] == 1
+
+
+def test_more_samples_than_any_result_has_are_not_made():
+    from opbench.store import payload
+
+    text = b'{"value":[' + b"1," * payload.MOST_SAMPLES
+    assert len(payload.unpack(zlib.compress(text[:-1] + b"]}"))) == payload.MOST_SAMPLES
+    with pytest.raises(ValueError, match="more than 1,000,000 samples"):
+        payload.unpack(zlib.compress(text + b"1]}"))
+    packed = zlib.compress(text * 1 + b"1," * 19 * payload.MOST_SAMPLES + b"1]}")
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="more than 1,000,000 samples"):
+            payload.unpack(packed)
+        assert tracemalloc.get_traced_memory()[1] < 150e6, "twenty million of them"
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -13,10 +13,11 @@ from opbench.analyse.compare import Comparison
 from opbench.analyse.function_counts import FunctionCounts, InstructionStats
 from opbench.case import Case
 from opbench.counting import Damaged, Profile
+from opbench.errors import UserError
 from opbench.result import Result
 
 
-class NoFunctions(ValueError):
+class NoFunctions(UserError):
     """A result that holds no counts by function; the text says what to do."""
 
 
@@ -69,7 +70,8 @@ def stats_of(result: Result, case: Case | None = None) -> InstructionStats:
         profile = Profile.unpack(packed)
     except Damaged as error:
         raise NoFunctions(str(error)) from None
-    return InstructionStats(profile, int(result.detail.get("calls") or 1), case)
+    calls = result.detail.get("calls")
+    return InstructionStats(profile, calls if isinstance(calls, int) and calls > 0 else 1, case)
 
 
 def by_function(

@@ -17,17 +17,14 @@ def show_functions(comparisons: Sequence[Comparison], view: FunctionView) -> Non
     """Print the functions that gained or lost instructions, case by case."""
     from rich.text import Text
 
-    from opbench.analyse.functions import NoFunctions, changes_in
-    from opbench.errors import UserError, plural
+    from opbench.analyse.functions import changes_in
+    from opbench.errors import plural
     from opbench.report.functions import changes
     from opbench.report.terminal.console import Console
 
     console = Console(highlight=False)
     for comparison in comparisons:
-        try:
-            cases = changes_in(comparison, view)
-        except NoFunctions as error:
-            raise UserError(str(error)) from None
+        cases = changes_in(comparison, view)
         for case in cases[:SHOWN]:
             console.print(Text(f"\n{case.case_id}", style="bold"))
             console.print(changes(case.rows))

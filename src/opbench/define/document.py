@@ -53,8 +53,12 @@ def read(path: Path) -> Any:
         number = re.match(r"line (\d+)", place)
         line = number.group(1) if number else str(max(1, len(text.splitlines())))
         raise UserError(f"{path} line {line}: not valid TOML: {reason or error}") from None
-    except (ValueError, RecursionError) as error:
-        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
+    except RecursionError:
+        raise UserError(f"{path}: too deeply nested") from None
+    except ValueError as error:
+        # Python's own words name a function of Python's that a person cannot call here.
+        digits = "Exceeds the limit" in str(error)
+        reason = "expected numbers of at most 300 digits" if digits else str(error)
         raise UserError(f"{path}: {reason}") from None
 
 

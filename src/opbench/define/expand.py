@@ -178,7 +178,7 @@ def framework_of(definition: Definition, name: Label) -> frameworks.Framework:
     try:
         return frameworks.get(str(name))
     except UserError as error:
-        raise UserError(f"{definition.origin or definition.name}: {error}") from None
+        raise UserError(f"{definition.origin or definition.name}: framework: {error}") from None
 
 
 def parse(value: Label, axis: Axis) -> tuple[bool, Label]:

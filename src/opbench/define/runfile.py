@@ -161,7 +161,7 @@ def definition_of(benchmark: Benchmark, path: Path, index: int) -> Definition:
         framework=benchmark.framework,
         modules=imported(benchmark.globals, benchmark.setup, benchmark.stmt),
         stages=benchmark.all_stages,
-        origin=f"{path}: benchmark[{index}].framework",
+        origin=f"{path}: benchmark[{index}]",
     )
 
 

@@ -8,7 +8,6 @@ project are not built: a commit differs by its Python files.
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,13 +18,13 @@ from pathlib import Path
 from opbench import children
 from opbench.envs.environments import Environment, current
 from opbench.errors import UserError
-from opbench.machine.tools import GIT
+from opbench.machine import git
 
 #: Names of the current work tree. Its commit is measured, so it must be clean.
 WORK_TREE = (".", "HEAD", "@")
 SHORT = 12
-#: Set inside hooks and aliases, where they would point git at another repository.
-INHERITED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
+#: Git reads its settings in some milliseconds.
+CONFIG_SECONDS = 60.0
 #: Targets that are files; any other is the name of a suite.
 FILES = (".py", ".toml", ".json")
 
@@ -146,16 +145,16 @@ def _is_intact(commit: Commit) -> bool:
 
 
 def _add(commit: Commit) -> None:
-    # Forced twice: a checkout that was killed half-way leaves its entry locked. The hooks of the
-    # project are meant for a user's checkout, not for ours.
-    quiet = ["-c", "core.hooksPath=/dev/null"]
+    # Forced twice: a checkout that was killed half-way leaves its entry locked.
     add = ["worktree", "add", "--force", "--force", "--detach", str(commit.folder), commit.sha]
-    answer = _call(commit.project, *quiet, *add)
+    answer = _call(commit.project, *add)
     if answer.returncode or not _is_intact(commit):
         errors = answer.stderr.strip().splitlines()
         shutil.rmtree(commit.folder, ignore_errors=True)
         _git(commit.project, "worktree", "prune")
         reason = errors[-1] if errors else "files differ from the commit right after the checkout"
+        if any("not allowed" in line for line in errors):  # nothing is fetched in passing
+            reason = f"this partial clone lacks files of it; run git checkout {commit.short} once"
         raise UserError(f"git could not check out {commit.rev} ({commit.short}): {reason}")
 
 
@@ -183,8 +182,10 @@ def _git(folder: Path, *words: str) -> str | None:
 
 
 def _call(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if name not in INHERITED}
+    env = git.environment(folder, CONFIG_SECONDS)
+    if env is None:
+        raise UserError(f"git does not answer in {folder}")
     return children.run(
-        children.program(*GIT, "-C", str(folder), *words),
+        children.program(*git.GIT, "-C", str(folder), *words),
         env={**env, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
     )

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
-from collections.abc import Callable, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from opbench.children import remove_at_end
 from opbench.errors import UserError
 from opbench.fleet.nodes import Node, nodes_of
 
@@ -16,6 +21,10 @@ from opbench.fleet.nodes import Node, nodes_of
 CONNECT_SECONDS = 5.0
 #: Starting a Python process and importing opbench on a cold node.
 PROBE_SECONDS = 120.0
+#: Ray itself ends the process of a driver whose head has not answered for a minute.
+HEAD_SECONDS = 20.0
+#: A variable of Ray's: 0 where a cluster is of this machine only.
+SEVERAL_MACHINES = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
 
 class AgentLost(Exception):
@@ -25,12 +34,17 @@ class AgentLost(Exception):
 class Cluster:
     """A connection to a Ray cluster. Closing it stops what it started, and nothing else."""
 
-    def __init__(self, ray: Any, ours: bool) -> None:
+    def __init__(self, ray: Any, ours: bool, folder: Path | None = None) -> None:
         self.ray = ray
         self._ours = ours
+        #: Sockets and logs of a cluster that was started here.
+        self._folder = folder
         self._nodes: list[Node] = []
         #: Pending requests for facts, by the id of the node.
         self._pending: dict[str, Any] = {}
+        self._head = _head(ray)
+        #: Since when the head does not answer.
+        self._silent: float | None = None
 
     @classmethod
     def connect(cls, on: str) -> Cluster:
@@ -58,15 +72,15 @@ class Cluster:
         try:
             ray.init(address="auto", namespace="opbench", **quiet)
         except ConnectionError:
-            # Its daemons listen to the network, and Ray lets nobody change that. It asks for a
-            # token (`RAY_AUTH_MODE`) by default, where it knows of tokens.
-            _connect(ray, None, namespace="opbench", include_dashboard=False, **quiet)
+            return cls(ray, ours=True, folder=_start(ray, namespace="opbench", **quiet))
         except (RuntimeError, ValueError) as error:
             raise UserError(f"cannot join the Ray cluster: {_line(error)}") from None
         return cls(ray, ours=True)
 
     def nodes(self, timeout: float = PROBE_SECONDS) -> list[Node]:
         """The live nodes that have reported their facts; new ones have `timeout` seconds to."""
+        if not self._head_answers():
+            return [node for node in self._nodes if node.facts]
         try:
             listed = self.ray.nodes()
         except Exception as error:
@@ -78,6 +92,19 @@ class Cluster:
         facts = self._answers(timeout)
         self._nodes = [replace(node, facts=facts.get(node.id, node.facts)) for node in self._nodes]
         return [node for node in self._nodes if node.facts]
+
+    def _head_answers(self) -> bool:
+        """Whether the head can be asked; an error once it has been silent for too long."""
+        try:
+            if self._head is not None:
+                socket.create_connection(self._head, CONNECT_SECONDS).close()
+        except OSError as error:
+            self._silent = self._silent or time.monotonic()
+            if time.monotonic() - self._silent > HEAD_SECONDS:
+                raise _gone(error) from None
+            return False
+        self._silent = None
+        return True
 
     def _answers(self, timeout: float) -> dict[str, dict[str, Any]]:
         """The facts that have arrived by now, by the id of the node."""
@@ -141,6 +168,38 @@ class Cluster:
         if self._ours:
             with contextlib.suppress(Exception):
                 self.ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _start(ray: Any, **options: Any) -> Path:
+    """Start a cluster of this machine; gives the folder of its files. It asks for a token
+    (`RAY_AUTH_MODE`) by default, where Ray knows of tokens."""
+    folder = Path(tempfile.mkdtemp(prefix="ob-ray-", dir=os.environ.get("RAY_TMPDIR")))
+    remove_at_end(folder)
+    with _on_loopback():
+        _connect(ray, None, include_dashboard=False, _temp_dir=str(folder), **options)
+    return folder
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """A cluster that is started here listens on the loopback interface only.
+
+    Ray replaces the address 127.0.0.1 by one that the network reaches, except on systems where it
+    supports no clusters of several machines; this is the switch of those.
+    """
+    from ray._private import ray_constants
+
+    with contextlib.ExitStack() as undo:
+        if hasattr(ray_constants, "ENABLE_RAY_CLUSTER"):
+            undo.callback(
+                setattr, ray_constants, "ENABLE_RAY_CLUSTER", ray_constants.ENABLE_RAY_CLUSTER
+            )
+            ray_constants.ENABLE_RAY_CLUSTER = False
+        undo.callback(os.environ.pop, SEVERAL_MACHINES, None)  # the daemons have it by then
+        os.environ[SEVERAL_MACHINES] = "0"
+        yield
 
 
 def _silence_ray() -> None:
@@ -197,6 +256,16 @@ def _connect(ray: Any, address: str | None, **options: Any) -> None:
     except Exception as error:
         where = address or "a Ray cluster on this machine"
         raise UserError(f"cannot use {where}: {_line(error)}") from None
+
+
+def _head(ray: Any) -> tuple[str, int] | None:
+    """Where the head answers; None where Ray's client talks to it for us."""
+    from ray.util.client import ray as client
+
+    if client.is_connected():
+        return None
+    host, _, port = str(ray.get_runtime_context().gcs_address).rpartition(":")
+    return host.strip("[]"), int(port)
 
 
 def _gone(error: BaseException) -> UserError:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from opbench import children
+from opbench.machine import git
 
 VERSION_COMMANDS = {
     "valgrind": ["valgrind", "--version"],
@@ -19,27 +21,15 @@ VERSION_COMMANDS = {
     "clang": ["clang", "--version"],
 }
 
-#: Git as it may be called in a folder that somebody else has made: what the folder's own settings
-#: name (a monitor, hooks) is not started.
-GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-#: Nor are filters that are set there, which a status would run; Git LFS is set up for the user.
-FILTERS = r"^filter\..*\.(clean|process)$"
-
-#: A network file system or a huge repository may be slow; a fact is not worth a longer wait.
-TIMEOUT_S = 2.0
-
 
 def tool_facts(project: Path | None = None) -> dict[str, Any]:
     """`tools`: the version of each, or None; `git`: the commit of the project, or None."""
     started = {name: _start(command, None) for name, command in VERSION_COMMANDS.items()}
     where = project or Path.cwd()
-    filters = _answer(
-        _start([*GIT, "config", "--local", "--name-only", "--get-regexp", FILTERS], where)
-    )
-    git = [*GIT, *(word for name in (filters or "").split() for word in ("-c", f"{name}="))]
     status = ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules")
-    commit = _start([*git, "rev-parse", "HEAD"], where)
-    changes = _start([*git, *status], where)
+    env = git.environment(where)
+    commit = _start([*git.GIT, "rev-parse", "HEAD"], where, env) if env else None
+    changes = _start([*git.GIT, *status], where, env) if env else None
     tools = {name: _version(_answer(process)) for name, process in started.items()}
     head, changed = _answer(commit), _answer(changes)
     return {
@@ -48,7 +38,9 @@ def tool_facts(project: Path | None = None) -> dict[str, Any]:
     }
 
 
-def _start(command: list[str], where: Path | None) -> subprocess.Popen[str] | None:
+def _start(
+    command: list[str], where: Path | None, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[str] | None:
     program = shutil.which(command[0])
     if program is None:
         return None
@@ -56,6 +48,7 @@ def _start(command: list[str], where: Path | None) -> subprocess.Popen[str] | No
         return subprocess.Popen(
             [program, *command[1:]],
             cwd=where,
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -72,7 +65,7 @@ def _answer(process: subprocess.Popen[str] | None) -> str | None:
     if process is None:
         return None
     try:
-        output, _ = process.communicate(timeout=TIMEOUT_S)
+        output, _ = process.communicate(timeout=git.TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()

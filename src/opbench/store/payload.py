@@ -20,8 +20,11 @@ from opbench.store import quick_json
 
 #: A column as `pack` writes it.
 _COLUMN = re.compile(rb'"(\w+)":\[[^\]]*\]')
-#: Bytes of the samples of one result, before they are packed: a million samples take a third.
-LARGEST = 256 << 20
+#: Of one result. Two bytes before packing can stand for a sample, and that takes a hundred as an
+#: object.
+MOST_SAMPLES = 1_000_000
+#: Bytes of the samples of one result, before they are packed: so many take some eighty megabytes.
+LARGEST = 128 << 20
 NUMBERS = {int, float}
 #: In the order of the fields, after `value`.
 _DEFAULTS = {field.name: field.default for field in fields(Sample) if field.name != "value"}
@@ -40,6 +43,8 @@ def sample_columns(samples: Iterable[Sample]) -> dict[str, list[Any]]:
 
 def samples_from_columns(columns: dict[str, list[Any]]) -> tuple[Sample, ...]:
     count = len(columns["value"])
+    if count > MOST_SAMPLES:
+        raise ValueError(f"more than {MOST_SAMPLES:,} samples")
     if not {*map(type, columns["value"])} <= NUMBERS:
         raise ValueError("a sample is not a number")
     given = [columns.get(name) or repeat(default, count) for name, default in _DEFAULTS.items()]
@@ -59,6 +64,8 @@ def unpack(payload: bytes) -> tuple[Sample, ...]:
 def columns(payload: bytes, wanted: Collection[str] = ()) -> dict[str, list[Any]]:
     """For a reader of very many results, who needs a column or two (or all) and no objects."""
     text = _decompressed(payload)
+    if text.count(b",") > MOST_SAMPLES * (1 + len(_DEFAULTS)):
+        raise ValueError(f"more than {MOST_SAMPLES:,} samples")
     if wanted:
         # Flat lists of numbers: those that nobody asked for need not be read to be passed over.
         parts = [found[0] for found in _COLUMN.finditer(text) if found[1].decode() in wanted]

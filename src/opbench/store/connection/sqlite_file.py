@@ -33,8 +33,8 @@ MAGIC = b"SQLite format 3\0"
 #: disk that fills up during a checkpoint leaves half of the pages behind.
 APPLICATION_ID = 0x6F70626E
 
-#: Bytes of a text or blob; the largest that we write are some megabytes.
-LONGEST_VALUE = 256 << 20
+#: Bytes of a text or blob: no message of a worker is longer, and what we write is far shorter.
+LONGEST_VALUE = 64 << 20
 
 #: Files up to this size are checked page by page when opened (about 10 ms at most); larger ones
 #: are checked where they are read.

@@ -20,6 +20,8 @@ PRELOADABLE = ("torch", "triton", "opacus", "numpy", "jax", "onnxruntime", "mxne
 #: What `torch.compile` imports at its first call, in every single child unless the worker has it:
 #: seconds each time.
 COMPILER = ("torch._dynamo", "torch._inductor.compile_fx")
+#: Characters: an exception may carry the whole of what it could not read.
+LONGEST_MESSAGE = 1000
 LIBRARIES = ("site-packages", "dist-packages")
 
 
@@ -186,8 +188,8 @@ def describe(error, path):
                 line = number
     text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     return {
-        "type": type(error).__name__,
-        "message": message,
+        "type": type(error).__name__[:LONGEST_MESSAGE],
+        "message": message[:LONGEST_MESSAGE],
         "line": line,
         "traceback": text[-6000:],
     }
