@@ -12,8 +12,8 @@ from pathlib import Path
 from perf.chaos.workers import BENCH, CASES
 from perf.local_postgres import Server
 
-#: How long a run may take without the outage, on a machine with much else to do.
-RUN_SECONDS = 600.0
+#: How long a run may take without the outage.
+RUN_SECONDS = 120.0
 
 
 def outage(server: Server, folder: Path, seconds: float, rng: random.Random) -> list[str]:
