@@ -21,9 +21,13 @@ def _unhurried(monkeypatch):
     monkeypatch.setattr(outages, "RUN_SECONDS", 600.0)
 
 
+#: But for the one that would measure: these stores have no benchmarks, so it would be the tour.
+READING = [words for words in stores.READING if words[0] != "run"]
+
+
 def some_commands(number):
     """A quarter of those that read stores: any four stores in a row are read by all of them."""
-    return stores.READING[number % 4 :: 4]
+    return READING[number % 4 :: 4]
 
 
 @pytest.mark.parametrize(("number", "statements"), list(enumerate(stores.HOSTILE[::7])))
