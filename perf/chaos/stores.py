@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
@@ -195,12 +196,12 @@ def _counts() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def faults(path: Path) -> list[str]:
+def faults(path: Path, reading: Sequence[tuple[str, ...]] = READING) -> list[str]:
     """What is wrong with how each command reads the store, each in a process of its own."""
     found = []
     around = _entries(path.parent)
     outside = _entries(path.parent.parent)
-    for words in READING:
+    for words in reading:
         with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
             work = Path(folder) / "here"
             work.mkdir()

@@ -30,14 +30,16 @@ def pool(tmp_path_factory) -> Iterator[None]:
             supervisor.close()
 
 
-def test_the_next_call_finds_its_worker_and_the_same_count():
-    def kept() -> list[str]:
-        supervisor = Supervisor(begin=False)
-        try:
-            return [start["id"] for start in supervisor.starts()]
-        finally:
-            supervisor.close()
+def kept() -> list[str]:
+    """The starts that the pool keeps, by their ids."""
+    supervisor = Supervisor(begin=False)
+    try:
+        return [start["id"] for start in supervisor.starts()]
+    finally:
+        supervisor.close()
 
+
+def test_the_next_call_finds_its_worker_and_the_same_count():
     first = ob.count("f(3)", "def f(n):\n    return [n] * n")
     starts = kept()
     assert len(starts) == 1
@@ -46,7 +48,13 @@ def test_the_next_call_finds_its_worker_and_the_same_count():
     assert kept() == starts
     exact = not first.results["instructions"].warnings
     assert again.per_call() == pytest.approx(first.per_call(), rel=0 if exact else 0.001)
-    ob.count("f(3)", "def f(n):\n    return [n] * n", pool=False)
+
+
+@pytest.mark.slow
+def test_without_the_pool_a_worker_starts_and_ends():
+    ob.count("x = 1")
+    starts = kept()
+    ob.count("x = 1", pool=False)
     assert kept() == starts
 
 

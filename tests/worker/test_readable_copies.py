@@ -55,7 +55,7 @@ def test_whatever_imports_a_package_gets_the_copies(package, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     code = IMPORT.format(root=str(package), cache=str(cache))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     extension, text, library = done.stdout.splitlines()
     assert Path(extension).is_relative_to(cache)
