@@ -1,7 +1,8 @@
-"""Runs the commands of docs/sweeps.md, capture-api.md and layers.md and replaces their output.
+"""Runs the commands of docs/sweeps.md, capture-api.md, layers.md and instruction-counts.md and
+replaces their output.
 
     python docs/build_examples.py        # a few minutes, on a quiet machine: the pages show times
-    python docs/build_examples.py api    # one page only: sweeps, api or layers
+    python docs/build_examples.py api    # one of sweeps, api, layers, counts, regression
 
 In a page, the output is between `<!-- output: NAME -->` and `<!-- end -->`. The examples run in a
 copy of docs/examples, so they leave no files behind.
@@ -91,10 +92,48 @@ def layers(here: Path) -> dict[str, str]:
     }
 
 
+def counts(here: Path) -> dict[str, str]:
+    """One case by function and by library."""
+    case = "snippets/math.multiply[language=python,runtime=eager]/forward"
+    opbench("run", "snippets", "-k", case, "--metric", "instructions", cwd=here)
+    functions = opbench("show", case, "--functions", cwd=here)
+    libraries = opbench("show", case, "--functions", "--raw", "--group", r"\[(.*)\]", cwd=here)
+    return {
+        "counts-functions": block(cut(functions, 8)),
+        "counts-libraries": block(libraries),
+    }
+
+
+def regression(here: Path) -> dict[str, str]:
+    """A C++ extension before and after a change, and the functions to blame."""
+    sides = ("before", "after")
+    for side in sides:
+        subprocess.run([sys.executable, "-m", "venv", side], cwd=here, check=True)
+        pip = [f"{side}/bin/pip", "install", "-q", "./rle"]
+        subprocess.run(pip, cwd=here, check=True)
+        if side == "before":
+            patch = ["patch", "-d", "rle", "-p1", "-i", "slower.patch"]
+            subprocess.run(patch, cwd=here, check=True, stdout=subprocess.DEVNULL)
+    envs = [word for side in sides for word in ("--env", f"./{side}")]
+    gate = ("--functions", "--fail-on", "slower:1%", "--markdown", "comment.md")
+    compared = opbench("ab", "bench_rle.py", *envs, "--metric", "instructions", *gate, cwd=here)
+    return {"counts-rle": block(cut(compared, 10))}
+
+
+def cut(text: str, count: int) -> str:
+    """Up to the first so many functions of the first table of them, and its total."""
+    lines = text.strip("\n").splitlines()
+    head = next(n for n, line in enumerate(lines) if line.rstrip().endswith(" function"))
+    total = next(n for n, line in enumerate(lines) if "total per call" in line)
+    return "\n".join([*lines[: head + 2 + count], "  …", lines[total]])
+
+
 PAGES = {
     "sweeps": (sweeps, "sweeps.md"),
     "api": (api, "capture-api.md"),
     "layers": (layers, "layers.md"),
+    "counts": (counts, "instruction-counts.md"),
+    "regression": (regression, "instruction-counts.md"),
 }
 
 
@@ -105,6 +144,8 @@ def main(wanted: list[str]) -> None:
             for file in (DOCS / "examples").iterdir():
                 if file.is_file():
                     shutil.copy(file, folder)
+                elif file.name == "rle":
+                    shutil.copytree(file, Path(folder, "rle"))
             outputs = make(Path(folder))
         text = page.read_text(encoding="utf-8")
         for part, output in outputs.items():

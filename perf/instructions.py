@@ -8,11 +8,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from statistics import mean
 
 from opbench.analyse.functions import difference
+from opbench.api.count import count
 from opbench.case import Case
 from opbench.counting.statements import compiled
 from opbench.define.expand import expand
@@ -23,6 +24,7 @@ from opbench.plan.policy import Adaptive
 from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.runner import Runner
+from opbench.workers.shared import NoSupervisor, Supervisor
 from perf.small_cases import cases as small_cases
 from perf.upstream_counts import Collected, collect
 
@@ -45,10 +47,8 @@ FIVE = {
     "forward+backward": "(x * v).sum().backward()",
 }
 NUMBER, REPEATS = 100, 2
-#: Arguments of `python -m perf.instructions PART…`; they take 12 or more, 1, 2 and 1 minutes.
-PARTS = ("upstream", "single", "compile", "injected")
-#: Upstream runs the statement at module level, written out a hundred times.
-UNROLLED = "exec(body, space)"
+#: Arguments of `python -m perf.instructions PART…`; they take 12 or more, 1, 2, 1 and 1 minutes.
+PARTS = ("upstream", "single", "compile", "injected", "threads")
 #: In upstream's second repeat the interpreter still specialises lines with calls and attributes,
 #: and the specialiser is counted. These are compared in a later repeat, and their time, which is
 #: longer for that, is left out of the mean.
@@ -62,6 +62,7 @@ def measure(quick: bool = False, parts: Sequence[str] = ()) -> str:
         "single": single,
         "compile": lambda: compiling(standard(quick)),
         "injected": injected,
+        "threads": threads,
     }
     rows = list(HEAD)
     for part in parts or PARTS:
@@ -76,7 +77,7 @@ def against_upstream(quick: bool) -> list[str]:
     for name, stmt in list(FIVE.items())[: 1 if quick else 5]:
         upstream[name] = collect(stmt, SETUP, repeats=SETTLED.get(name, REPEATS))
         print(f"   upstream, {name}: {upstream[name].seconds:.0f} s", flush=True)
-    return [fifty(upstream, quick), *agreement(upstream)]
+    return [*fifty(upstream, quick), *agreement(upstream)]
 
 
 def row(what: str, measured: str, goal: str, reached: bool) -> str:
@@ -95,48 +96,62 @@ def run(
     return {(case.id, result.metric): result for case, result in results}, took
 
 
-def fifty(upstream: dict[str, Collected], quick: bool) -> str:
+def fifty(upstream: dict[str, Collected], quick: bool) -> list[str]:
+    """Cold, and again with the workers that the first run left in a pool of its own."""
     cases = small_cases(sizes=(8, 32), statements=5 if quick else 25)
-    found, took = run(cases)
-    bad = sum(not result.ok for result in found.values())
     timed = [each.seconds for each in upstream.values() if len(each.counts) == REPEATS]
     theirs = mean(timed) * len(cases)
-    times = theirs / took
-    text = (
-        f"{took:.1f} s against {theirs:.0f} s (from {len(timed)} that were run, "
-        f"{theirs / len(cases):.0f} s each): {times:.0f}×" + (f", {bad} failed" if bad else "")
-    )
-    return row(f"{len(cases)} Python cases, 100 calls, 2 repeats", text, "≥ 100×", times >= 100)
+    rows = []
+    with own_pool():
+        for how, goal in (("cold", 110), ("with resident workers", 150)):
+            found, took = run(cases, pool=True)
+            bad = sum(not result.ok for result in found.values())
+            text = (
+                f"{took:.1f} s against {theirs:.0f} s (from {len(timed)} that were run, "
+                f"{theirs / len(cases):.0f} s each): {theirs / took:.0f}×"
+            ) + (f", {bad} failed" if bad else "")
+            what = f"{len(cases)} Python cases, 100 calls, 2 repeats, {how}"
+            rows.append(row(what, text, f"≥ {goal}×", theirs / took >= goal and not bad))
+    return rows
 
 
 def single() -> list[str]:
-    command = [sys.executable, "-m", "opbench.cli.main", "run", "snippets", "--no-save"]
-    command += ["-k", "math.multiply[", "-a", "language=python", "--metric", "instructions"]
-    began = time.monotonic()
-    subprocess.run(command, check=True, capture_output=True)
-    took = time.monotonic() - began
-    return [row("a single case from the shell", f"{took:.1f} s", "≤ 40 s", took <= 40)]
+    """`opbench count` from the shell, without and with a worker in the pool."""
+    command = [sys.executable, "-m", "opbench.cli.main", "count", "torch.add(x, y)"]
+    command += ["--setup", "x = y = torch.ones(4)"]
+    rows = []
+    with own_pool():
+        for which, goal in (("first", 30), ("second", 5)):
+            began = time.monotonic()
+            subprocess.run(command, check=True, capture_output=True)
+            took = time.monotonic() - began
+            what = f"{which} single statement from the shell"
+            rows.append(row(what, f"{took:.1f} s", f"≤ {goal} s", took <= goal))
+    return rows
+
+
+@contextmanager
+def own_pool() -> Iterator[None]:
+    """A pool of workers that is empty at first and ended afterwards."""
+    with tempfile.TemporaryDirectory() as folder, changed("XDG_RUNTIME_DIR", folder):
+        try:
+            yield
+        finally:
+            with suppress(NoSupervisor):
+                supervisor = Supervisor(begin=False)
+                supervisor.retire()
+                supervisor.close()
 
 
 def agreement(upstream: dict[str, Collected]) -> list[str]:
-    """The same hundred lines at module level, executed once per block."""
-    cases = []
-    for name in upstream:
-        body = "\n".join([FIVE[name]] * NUMBER)
-        setup = f"{SETUP}\nspace = dict(locals(), torch=torch)\n"
-        setup += f"body = compile({body!r}, 'body', 'exec')"
-        cases.append(
-            Case("perf", name, "call", UNROLLED, setup, "import torch", framework="torch",
-                 preload=("torch", "torch.fx.experimental.symbolic_shapes"))
-        )  # fmt: skip
-    found, _ = run(cases)
+    """As upstream counts: a hundred copies of the statement at module level."""
     rows = []
-    for case in cases:
-        ours = found[(case.id, "instructions_raw")].estimate or 0.0
-        theirs = upstream[case.name].counts[-1]
-        off = ours / theirs - 1
-        text = f"{ours:,.0f} against {theirs:,}: {off:+.2%}"
-        rows.append(row(f"raw count of 100 × {case.name}", text, "within 1 %", abs(off) <= 0.01))
+    for name, theirs in upstream.items():
+        ours = NUMBER * count(FIVE[name], SETUP, globals=True).per_call("instructions_raw")
+        off = ours / theirs.counts[-1] - 1
+        text = f"{ours:,.0f} against {theirs.counts[-1]:,}: {off:+.2%}"
+        what = f"raw count of 100 × {name}, `--globals`"
+        rows.append(row(what, text, "within 1 %", abs(off) <= 0.01))
     return rows
 
 
@@ -163,15 +178,20 @@ def compiling(cases: Sequence[Case]) -> list[str]:
 
 @contextmanager
 def empty_cache() -> Iterator[None]:
-    before = os.environ.get("OPBENCH_CACHE")
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["OPBENCH_CACHE"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["OPBENCH_CACHE"]
-            if before is not None:
-                os.environ["OPBENCH_CACHE"] = before
+    with tempfile.TemporaryDirectory() as folder, changed("OPBENCH_CACHE", folder):
+        yield
+
+
+@contextmanager
+def changed(variable: str, value: str) -> Iterator[None]:
+    before = os.environ.get(variable)
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        del os.environ[variable]
+        if before is not None:
+            os.environ[variable] = before
 
 
 def injected() -> list[str]:
@@ -198,6 +218,27 @@ def injected() -> list[str]:
         reached = more > 20 and 0 <= place < 5
         rows.append(row(f"{case.name}, found and attributed", text, "the right function", reached))
     return rows
+
+
+def threads() -> list[str]:
+    """Work in a thread of Python's is counted; a case with two threads of torch's is refused."""
+    setup = f"{SETUP}\nfrom concurrent.futures import ThreadPoolExecutor\n"
+    setup += "large = torch.rand(20_000)\npool = ThreadPoolExecutor(1)"
+    base = Case(
+        "perf", "inline", "call", "large.sin()", setup, "import torch",
+        framework="torch", preload=("torch",),
+    )  # fmt: skip
+    thread = replace(base, name="thread", stmt="pool.submit(large.sin).result()")
+    two = replace(base, name="two", threads=2)
+    found, _ = run([base, thread, two])
+    inline, handed, refused = (found[(case.id, "instructions")] for case in (base, thread, two))
+    more = (handed.estimate or 0) / (inline.estimate or 1) - 1
+    text = f"{inline.estimate or 0:,.0f} inline, {handed.estimate or 0:,.0f} in a thread"
+    return [
+        row("work that Python hands to a thread", text, "counted", 0 < more < 0.5),
+        row("a case with two threads", refused.outcome, "counted or refused",
+            refused.outcome == "unsupported"),
+    ]  # fmt: skip
 
 
 def main() -> None:

@@ -1,14 +1,20 @@
 """The standard set of snippets: how long it takes, and whether its counts repeat.
 
-About half an hour on two cores.
+About half an hour on two cores; ten minutes more with PYTORCH_CHECKOUT, the path of a checkout of
+PyTorch whose own definitions are counted too, as they are.
 """
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from opbench.analyse.functions import difference
 from opbench.counting.statements import compiled
+from opbench.define.expand import expand
+from opbench.define.userfile import targets_from
 from opbench.envs.environments import current
 from opbench.result import Result
 from perf.instructions import HEAD, row, run, standard
@@ -38,7 +44,22 @@ def measure(quick: bool = False) -> str:
     }
     for way, parts in ways.items():
         rows.append(compared(way, whole, [run(part)[0] for part in parts]))
+    if checkout := os.environ.get("PYTORCH_CHECKOUT"):
+        rows.append(upstream(Path(checkout)))
     return "\n".join(rows)
+
+
+def upstream(checkout: Path) -> str:
+    """PyTorch's own definitions, unmodified."""
+    path = checkout / "benchmarks" / "instruction_counts" / "definitions" / "standard.py"
+    cases = expand(targets_from(path).definitions)
+    built = compiled(cases, current())
+    found, _ = run(cases)
+    outcomes = Counter(r.outcome for (_, metric), r in found.items() if metric == "instructions")
+    text = ", ".join(f"{n} {outcome}" for outcome, n in outcomes.most_common())
+    failed = len(built.failures) + sum(outcomes.values()) - outcomes["ok"] - outcomes["unsupported"]
+    goal = "181 cases, 0 failed"
+    return row(f"upstream's definitions: {len(cases)} cases", text, goal, not failed)
 
 
 def compared(

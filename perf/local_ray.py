@@ -29,8 +29,8 @@ class LocalCluster:
     def __init__(self, client_port: int | None) -> None:
         from ray.cluster_utils import Cluster
 
-        head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False}
-        head |= {"node_name": "head", **_ports()}
+        head: dict[str, Any] = {"num_cpus": 0, "include_dashboard": False, "no_monitor": True}
+        head |= {"node_name": "head", "include_log_monitor": False, **_ports()}
         self.client_port = client_port
         if client_port is not None:
             head["ray_client_server_port"] = client_port

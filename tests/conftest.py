@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from perf.chaos.commands import pids
 from perf.local_postgres import Server, Unavailable, postgres
+from tests.kept_workers import KeptPool, end_all
 
 from opbench.case import Case
 from opbench.worker.cpp import toolchain
@@ -27,7 +28,7 @@ quiet = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("same examples", quiet, derandomize=True)
+settings.register_profile("same examples", quiet, derandomize=True, max_examples=50)
 settings.register_profile("explore", quiet, max_examples=1000)
 settings.load_profile("same examples")
 
@@ -36,6 +37,8 @@ COSTLY = {"cluster", "server", "numpy_home", "chromium"}
 
 #: Compiling in a pool of processes, each of which imports torch, is for larger graphs than ours.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+#: JAX compiles every operation for every shape; each is then called once or twice.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"
@@ -85,6 +88,20 @@ def start_worker() -> Iterator[Callable[..., Worker]]:
     yield start
     for worker in started:
         worker.close()
+
+
+@pytest.fixture(scope="session")
+def _kept_until_the_end() -> Iterator[None]:
+    yield
+    end_all()
+
+
+@pytest.fixture(scope="module")
+def kept_workers(_kept_until_the_end: None) -> Iterator[None]:
+    """Runs of this process find the workers of earlier ones: for files that run torch often."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("opbench.running.state.Pool", KeptPool)
+        yield
 
 
 @pytest.fixture
@@ -169,7 +186,7 @@ def opbench_here(
 
 @pytest.fixture(scope="session")
 def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An OPBENCH_HOME with two real environments, `np22` and `np23`: built once for all tests."""
+    """An OPBENCH_HOME with a real environment, `np22`: built once for all tests."""
     from opbench.envs import builds as environment_builds
 
     home = tmp_path_factory.mktemp("opbench-home")
@@ -177,8 +194,7 @@ def numpy_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("OPBENCH_HOME", str(home))
         # To compile all of NumPy takes longer than the rest, and most of it is never imported.
         patch.setenv("PIP_NO_COMPILE", "1")
-        environment_builds.create("np22", ["numpy==2.2.6"])
-        environment_builds.create("np23", ["numpy==2.3.5"])
+        environment_builds.create("np22", ["numpy==2.2.5"])
     return home
 
 

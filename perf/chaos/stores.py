@@ -197,12 +197,12 @@ def _counts() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def faults(path: Path, commands: Sequence[tuple[str, ...]] = READING) -> list[str]:
+def faults(path: Path, reading: Sequence[tuple[str, ...]] = READING) -> list[str]:
     """What is wrong with how each command reads the store, each in a process of its own."""
     found = []
     around = _entries(path.parent)
     outside = _entries(path.parent.parent)
-    for words in commands:
+    for words in reading:
         with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
             work = Path(folder) / "here"
             work.mkdir()

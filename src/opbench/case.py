@@ -152,6 +152,12 @@ class Case:
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     @cached_property
+    def source(self) -> str:
+        """All that it executes, one text after another."""
+        parts = (self.prelude, self.globals, self.setup, self.before, self.stmt, self.minus)
+        return "\n".join(part for part in parts if part)
+
+    @cached_property
     def axes(self) -> dict[str, Label]:
         return dict(self.labels)
 

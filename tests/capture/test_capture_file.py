@@ -175,7 +175,7 @@ JSON = st.recursive(
 @example(key="args", value=[{"dtype": []}])
 @example(key="args", value=[{"layout": {}}])
 @given(key=st.sampled_from([*ADD, "kwargs", "out", "at", "seconds", "modules"]), value=JSON)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_whatever_stands_in_a_line_ends_in_a_capture_or_in_one_line_of_advice(key, value):
     try:
         found = parse(text(HEADER, {**ADD, key: value}))

@@ -50,7 +50,7 @@ def check_replay(path):
     assert failed == []
 
 
-@pytest.mark.parametrize("name", [*PLAIN, *NEED])
+@pytest.mark.parametrize("name", [*PLAIN, "gpt2", pytest.param("bert", marks=pytest.mark.slow)])
 def test_losses_are_as_ever_and_every_call_runs_again(tmp_path, name):
     if name in NEED:
         pytest.importorskip(NEED[name])

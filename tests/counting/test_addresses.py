@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from opbench.counting import Function, allocations, read
-from opbench.counting.symbols import Symbols, demangled, symbols
+from opbench.counting.symbols import Symbols, demangled, read_symbols, symbols
 
 FIRST = """
 namespace shapes { __attribute__((noinline)) int area(int a, int b) { return a * b + 1; } }
@@ -198,3 +199,14 @@ def test_a_library_without_symbols_keeps_the_names_of_the_dump():
 
 def test_an_empty_dump_is_an_empty_profile():
     assert read(dump("").splitlines()).own == {}
+
+
+def test_symbols_of_all_that_a_process_has_mapped_are_read_in_advance():
+    symbols.cache_clear()
+    read_symbols([os.getpid(), 2**22 + 1])  # the second is no process
+    read = symbols.cache_info().currsize
+    assert read > 3  # the interpreter, the C library, extension modules
+    with open("/proc/self/maps") as maps:
+        library = next(line.split()[-1] for line in maps if "r-xp" in line and "libc.so" in line)
+    assert symbols(library) is not None
+    assert symbols.cache_info().currsize == read

@@ -10,7 +10,7 @@ from perf.local_ray import LocalCluster, Unavailable, ray_cluster
 def cluster(unavailable: Callable[[Exception], None]) -> Iterator[LocalCluster]:
     """A head that measures nothing, and the nodes `one` and `two`."""
     try:
-        running = ray_cluster("one", "two", client_port=free_port())
+        running = ray_cluster("one", "two")
         found = running.__enter__()
     except Unavailable as why:
         unavailable(why)
@@ -18,11 +18,3 @@ def cluster(unavailable: Callable[[Exception], None]) -> Iterator[LocalCluster]:
         yield found
     finally:
         running.__exit__(None, None, None)
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.kept_workers import KeptPool
 
 from opbench.case import Case
 from opbench.define.definition import Axis, Definition
@@ -87,9 +88,9 @@ def measure() -> Callable[..., dict[tuple[str, str, str], Result]]:
 
 
 @pytest.fixture(scope="session")
-def pool() -> Iterator[Pool]:
+def pool(_kept_until_the_end: None) -> Iterator[Pool]:
     """Workers for all tests of a session: importing four frameworks takes seconds."""
-    with Pool() as made:
+    with KeptPool() as made:
         yield made
 
 
@@ -137,3 +138,8 @@ def exchanged(pool, tmp_path) -> Callable[[Case], dict]:
         return {one.name: one.values.reshape(one.shape) for one in outputs}
 
     return call
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _workers(kept_workers: None) -> None:
+    """Five frameworks, of which every run would start workers."""

@@ -319,7 +319,7 @@ def shared_store(tmp_path_factory):
 
 @pytest.mark.parametrize("name", FILES)
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_a_changed_file_is_read_or_refused_in_one_line(name, data, shared_store, tmp_path):
     document = copy.deepcopy(FILES[name])
     for _ in range(data.draw(st.integers(1, 3))):

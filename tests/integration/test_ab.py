@@ -11,6 +11,7 @@ import itertools
 import re
 import subprocess
 from collections.abc import Callable
+from importlib.metadata import version as version_of
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def kept():
 """
 
 #: Stops by precision long before the time is up, even where each block takes ten times as long.
-QUICK = ("--max-time-per-case", "10s", "--precision", "20%")
+QUICK = ("--max-time-per-case", "10s", "--precision", "40%")
 
 #: Where the question is what is measured and shown, not how large it is.
 ROUGH = ("--max-time-per-case", "0.2s", "--precision", "50%")
@@ -201,7 +202,7 @@ def test_two_environments_alive_at_once(
         "import numpy as np\nimport opbench as ob\n\nx = np.ones(1000)\n\n\n"
         "@ob.bench()\ndef add():\n    x + x\n"
     )
-    ran = opbench_here("ab", "--env", "np22", "--env", "np23", "bench_np.py", *ROUGH)
+    ran = opbench_here("ab", "--env", "np22", "--env", "current", "bench_np.py", *ROUGH)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert len(tables(ran.stdout)) == 1
     with Store.open(tmp_path / ".opbench/results.db") as store:
@@ -211,9 +212,9 @@ def test_two_environments_alive_at_once(
         s.result.environment: facts[s.result.fingerprint]["interpreter"]["packages"]["numpy"]
         for s in results
     }
-    assert versions == {"np22": "2.2.6", "np23": "2.3.5"}
+    assert versions == {"np22": "2.2.5", "current": version_of("numpy")}
     assert {s.result.detail["design"] for s in results} == {"interleaved"}
-    for sides in (("last",), ("np22", "np23"), ("last:np22", "last:np23")):
+    for sides in (("last",), ("np22", "current"), ("last:np22", "last:current")):
         again = opbench_here("compare", *sides)
         assert again.returncode == 0, again.stderr
         assert tables(again.stdout) == tables(ran.stdout)

@@ -8,6 +8,8 @@ from opbench.store import Store
 
 pytest.importorskip("torch", reason="torch is the point")
 
+pytestmark = pytest.mark.usefixtures("kept_workers")
+
 MODULE = """
 import torch
 import opbench as ob

@@ -75,8 +75,9 @@ def test_what_a_preparation_assigns_inside_a_comprehension_or_function_is_not_ke
 def test_a_difference_subtracts_the_second_statement(tmp_path):
     case = pure(timing_mode="difference", setup="v = [0] * 50_000", stmt="sum(v)", minus="sum(v)")
     alone = pure(setup="v = [0] * 50_000", stmt="sum(v)")
-    # The quietest of a few: another program may fall on one of the two statements.
-    assert min(abs(run(case, tmp_path)) for _ in range(4)) < run(alone, tmp_path) / 2
+    # One of a few: another program may fall on one of the two statements.
+    half = run(alone, tmp_path) / 2
+    assert any(abs(run(case, tmp_path)) < half for _ in range(8))
 
 
 def test_strings_over_several_lines_and_future_imports_stay_as_they_are(tmp_path):

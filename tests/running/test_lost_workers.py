@@ -57,8 +57,8 @@ def test_a_worker_that_is_lost_once_costs_nobody_a_result(outcomes, tmp_path, nu
     found = outcomes(cases, policy)
     assert {name: result.outcome for name, result in found.items()} == dict.fromkeys("abc", "ok")
     assert (tmp_path / "done").exists()
-    # Nobody waits a minute for a process that is stopped.
-    assert time.monotonic() - began < 45
+    if number == signal.SIGSTOP:
+        assert time.monotonic() - began < 55, "a minute is waited for an answer that never comes"
 
 
 def test_code_that_ends_every_worker_fails_alone(outcomes):

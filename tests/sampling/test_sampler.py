@@ -21,7 +21,10 @@ from opbench.workers.process import Worker
 #: Loose, so that it ends early: these tests look at the order, not at the numbers. The time is only
 #: a limit for a busy machine, where a child's set-up may take a third of a second: what the time
 #: of a case cannot pay is not started.
-QUICK = Adaptive(precision=0.5, max_time=4.0, warmup_seconds=0.02, timeout=20)
+QUICK = Adaptive(precision=0.5, max_time=4.0, warmup_seconds=0.02, timeout=120)
+
+#: Long enough to be precise early: of an empty statement little is left but noise.
+WORK = "sum(range(999))"
 
 HERE = Environment("here", sys.executable)
 
@@ -102,7 +105,7 @@ def test_only_the_lane_whose_turn_it_is_runs(group, python_case, tmp_path, names
 
 
 def test_blocks_are_interleaved_in_random_order_and_every_start_is_used(group, python_case):
-    sampled = group([python_case("x = 1", name) for name in "abc"], replace(QUICK, max_starts=3))
+    sampled = group([python_case(WORK, name) for name in "abc"], replace(QUICK, max_starts=3))
     sampled.sample()
     order = sequence(sampled)
     assert {name for name, _, _ in order} == set("abc")
@@ -175,7 +178,7 @@ def test_an_adaptive_block_is_woken_however_long(group, python_case, tmp_path):
 
 
 def test_cases_that_do_not_fit_together_are_measured_alone_and_say_so(group, python_case):
-    sampled = group([python_case("x = 1", name) for name in "ab"], memory_free=1)
+    sampled = group([python_case(WORK, name) for name in "ab"], memory_free=1)
     sampled.sample()
     names = [name for name, _, _ in sequence(sampled)]
     # One after the other, not turn by turn.
@@ -208,7 +211,7 @@ def test_one_failing_start_fails_the_case_and_the_others_go_on(group, python_cas
     fails = python_case(
         "if os.environ['START'] == '2': raise ValueError('only here')", "fails", globals="import os"
     )
-    sampled = group([fails, python_case("x = 1", "fine")], policy)
+    sampled = group([fails, python_case(WORK, "fine")], policy)
     broken, fine = sampled.sample()
     assert broken.ended is not None
     assert "only here" in broken.ended.reason
@@ -217,7 +220,7 @@ def test_one_failing_start_fails_the_case_and_the_others_go_on(group, python_cas
 
 
 def test_children_are_gone_when_a_group_is_closed(group, python_case, marked, eventually, workers):
-    cases = [python_case("x = 1", "a"), python_case("pass", "b", setup="raise ValueError")]
+    cases = [python_case(WORK, "a"), python_case("pass", "b", setup="raise ValueError")]
     sampled = group(cases)
     sampled.sample()
     sampled.close()
@@ -230,7 +233,7 @@ def test_children_are_gone_when_a_group_is_closed(group, python_case, marked, ev
 
 def test_estimates_are_reported_while_it_goes_on(group, python_case):
     reports = []
-    sampled = group([python_case("x = 1")], on_estimate=lambda *what: reports.append(what))
+    sampled = group([python_case(WORK)], on_estimate=lambda *what: reports.append(what))
     sampled.sample()
     case, estimate, spent = reports[-1]
     assert case.name == "snippet"
@@ -239,7 +242,7 @@ def test_estimates_are_reported_while_it_goes_on(group, python_case):
 
 
 def test_the_sides_of_a_start_share_a_cpu_which_each_set_draws_anew(group, python_case):
-    sampled = group([python_case("x = 1", name) for name in "ab"], cpus=(0, 1))
+    sampled = group([python_case(WORK, name) for name in "ab"], cpus=(0, 1))
     sampled.sample()
     sets: dict[int, list[int | None]] = {}
     for member in sampled.members:

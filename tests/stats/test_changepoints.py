@@ -171,7 +171,7 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 some_points = st.builds(Point, anything, st.none() | anything, st.none() | anything)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(some_points, max_size=40))
 def test_never_raises_whatever_the_values(points):
     changes = change_points(points)
@@ -192,9 +192,9 @@ def test_the_cost_grows_with_the_points_and_not_with_their_square():
     def seconds(count: int) -> float:
         points = history([1.0] * (count // 2) + [1.05] * (count // 2), seed=7)
         assert [change.index for change in change_points(points)] == [count // 2]  # imports, too
-        begun = time.perf_counter()
+        begun = time.process_time()
         for _ in range(3):
             change_points(points)
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     assert seconds(1600) < 100 * seconds(100)

@@ -41,7 +41,7 @@ def test_plain():
 """
 NAPS = """\
 import time
-def nap(ms): time.sleep(ms * {factor} / 1000)
+def nap(ms): time.sleep(ms * {factor} / 100)
 def total(values, start=0): return sum(values, start)
 """
 IDS = [

@@ -63,7 +63,7 @@ def worker(built, start_worker):
 
 def session_of(worker, case):
     session = worker.open()
-    session.prepare(case, 0, 20.0)
+    session.prepare(case, 0, 120.0)
     return session
 
 
@@ -121,12 +121,12 @@ def cpp_build_key(case: Case) -> str:
 
 def test_a_compiled_statement_is_warmed_up_and_timed(worker):
     session = session_of(worker, VECTOR)
-    warm = session.warm_up(0.05, 0.002, 20.0)
+    warm = session.warm_up(0.05, 0.002, 120.0)
     assert warm["n"] > 1000
-    answer = session.block("time", warm["n"], 20.0)
+    answer = session.block("time", warm["n"], 120.0)
     assert 0 < answer["value"] < 1e-5
-    session.prepare(VECTOR, 1, 20.0)  # the next run of a fixed design
-    assert session.block("time", 10, 20.0)["n"] == 10
+    session.prepare(VECTOR, 1, 120.0)  # the next run of a fixed design
+    assert session.block("time", 10, 120.0)["n"] == 10
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_a_compiled_statement_is_warmed_up_and_timed(worker):
 )
 def test_what_it_does_wrong_is_its_own_outcome(worker, case, outcome, reason):
     with pytest.raises(SessionEnded) as caught:
-        session_of(worker, case).block("time", 1, 20.0)
+        session_of(worker, case).block("time", 1, 120.0)
     assert (caught.value.outcome, caught.value.reason) == (outcome, reason)
-    assert session_of(worker, GOOD).block("time", 1, 20.0)["n"] == 1
+    assert session_of(worker, GOOD).block("time", 1, 120.0)["n"] == 1
 
 
 def test_a_case_prints_as_a_script_that_compiles_it(tmp_path):
@@ -212,7 +212,7 @@ def test_headers_flags_and_libraries_of_the_users_own(cache, tmp_path, start_wor
     found = compiled([case, GOOD], current())
     assert not found.failures, found.failures
     worker = start_worker(libraries=found.libraries)
-    assert session_of(worker, case).block("time", 3, 20.0)["n"] == 3
+    assert session_of(worker, case).block("time", 3, 120.0)["n"] == 3
     # The code of an archive is copied, so an edited one means another library.
     archive(11)
     again = compiled([case], current())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from opbench.workers.process import NotInstalled, WorkerError
+from opbench.workers.process import NotInstalled, Worker, WorkerError
 from opbench.workers.session import SessionEnded
 
 MEGABYTE = 1 << 20
@@ -29,7 +29,7 @@ def state(pid: int) -> str:
         return ""
 
 
-def measured(worker, case, *, timeout=20.0, memory_limit=0):
+def measured(worker, case, *, timeout=120.0, memory_limit=0):
     """One block of the case in a fresh child."""
     session = worker.open(memory_limit=memory_limit)
     session.prepare(case, 0, timeout)
@@ -42,9 +42,12 @@ def end_of(worker, case, **options) -> SessionEnded:
     return caught.value
 
 
-@pytest.fixture
-def worker(start_worker):
-    return start_worker()
+@pytest.fixture(scope="module")
+def worker():
+    """One for all: whatever a child of it does, the next test finds it well."""
+    started = Worker(sys.executable, ())
+    yield started
+    started.close()
 
 
 def still_works(worker, python_case) -> bool:
@@ -96,8 +99,8 @@ def test_each_end_has_its_outcome_and_its_reason(
     session = worker.open()
     ended = None
     try:
-        session.prepare(case, 0, 20)
-        session.block("time", 1, 20)
+        session.prepare(case, 0, 120)
+        session.block("time", 1, 120)
     except SessionEnded as error:
         ended = error
     assert ended is not None
@@ -132,7 +135,7 @@ def test_an_exception_that_cannot_be_read_is_still_told(worker, python_case, cod
 
 def test_a_hang_is_ended_when_its_time_is_over(worker, python_case, eventually):
     session = worker.open()
-    session.prepare(python_case("while True: pass"), 0, 20)
+    session.prepare(python_case("while True: pass"), 0, 120)
     with pytest.raises(SessionEnded) as caught:
         session.block("time", 1, 0.3)
     assert caught.value.outcome == "timeout"
@@ -146,7 +149,7 @@ def test_signals_it_ignores_do_not_keep_a_hang_alive(worker, python_case, eventu
         "import signal, time\nfor s in (1, 2, 3, 13, 15, 20):\n    signal.signal(s, signal.SIG_IGN)"
     )
     session = worker.open()
-    session.prepare(python_case(code + "\nwhile True: time.sleep(1)"), 0, 20)
+    session.prepare(python_case(code + "\nwhile True: time.sleep(1)"), 0, 120)
     with pytest.raises(SessionEnded):
         session.block("time", 1, 0.3)
     assert eventually(lambda: not alive(session.pid))
@@ -185,7 +188,7 @@ def test_torch_out_of_memory_and_torch_unsupported(start_worker, python_case):
 
 def test_garbage_in_every_file_descriptor_stays_its_own_problem(worker, python_case):
     neighbour = worker.open()
-    neighbour.prepare(python_case("x = 1"), 0, 20)
+    neighbour.prepare(python_case("x = 1"), 0, 120)
     code = (
         "import os\n"
         "for fd in range(3, 64):\n"
@@ -198,7 +201,7 @@ def test_garbage_in_every_file_descriptor_stays_its_own_problem(worker, python_c
     ended = end_of(worker, python_case(code))
     assert ended.outcome == "failed"
     assert "channel" in ended.reason
-    assert neighbour.block("time", 1, 20)["n"] == 1
+    assert neighbour.block("time", 1, 120)["n"] == 1
     assert still_works(worker, python_case)
 
 
@@ -222,7 +225,7 @@ def test_messages_it_forges_fail_its_own_case_only(start_worker, python_case, li
         "import os\nfor fd in range(3, 64):\n"
         f"    try: os.write(fd, {line!r} + b'\\n')\n    except OSError: pass"
     )
-    lane = Lane.fork(worker, python_case(forge), Adaptive(timeout=20), 0, 0)
+    lane = Lane.fork(worker, python_case(forge), Adaptive(timeout=120), 0, 0)
     with pytest.raises(SessionEnded) as caught:
         lane.block("time", 0)
     assert caught.value.outcome == "failed"
@@ -232,7 +235,7 @@ def test_messages_it_forges_fail_its_own_case_only(start_worker, python_case, li
 def test_a_child_that_closes_its_channel_and_goes_on_is_ended(worker, python_case, eventually):
     case = python_case("import os, time\nos.closerange(3, 64)\ntime.sleep(600)")
     session = worker.open()
-    session.prepare(case, 0, 20)
+    session.prepare(case, 0, 120)
     began = time.monotonic()
     with pytest.raises(SessionEnded) as caught:
         session.block("time", 1, 600)
@@ -256,7 +259,7 @@ def test_what_a_child_started_does_not_outlive_it(
 ):
     worker = start_worker()
     session = worker.open()
-    session.prepare(python_case(end, setup=GRANDCHILD.format(how=how)), 0, 20)
+    session.prepare(python_case(end, setup=GRANDCHILD.format(how=how)), 0, 120)
     assert eventually(lambda: len(marked()) == 3)  # worker, child, grandchild
     try:
         session.block("time", 1, 1.0)
@@ -278,24 +281,24 @@ def test_a_daemon_of_a_child_does_not_outlive_it(start_worker, python_case, mark
     )
     worker = start_worker()
     session = worker.open()
-    session.prepare(python_case("pass", setup=daemon), 0, 20)
+    session.prepare(python_case("pass", setup=daemon), 0, 120)
     neighbour = worker.open()
-    neighbour.prepare(python_case("pass", setup=daemon), 0, 20)
+    neighbour.prepare(python_case("pass", setup=daemon), 0, 120)
     assert eventually(lambda: len(marked()) == 5)
     session.close()
     # The other's daemon stays: its case may need it.
     assert eventually(lambda: len(marked()) == 3)
-    assert neighbour.block("time", 1, 20)["n"] == 1
+    assert neighbour.block("time", 1, 120)["n"] == 1
     neighbour.close()
     assert eventually(lambda: marked() == [worker.pid])
 
 
 def test_a_paused_session_is_stopped_and_can_be_woken_or_killed(worker, python_case, eventually):
     session = worker.open()
-    session.prepare(python_case("x = 1"), 0, 20)
+    session.prepare(python_case("x = 1"), 0, 120)
     session.pause()
     assert eventually(lambda: state(session.pid) == "T")
-    assert session.block("time", 1, 20)["n"] == 1
+    assert session.block("time", 1, 120)["n"] == 1
     session.pause()
     assert eventually(lambda: state(session.pid) == "T")
     session.kill()
@@ -305,12 +308,12 @@ def test_a_paused_session_is_stopped_and_can_be_woken_or_killed(worker, python_c
 
 def test_a_session_that_dies_in_its_pause_says_so_at_its_next_turn(worker, python_case):
     session = worker.open()
-    session.prepare(python_case("x = 1"), 0, 20)
+    session.prepare(python_case("x = 1"), 0, 120)
     session.pause()
     os.kill(session.pid, signal.SIGKILL)
     assert still_works(worker, python_case)
     with pytest.raises(SessionEnded) as caught:
-        session.block("time", 1, 20)
+        session.block("time", 1, 120)
     assert caught.value.outcome == "crashed"
     assert caught.value.reason == "SIGKILL"
 
@@ -319,13 +322,13 @@ def test_children_die_with_a_killed_worker(start_worker, python_case, marked, ev
     worker = start_worker()
     sessions = [worker.open() for _ in range(2)]
     for session in sessions:
-        session.prepare(python_case("x = 1", setup=GRANDCHILD.format(how="")), 0, 20)
+        session.prepare(python_case("x = 1", setup=GRANDCHILD.format(how="")), 0, 120)
     sessions[0].pause()
     assert eventually(lambda: len(marked()) == 5)
     os.kill(worker.pid, signal.SIGKILL)
     assert eventually(lambda: not any(alive(session.pid) for session in sessions))
     with pytest.raises(WorkerError):
-        sessions[1].block("time", 1, 20)
+        sessions[1].block("time", 1, 120)
     with pytest.raises(WorkerError):
         worker.open()
     worker.close()
@@ -339,7 +342,7 @@ from opbench.workers.process import Worker
 worker = Worker(sys.executable, ())
 running, paused = worker.open(), worker.open()
 for session in (running, paused):
-    session.prepare(Case("t", "n", "call", "while True: pass", setup={setup!r}), 0, 20)
+    session.prepare(Case("t", "n", "call", "while True: pass", setup={setup!r}), 0, 120)
 paused.pause()
 print("ready", flush=True)
 running.block("time", 1, 600)
@@ -373,8 +376,8 @@ def test_a_second_prepare_runs_the_setup_anew_with_its_seed(worker, python_case)
     session = worker.open()
     case = python_case("assert made == [seed], made", globals="made = []", setup="made[:] = [seed]")
     for seed in (0, 7):
-        session.prepare(case, seed, 20)
-        session.block("time", 3, 20)
+        session.prepare(case, seed, 120)
+        session.block("time", 3, 120)
 
 
 def test_a_convolution_leaves_no_file_of_its_own_behind(worker, python_case, tmp_path):

@@ -1,4 +1,5 @@
-"""Libraries that Valgrind cannot read are loaded from copies, whoever imports their package."""
+"""Libraries that Valgrind cannot read, or reads slowly, are loaded from copies, whoever imports
+their package."""
 
 from __future__ import annotations
 
@@ -12,12 +13,13 @@ import pytest
 
 from opbench.worker.callgrind import readable_copies
 
-#: On this machine Valgrind may be able to read everything, so each library counts as unreadable.
+#: On this machine Valgrind may read everything at once, so each library counts as one that it
+#: cannot read.
 IMPORT = """
 import sys
 sys.path[:0] = [{root!r}]
 from opbench.worker.callgrind import readable_copies
-readable_copies.unreadable = lambda path: True
+readable_copies.hard_to_read, readable_copies.ARM = lambda path: True, True
 sys.meta_path.insert(0, readable_copies.ImportWatch({cache!r}))
 import other
 import shady._json
@@ -53,7 +55,7 @@ def test_whatever_imports_a_package_gets_the_copies(package, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     code = IMPORT.format(root=str(package), cache=str(cache))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     extension, text, library = done.stdout.splitlines()
     assert Path(extension).is_relative_to(cache)
@@ -73,5 +75,19 @@ def test_whatever_imports_a_package_gets_the_copies(package, tmp_path):
 
 
 def test_only_libraries_with_such_descriptions_are_copied(package):
-    assert not readable_copies.unreadable(package / "shady.libs" / "libshady.so")
-    assert not readable_copies.unreadable(package / "other.py")
+    assert not readable_copies.hard_to_read(package / "shady.libs" / "libshady.so")
+    assert not readable_copies.hard_to_read(package / "other.py")
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_library_with_many_descriptions_is_copied(tmp_path, monkeypatch):
+    library = tmp_path / "libmany.so"
+    source = "".join(f"int f{n}(int x) {{ return x + {n}; }}\n" for n in range(50))
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=source.encode(), check=True
+    )
+    (found,) = readable_copies.sections(library.read_bytes(), ".eh_frame")
+    monkeypatch.setattr(readable_copies, "LARGE", found[2])
+    assert readable_copies.hard_to_read(library)
+    monkeypatch.setattr(readable_copies, "LARGE", found[2] + 1)
+    assert not readable_copies.hard_to_read(library)

@@ -43,7 +43,7 @@ def connect(runtime: Path, eventually: Callable[..., bool]) -> Iterator[Callable
         last.retire()
         last.close()
     for pid in {each.pid for each in made}:
-        if not eventually(lambda pid=pid: not is_alive(pid), 30):
+        if not eventually(lambda pid=pid: not is_alive(pid)):
             os.kill(pid, signal.SIGKILL)
             pytest.fail("a supervisor did not end when it was asked to")
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from opbench.case import Case
+from opbench.case import Case, UserModule
 from opbench.envs.environments import current
 from opbench.workers.pool import Pool
 
@@ -23,11 +23,14 @@ print(json.dumps(sorted(set(sys.modules) - before)))
 """
 
 
-@pytest.mark.parametrize("framework", ["torch", "numpy", "jax"])
-def test_a_rehearsal_imports_nothing_late(framework):
+@pytest.mark.parametrize(
+    ("framework", "stmt"),
+    [("torch", "pass"), ("torch", "y.backward()"), ("numpy", "pass"), ("jax", "pass")],
+)
+def test_a_rehearsal_imports_nothing_late(framework, stmt):
     """Imports that are counted take twenty times as long."""
     pytest.importorskip(framework)
-    case = Case("tests", "any", "call", "pass", "", "", framework=framework, preload=(framework,))
+    case = Case("tests", "any", "call", stmt, "", "", framework=framework, preload=(framework,))
     with Pool([case]) as pool:
         kind = pool.counting_kind(case, current())
     found = subprocess.run(
@@ -38,3 +41,22 @@ def test_a_rehearsal_imports_nothing_late(framework):
         check=True,
     )
     assert json.loads(found.stdout) == []
+
+
+def test_what_a_counting_worker_imports_follows_from_the_text_of_its_case():
+    """sympy, which a backward pass imports, takes as long as a third of torch under Valgrind."""
+    sympy = "torch.fx.experimental.symbolic_shapes"
+
+    def preload(stmt: str, **more) -> tuple[str, ...]:
+        case = Case("tests", "any", "call", stmt, "x = torch.ones(1)", framework="torch", **more)
+        with Pool([case]) as pool:
+            return pool.counting_kind(case, current()).preload
+
+    assert preload("x + x") == ("torch",)
+    assert preload("x.requires_grad_()") == ("torch",)
+    assert sympy in preload("x.sum().backward()")
+    assert "torch._dynamo" in preload("torch.func.grad(f)(x)")
+    assert preload("func(x)") == ("torch",)
+    assert "torch._dynamo" in preload("o.step()", globals="o = torch.optim.SGD([x])")
+    # What a function of the user's does cannot be read from the call.
+    assert sympy in preload("f(x)", module=UserModule("mine", "/nowhere", ""))

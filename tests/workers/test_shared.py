@@ -69,7 +69,7 @@ def test_a_benchmark_does_not_see_what_another_left_behind(connect, lease, marke
     session.prepare(Case("s", "n", "call", "pass", setup=trace + DAEMON), 0, 60)
     assert eventually(lambda: len(marked()) == before + 2)  # the child and its daemon
     worker.close()
-    assert eventually(lambda: len(marked()) == before - 1, 30)  # only the start is left
+    assert eventually(lambda: len(marked()) == before - 1)  # only the start is left
     look = "import os, builtins\nassert not hasattr(builtins, 'left') and 'LEFT' not in os.environ"
     lease(supervisor).open().prepare(Case("s", "n", "call", "pass", setup=look), 0, 60)
 
@@ -147,8 +147,8 @@ def test_sessions_end_with_the_connection_of_a_killed_client(setup, connect, eve
     _, worker, session = map(str, process.stdout.readline().split())
     process.kill()
     process.wait()
-    assert eventually(lambda: not is_alive(int(worker)) and not is_alive(int(session)), 30)
-    assert eventually(lambda: [each["state"] for each in supervisor.starts()] == ["idle"], 30)
+    assert eventually(lambda: not is_alive(int(worker)) and not is_alive(int(session)))
+    assert eventually(lambda: [each["state"] for each in supervisor.starts()] == ["idle"])
     assert len(marked()) == 1  # the start
 
 
@@ -159,8 +159,8 @@ def test_a_worker_that_cannot_see_the_end_of_its_client_is_killed(connect, event
     os.kill(int(worker), signal.SIGSTOP)
     process.kill()
     process.wait()
-    assert eventually(lambda: not is_alive(int(worker)) and not is_alive(int(session)), 30)
-    assert eventually(lambda: [each["state"] for each in supervisor.starts()] == ["idle"], 30)
+    assert eventually(lambda: not is_alive(int(worker)) and not is_alive(int(session)))
+    assert eventually(lambda: [each["state"] for each in supervisor.starts()] == ["idle"])
 
 
 def test_all_of_it_ends_with_a_killed_supervisor_and_a_new_one_serves(
@@ -170,8 +170,8 @@ def test_all_of_it_ends_with_a_killed_supervisor_and_a_new_one_serves(
     worker = lease(first)
     session = worker.open()
     os.kill(first.pid, signal.SIGKILL)
-    assert eventually(lambda: not worker.alive and not is_alive(session.pid), 30)
-    assert eventually(lambda: not marked(), 30)
+    assert eventually(lambda: not worker.alive and not is_alive(session.pid))
+    assert eventually(lambda: not marked())
     with pytest.raises(PoolError, match="ended"):
         first.starts()
     second = connect()  # past the socket that was left behind
@@ -182,9 +182,9 @@ def test_all_of_it_ends_with_a_killed_supervisor_and_a_new_one_serves(
 def test_idle_starts_end_and_the_supervisor_with_the_last(connect, lease, eventually, marked):
     supervisor = connect(idle=0.5)
     lease(supervisor).close()
-    assert eventually(lambda: not marked(), 30)
+    assert eventually(lambda: not marked())
     supervisor.close()
-    assert eventually(lambda: not is_alive(supervisor.pid), 30)
+    assert eventually(lambda: not is_alive(supervisor.pid))
 
 
 def test_what_was_idle_while_the_machine_slept_is_not_used(connect, lease, eventually):
@@ -225,7 +225,7 @@ def test_stopping_ends_what_is_idle_now_and_the_rest_with_its_command(
     assert used.open().prepare(Case("s", "n", "call", "pass"), 0, 60)["ok"]
     assert is_alive(supervisor.pid)
     used.close()
-    assert eventually(lambda: not is_alive(supervisor.pid), 30)
+    assert eventually(lambda: not is_alive(supervisor.pid))
 
 
 # -- bounds ---------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_no_more_memory_than_the_limit(connect, lease, eventually):
     (start,) = probe.starts()
     probe.retire()
     probe.close()
-    assert eventually(lambda: not is_alive(probe.pid), 30)
+    assert eventually(lambda: not is_alive(probe.pid))
     supervisor = connect(memory=2.5 * start["bytes"])
     for number in range(2):
         lease(supervisor, start=number)
@@ -275,7 +275,7 @@ def test_a_start_that_grows_is_ended(connect, lease, eventually, tmp_path):
     )
     supervisor = connect(memory=100e6)
     lease(supervisor, "leaky", PYTHONPATH=str(tmp_path)).close()
-    assert eventually(lambda: not supervisor.starts(), 30)
+    assert eventually(lambda: not supervisor.starts())
 
 
 # -- who may use it -------------------------------------------------------------------------
@@ -316,7 +316,7 @@ def test_another_user_gets_no_answer_even_where_the_folder_lets_him_in(connect, 
         "s = socket.socket(socket.AF_UNIX); s.settimeout(30)\n"
         "s.connect('socket'); print(s.recv(100))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     (runtime / "opbench").chmod(0o700)
     assert done.stdout == "b''\n", done.stderr
 
@@ -327,7 +327,7 @@ def test_a_client_with_other_privileges_starts_its_own_workers(connect, lease):
     before = "import ctypes; ctypes.CDLL(None).personality(0x0040000)\n"
     assert ctypes.CDLL(None).personality(0xFFFFFFFF) == 0
     process = client(before=before)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate(timeout=600)
     assert "PoolError: the pool was started with other personality" in error
 
 
@@ -368,7 +368,7 @@ def test_a_supervisor_of_another_version_makes_place(runtime, connect, lease, tm
     supervisor = connect()
     assert supervisor.pid != lock
     assert lease(supervisor).start_id
-    assert eventually(lambda: not is_alive(lock), 30)
+    assert eventually(lambda: not is_alive(lock))
 
 
 def _command_of(process: Path) -> bytes:
@@ -387,7 +387,7 @@ def test_two_clients_that_begin_it_at_once_share_one(runtime, connect):
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    found = {int(process.communicate(timeout=60)[0]) for process in processes}
+    found = {int(process.communicate(timeout=600)[0]) for process in processes}
     assert len(found) == 1
     assert connect().pid in found
 

@@ -7,7 +7,7 @@ subtract, multiply, filter, rename, `delta`, `denoise`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, overload
 
@@ -34,14 +34,17 @@ class FunctionCount(NamedTuple):
 
 @dataclass(frozen=True)
 class FunctionCounts(Sequence[FunctionCount]):
-    """Counts by function, largest first. As in torch, counts are of all calls together."""
+    """Counts by function, largest first. As in torch, counts are of all calls together, and what
+    became less is last."""
 
     rows: tuple[FunctionCount, ...]
+    #: Whether each function includes all it called.
+    inclusive: bool = False
 
     @classmethod
-    def of(cls, counts: dict[str, int]) -> FunctionCounts:
-        ordered = sorted(counts.items(), key=lambda item: (-abs(item[1]), item[0]))
-        return cls(tuple(FunctionCount(count, name) for name, count in ordered if count))
+    def of(cls, counts: dict[str, int], inclusive: bool = False) -> FunctionCounts:
+        rows = (FunctionCount(count, name) for name, count in counts.items() if count)
+        return cls(tuple(sorted(rows, reverse=True)), inclusive)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -56,7 +59,9 @@ class FunctionCounts(Sequence[FunctionCount]):
     def __getitem__(self, index: slice) -> FunctionCounts: ...
 
     def __getitem__(self, index: int | slice) -> FunctionCount | FunctionCounts:
-        return FunctionCounts(self.rows[index]) if isinstance(index, slice) else self.rows[index]
+        if isinstance(index, slice):
+            return replace(self, rows=self.rows[index])
+        return self.rows[index]
 
     def __add__(self, other: FunctionCounts) -> FunctionCounts:
         return self._with(other, 1)
@@ -65,8 +70,9 @@ class FunctionCounts(Sequence[FunctionCount]):
         return self._with(other, -1)
 
     def __mul__(self, factor: float) -> FunctionCounts:
-        """Every count multiplied, and rounded: to compare different numbers of calls."""
-        return FunctionCounts.of({name: round(count * factor) for count, name in self.rows})
+        """Every count multiplied, as whole numbers: to compare different numbers of calls."""
+        counts = {name: int(count * factor) for count, name in self.rows}
+        return FunctionCounts.of(counts, self.inclusive)
 
     __rmul__ = __mul__
 
@@ -79,7 +85,7 @@ class FunctionCounts(Sequence[FunctionCount]):
         return sum(row.count for row in self.rows)
 
     def filter(self, keep: Callable[[str], bool]) -> FunctionCounts:
-        return FunctionCounts(tuple(row for row in self.rows if keep(row.function)))
+        return replace(self, rows=tuple(row for row in self.rows if keep(row.function)))
 
     def transform(self, rename: Callable[[str], str]) -> FunctionCounts:
         """Under other names; functions that come to share one are added up."""
@@ -87,17 +93,19 @@ class FunctionCounts(Sequence[FunctionCount]):
         for row in self.rows:
             name = rename(row.function)
             counts[name] = counts.get(name, 0) + row.count
-        return FunctionCounts.of(counts)
+        return FunctionCounts.of(counts, self.inclusive)
 
     def denoise(self) -> FunctionCounts:
         """As `instructions` counts: without the internals of allocators and hash tables."""
         return self.filter(lambda name: not noise(split(name)))
 
     def _with(self, other: FunctionCounts, sign: int) -> FunctionCounts:
+        if self.inclusive != other.inclusive:
+            raise UserError("inclusive and exclusive counts cannot be added or subtracted")
         counts = {row.function: row.count for row in self.rows}
         for row in other.rows:
             counts[row.function] = counts.get(row.function, 0) + sign * row.count
-        return FunctionCounts.of(counts)
+        return FunctionCounts.of(counts, self.inclusive)
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ class InstructionStats:
         if inclusive and not self.profile.spent:
             raise NotKept(NO_CALLS)
         counts = self.profile.inclusive() if inclusive else self.profile.own
-        return FunctionCounts.of({str(f): count for f, count in counts.items()})
+        return FunctionCounts.of({str(f): count for f, count in counts.items()}, inclusive)
 
     def counts(self, *, denoise: bool = False) -> int:
         stats = self.stats()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import dedent
 
 from opbench.analyse.function_counts import InstructionStats
 from opbench.analyse.functions import stats_of
@@ -29,6 +30,9 @@ from opbench.running.runner import Runner
 LANGUAGES = {"python": "python", "py": "python", "cpp": "cpp", "c++": "cpp"}
 #: A statement that mentions it runs with torch imported, as in torch's Timer.
 TORCH = re.compile(r"\b(torch|at|c10)\b")
+#: Copies of a statement at module level that one call executes: the call itself is then a
+#: thousandth of it.
+UNROLLED = 100
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ def count(
     *,
     global_setup: str = "",
     language: str = "python",
+    globals: bool = False,
     env: str = "current",
     number: int | None = None,
     repeats: int | None = None,
@@ -69,11 +74,13 @@ def count(
 ) -> Counted:
     """Instructions of one call of `stmt` after `setup`, counted by Callgrind.
 
-    The worker is kept for the next call, by default (docs/workers.md).
+    Names of Python are variables of a function; with `globals` they are looked up as those of a
+    module, as in the script of torch's `Timer.collect_callgrind`. The worker is kept for the next
+    call, by default (docs/workers.md).
     """
     if language.lower() not in LANGUAGES:
         raise UserError(unknown("language", language, LANGUAGES))
-    case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()])
+    case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()], globals)
     given = {"number": number, "repeats": repeats, "timeout": timeout}
     options = RunOptions(**asked({key: value for key, value in given.items() if value}))
     request = Request(
@@ -91,13 +98,56 @@ def count(
     counted = found["instructions"]
     if not counted.ok:
         raise UserError(f"the statement was not counted: {counted.outcome_text}")
+    if globals:
+        found = {metric: per_statement(result) for metric, result in found.items()}
+        case = replace(case, stmt=stmt, setup=setup)
     return Counted(case, found)
 
 
-def case_of(stmt: str, setup: str, global_setup: str, language: str) -> Case:
+def at_module_level(stmt: str, setup: str) -> tuple[str, str]:
+    """Statement and setup of a case that executes them as a module, `UNROLLED` times per call."""
+    body = "\n".join([dedent(stmt)] * UNROLLED)
+    check(stmt, "the statement")
+    check(setup, "setup")
+    return "exec(body, module)", (
+        "module = dict(globals(), __name__='__main__')\n"
+        f"exec(compile({dedent(setup)!r}, 'setup', 'exec'), module)\n"
+        f"body = compile({body!r}, 'statement', 'exec')"
+    )
+
+
+def check(source: str, what: str) -> None:
+    try:
+        compile(dedent(source), what, "exec")
+    except SyntaxError as error:
+        raise UserError(f"{what} line {error.lineno}: {error.msg}") from None
+
+
+def per_statement(result: Result) -> Result:
+    """Of one of the statements that a call executed."""
+
+    def share(value: float | None) -> float | None:
+        return None if value is None else value / UNROLLED
+
+    detail = dict(result.detail)
+    if "calls" in detail:
+        detail["calls"] *= UNROLLED
+    return replace(
+        result,
+        estimate=share(result.estimate),
+        low=share(result.low),
+        high=share(result.high),
+        samples=tuple(replace(s, value=s.value / UNROLLED) for s in result.samples),
+        detail=detail,
+    )
+
+
+def case_of(stmt: str, setup: str, global_setup: str, language: str, globals: bool = False) -> Case:
     torch = TORCH.search("\n".join((stmt, setup, global_setup))) is not None
     framework = "torch" if torch else "python"
     if language == "cpp":
+        if globals:
+            raise UserError("--globals is about names of Python; a C++ statement has none")
         return Case(
             "count", "statement", "call", stmt, setup, global_setup, language="cpp",
             framework=framework, preload=("torch",) if torch else (),
@@ -105,7 +155,10 @@ def case_of(stmt: str, setup: str, global_setup: str, language: str) -> Case:
         )  # fmt: skip
     if global_setup:
         raise UserError("global_setup belongs to C++; in Python everything is setup")
-    program = Program(stmt, setup=setup, preload=imported(setup))
+    preload = imported(setup)
+    if globals:
+        stmt, setup = at_module_level(stmt, setup)
+    program = Program(stmt, setup=setup, preload=preload)
     definition = Definition(
         "count", "statement", program=lambda _point, _context: program,
         framework=framework, stages=("call",),

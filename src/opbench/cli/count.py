@@ -14,6 +14,9 @@ def count(
         "", metavar="CODE", help="C++ outside of all functions: #include <…>."
     ),
     language: str = typer.Option("python", metavar="python|cpp", help="Of the statement."),
+    globals: bool = typer.Option(
+        False, "--globals", help="Look names up as globals, as Timer.collect_callgrind does."
+    ),
     env: str = typer.Option(
         "current", metavar="NAME|PATH", help="An environment, or the path of an interpreter."
     ),
@@ -45,6 +48,7 @@ def count(
             setup,
             global_setup=global_setup,
             language=language,
+            globals=globals,
             env=env,
             number=number,
             repeats=repeats,

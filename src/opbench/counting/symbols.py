@@ -10,7 +10,7 @@ import ctypes
 import functools
 import mmap
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -159,6 +159,21 @@ def symbols(path: str) -> Symbols | None:
         return Symbols(path)
     except (OSError, ValueError, IndexError):
         return None
+
+
+def read_symbols(pids: Iterable[int]) -> None:
+    """Read the symbols of all that these processes have mapped; later calls find them."""
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+        except OSError:  # it has ended
+            continue
+        mapped = [line.split(maxsplit=5) for line in lines]
+        code = dict.fromkeys(
+            words[5] for words in mapped if len(words) == 6 and "x" in words[1] and "/" in words[5]
+        )
+        for path in code:
+            symbols(path)
 
 
 def _tables(path: Path) -> Iterator[_Table]:

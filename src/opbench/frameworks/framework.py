@@ -65,6 +65,11 @@ class Framework:
         """The keywords for dtype and device of a call that creates a tensor."""
         return f"dtype={dtype!r}"
 
+    def counting_stage(self, source: str) -> str:
+        """The stage whose modules a worker imports before it counts this source: once counting has
+        begun, an import takes many times as long."""
+        return "call"
+
     def rehearsal(self) -> str:
         """Source that runs a few common operators: a worker that counts instructions runs it once,
         and its children find that code already translated."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
 
@@ -10,9 +11,14 @@ from opbench.frameworks.framework import Framework
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
+#: Source that imports what `preload` says: half of the import of torch again, so not for everyone.
+GOES_BACKWARD = re.compile(r"\b(backward|autograd|grad)\b")
+TAKES_COMPILER = re.compile(r"\btorch\.(func|compile|optim|vmap)\b|\b(functorch|optim)\b")
+
 #: What most snippets run through. A backward pass may not run before a fork where it would touch
 #: a GPU; without one it starts no thread.
 REHEARSAL = """\
+import sys
 import torch
 torch.set_num_threads(1)
 torch.manual_seed(0)
@@ -32,7 +38,7 @@ for _ in range(2):
     y[0, 0] = 1
     y[i], y[None, ...]
     torch.zeros((2, 2)).normal_()
-if torch.version.cuda is None:
+if torch.version.cuda is None and "torch.fx.experimental.symbolic_shapes" in sys.modules:
     w.requires_grad_()
     for _ in range(2):
         y = torch.nn.functional.linear(x, w).relu()
@@ -73,8 +79,8 @@ class Torch(Framework):
         return f"torch.set_num_threads({threads})"
 
     def preload(self, stage: str) -> tuple[str, ...]:
-        # torch 2.13: the first backward pass imports sympy (0.5 s), the first optimizer the
-        # compiler (1.2 s).
+        # torch 2.13: the first backward pass imports sympy (0.5 s), the first optimizer, and
+        # `torch.func`, the compiler (1.2 s).
         late = {
             "backward": ("torch.fx.experimental.symbolic_shapes",),
             "forward_backward": ("torch.fx.experimental.symbolic_shapes",),
@@ -87,6 +93,11 @@ class Torch(Framework):
         # aarch64 wheels, where one "single-threaded" linear kept two threads spinning and took
         # four times as long as with these variables.
         return {name: str(threads) for name in THREAD_VARIABLES}
+
+    def counting_stage(self, source: str) -> str:
+        if TAKES_COMPILER.search(source):
+            return "step"
+        return "forward_backward" if GOES_BACKWARD.search(source) else "forward"
 
     def rehearsal(self) -> str:
         return REHEARSAL

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from opbench.counting import instructions, valgrind
+from opbench.counting.symbols import read_symbols
 from opbench.plan.groups import Slot
 from opbench.result import Metric
 from opbench.running.state import RunState
@@ -44,8 +45,12 @@ def count(state: RunState, slots: Iterable[Slot]) -> None:
                 continue
             kind = state.pool.counting_kind(slot.case, slot.environment)
             kinds.setdefault(kind, []).append(slot)
+        jobs = {kind: jobs_for(len(todo), state.request.jobs) for kind, todo in kinds.items()}
+        if sum(jobs.values()) <= MOST_WORKERS:  # the others import while the first one counts
+            for kind in list(jobs)[1:]:
+                state.begin(kind, range(jobs[kind]))
         for kind, todo in kinds.items():
-            _count_kind(state, metric, kind, todo)
+            _count_kind(state, metric, kind, todo, jobs[kind])
 
 
 def jobs_for(cases: int, asked: int) -> int:
@@ -59,8 +64,9 @@ def asked(state: RunState) -> dict[str, int]:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def _count_kind(state: RunState, metric: Metric, kind: Kind, slots: Sequence[Slot]) -> None:
-    jobs = jobs_for(len(slots), state.request.jobs)
+def _count_kind(
+    state: RunState, metric: Metric, kind: Kind, slots: Sequence[Slot], jobs: int
+) -> None:
     done: Answers = queue.SimpleQueue()
     stop = threading.Event()
     # Dealt out beforehand, not taken by whoever is free: the order of a run is then the same.
@@ -73,12 +79,14 @@ def _count_kind(state: RunState, metric: Metric, kind: Kind, slots: Sequence[Slo
     _announce(state, kind, slots, jobs)
     try:
         # Side by side, and with one message if they cannot start.
-        again_if_worker_dies(lambda: state.workers(kind, range(jobs)))
+        workers = again_if_worker_dies(lambda: state.workers(kind, range(jobs)))
     except WorkerError as error:
         for slot in slots:
             state.fail(slot, metric, error.ended)
         return
-    for thread in threads:
+    # While they count: torch's 700,000 symbols take as long to read as a dump.
+    symbols = threading.Thread(target=read_symbols, args=([worker.pid for worker in workers],))
+    for thread in (symbols, *threads):
         thread.start()
     try:
         for _ in slots:
@@ -91,6 +99,7 @@ def _count_kind(state: RunState, metric: Metric, kind: Kind, slots: Sequence[Slo
                 state.fail(slot, metric, counted)
                 continue
             # Read here, while the worker that wrote it is already counting the next case.
+            symbols.join()
             for result in instructions.results(slot.case, counted, state.place(slot)):
                 state.keep(slot, result)
     finally:

@@ -66,9 +66,14 @@ class RunState:
     # -- workers ---------------------------------------------------------------------------
 
     def workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
+        self.begin(kind, starts)
+        return self.pool.workers(kind, starts)
+
+    def begin(self, kind: Kind, starts: Sequence[int]) -> None:
+        """Have workers started that will be asked for; they import meanwhile."""
         if not self.pool.has(kind, starts):
             self.listener.starting_workers(", ".join(kind.preload) or "Python")
-        return self.pool.workers(kind, starts)
+            self.pool.begin(kind, starts)
 
     def workers_of(self, slot: Slot, starts: Sequence[int] = (0,)) -> list[Worker]:
         return self.workers(self.pool.kind(slot.case, slot.environment), starts)

@@ -81,16 +81,24 @@ class Pool:
         plain = self.kind(case, environment)
         env = {**dict(plain.env), **valgrind.ENVIRONMENT}
         framework = frameworks.get(case.framework)
-        # What other cases preload would change the memory that this one finds, and its count.
-        # Import what a rehearsed backward pass needs before counting slows it down: 2 s instead of
-        # 22 for torch.
-        preload = dict.fromkeys((*case.preload, *framework.preload("forward_backward")))
+        # What other cases preload would change the memory that this one finds, and its count. So
+        # what is imported follows from the case alone: from its text, unless a module of the
+        # user's hides what it calls.
+        stage = "forward_backward"
+        if case.module is None:
+            stage = framework.counting_stage(case.source)
+        preload = dict.fromkeys((*case.preload, *framework.preload(stage)))
         return replace(
             plain,
             preload=tuple(preload),
             env=tuple(sorted(env.items())),
             rehearse=framework.rehearsal(),
         )
+
+    def begin(self, kind: Kind, starts: Sequence[int]) -> None:
+        """Start workers that will be asked for; they import meanwhile."""
+        with self._lock:
+            self._chosen(kind, starts)
 
     def workers(self, kind: Kind, starts: Sequence[int]) -> list[Worker]:
         """Live workers for the given start numbers; new ones import in parallel."""

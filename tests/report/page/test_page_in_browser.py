@@ -19,7 +19,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 
 def css(browser: Any, selector: str) -> list[Any]:
@@ -41,7 +41,7 @@ def click(browser: Any, selector: str) -> None:
         return True
 
     gone = (StaleElementReferenceException, ElementClickInterceptedException)
-    WebDriverWait(browser, 10, POLL, ignored_exceptions=gone).until(clicked)
+    WebDriverWait(browser, 300, POLL, ignored_exceptions=gone).until(clicked)
 
 
 def names(browser: Any) -> list[str]:

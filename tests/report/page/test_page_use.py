@@ -17,7 +17,7 @@ from test_page_in_browser import clean_console, click, css, names, one, search, 
 
 __all__ = ["clean_console"]  # holds for the tests of this file too
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(600)
 
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text(encoding="utf-8")
@@ -159,7 +159,7 @@ def test_the_wheel_with_shift_zooms(visit):
         arguments[0].dispatchEvent(turn);""",
         mark,
     )
-    WebDriverWait(browser, 60).until(
+    WebDriverWait(browser, 300).until(
         lambda _: one(browser, "#chart svg").get_attribute("innerHTML") != before
     )
 

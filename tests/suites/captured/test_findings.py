@@ -51,6 +51,18 @@ def test_time_in_which_the_program_did_not_run_is_waiting():
     )  # no data
 
 
+def test_python_is_no_more_than_a_plain_step_leaves_for_it():
+    """Recording a small step may take longer between its calls than the step itself."""
+    slow = replace(TIMED, header={**TIMED.header, "between_seconds": {"forward": 40.0}})
+    results = [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.25)]
+    forward = ledger(replay_of(slow, results)).entries[0]
+    assert forward.parts["Python"] == pytest.approx(3.0 - 1.5)
+    # Where the replay takes longer than the step, that is shown, and nothing is Python.
+    forward = ledger(replay_of(slow, [result(MM, 5.0), *results[1:]])).entries[0]
+    assert forward.parts["Python"] == 0.0
+    assert forward.unattributed == pytest.approx(3.0 - 5.5)
+
+
 def test_what_failed_is_refused_with_its_time_and_never_called_python():
     failed = result(MUL, None, reason="no kernel")
     found = ledger(replay_of(TIMED, [result(MM, 1.0), result(RELU, 0.5), failed]))

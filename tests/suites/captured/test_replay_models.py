@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -16,29 +17,43 @@ from opbench.suites.captured.account import fidelity, replay_of
 
 pytest.importorskip("torch")
 
-MODELS = ("cnn", "transformer", "lstm")
+MODELS = (
+    "cnn",
+    pytest.param("transformer", marks=pytest.mark.slow),
+    pytest.param("lstm", marks=pytest.mark.slow),
+)
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
+def file_of(tmp_path_factory):
     from tests.capture.models import train
 
     folder = tmp_path_factory.mktemp("captures")
-    for name in MODELS:
-        train(name, str(folder / f"{name}.jsonl"))
-    return {name: folder / f"{name}.jsonl" for name in MODELS}
+
+    def path_of(model):
+        path = folder / f"{model}.jsonl"
+        if not path.exists():
+            train(model, str(path))
+        return path
+
+    return path_of
 
 
 @pytest.fixture(scope="module")
-def replayed(files):
-    """All of them in one run, each call timed once: whether it runs is the question."""
-    return measure(*files.values(), num_runs=1, num_repeats=1, save=False).results
+def replayed(file_of):
+    """The results of a model, each call timed once: whether it runs is the question."""
+
+    @cache
+    def results_of(model):
+        return measure(file_of(model), num_runs=1, num_repeats=1, save=False).results
+
+    return results_of
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_unique_call_is_replayed(files, replayed, model):
-    capture = read(files[model])
-    found = replay_of(capture, replayed)
+def test_every_unique_call_is_replayed(file_of, replayed, model):
+    capture = read(file_of(model))
+    found = replay_of(capture, replayed(model))
     assert {one.call.index for one in found.calls} == set(range(len(capture.calls)))
     assert [(o.call.name, o.result.outcome_text) for o in found.calls if not o.result.ok] == []
     explained = fidelity(found, "hot")
@@ -47,23 +62,23 @@ def test_every_unique_call_is_replayed(files, replayed, model):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_step_runs_in_order_whole_and_phase_by_phase(files, replayed, model):
-    found = replay_of(read(files[model]), replayed)
+def test_the_step_runs_in_order_whole_and_phase_by_phase(file_of, replayed, model):
+    found = replay_of(read(file_of(model)), replayed(model))
     assert set(found.in_order) == {"step", "data", "forward", "backward", "optimizer"}
     assert {phase: r.outcome_text for phase, r in found.in_order.items() if not r.ok} == {}
 
 
-def test_calls_that_write_are_reset_and_the_cold_ones_rotate(files):
+def test_calls_that_write_are_reset_and_the_cold_ones_rotate(file_of):
     fixed = {"axes": {"replay": ["hot", "cold"]}, "num_runs": 1, "num_repeats": 3}
-    found = measure(files["cnn"], **fixed, keep=("relu_", "addmm"), save=False)
+    found = measure(file_of("cnn"), **fixed, keep=("relu_", "addmm"), save=False)
     assert {case.axes["replay"] for case, _ in found} == {"hot", "cold"}
     for case, result in found:
         assert result.ok, (case.id, result.outcome_text)
         assert case.timing_mode == ("repeatable" if "addmm" in case.name else "each")
 
 
-def test_a_written_argument_is_the_same_before_each_call(files):
-    case = among("relu_", [c for c in defined([str(files["cnn"])]) if "relu_" in c.name])
+def test_a_written_argument_is_the_same_before_each_call(file_of):
+    case = among("relu_", [c for c in defined([str(file_of("cnn"))]) if "relu_" in c.name])
     names: dict = {"seed": 0}
     exec(case.globals, names)
     exec(case.setup, names)
@@ -76,8 +91,8 @@ def test_a_written_argument_is_the_same_before_each_call(files):
         assert float(names["x0"].min()) == 0
 
 
-def test_the_reproducer_runs_as_a_plain_file(files, tmp_path):
-    cases = defined([str(files["transformer"])])
+def test_the_reproducer_runs_as_a_plain_file(file_of, tmp_path):
+    cases = defined([str(file_of("transformer"))])
     text = script(next(case for case in cases if case.name.startswith("native_layer_norm-")))
     short = text.replace(
         "WARM_UP_S, MEASURE_S = 5_000_000, 0.3, 2.0", "WARM_UP_S, MEASURE_S = 1000, 0, 0"
@@ -102,8 +117,8 @@ def test_an_operator_that_torch_does_not_have_is_an_outcome(tmp_path):
     assert "torch has no operator aten::no_such.default" in found.results[0][1].reason
 
 
-def test_top_takes_the_calls_that_make_up_the_time(files, opbench_here):
-    path = files["cnn"]
+def test_top_takes_the_calls_that_make_up_the_time(file_of, opbench_here):
+    path = file_of("cnn")
     everything = opbench_here("run", path, "--dry-run", "-a", "replay=hot").stdout
     half = opbench_here("run", path, "--dry-run", "-a", "replay=hot", "--top", "50%").stdout
     taken = [line for line in half.splitlines() if line.startswith("cnn/")]

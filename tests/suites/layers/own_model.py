@@ -23,11 +23,3 @@ class Tagger(nn.Module):
 def tagger(batch_size):
     labels = torch.randn(batch_size, 2)
     return Tagger(), torch.randint(0, 11, (batch_size, 3)), labels, nn.MSELoss()
-
-
-def nothing(batch_size):
-    return nn.Linear(2, 2)
-
-
-def fixed():
-    return None

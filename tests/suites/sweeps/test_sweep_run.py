@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -56,20 +54,20 @@ runtime = ["pt", "ort"]
 )
 
 
-def opbench(*arguments, cwd) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "opbench.cli.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
-
-
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory) -> Path:
-    """A folder in which a sweep has been run."""
-    folder = tmp_path_factory.mktemp("sweep")
-    (folder / "models.py").write_text(MODELS)
-    (folder / "mini.toml").write_text(SWEEP)
-    done = opbench("run", "mini.toml", cwd=folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-2:] == ["mini.csv", "mini.png"]
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("sweep")
+
+
+@pytest.fixture
+def measured(folder, opbench_here) -> Path:
+    """A folder in which a sweep has been run, once for all tests."""
+    if not (folder / "mini.toml").exists():
+        (folder / "models.py").write_text(MODELS)
+        (folder / "mini.toml").write_text(SWEEP)
+        done = opbench_here("run", "mini.toml", cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.splitlines()[-2:] == ["mini.csv", "mini.png"]
     return folder
 
 
@@ -193,11 +191,11 @@ def test_a_model_that_cannot_be_found(opbench_here, tmp_path, model, said):
 
 
 @pytest.mark.slow
-def test_a_compiled_model_is_checked_and_timed(tmp_path):
+def test_a_compiled_model_is_checked_and_timed(tmp_path, opbench_here):
     (tmp_path / "models.py").write_text(MODELS)
     text = SWEEP.replace('["pt", "ort"]', '["compile"]').replace("[2, 4]", "[2]")
     (tmp_path / "mini.toml").write_text(text)
-    done = opbench("run", "mini.toml", cwd=tmp_path)
+    done = opbench_here("run", "mini.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     summary, *kernels = rows(tmp_path / "mini.csv")
     assert summary["forward_outcome"] == summary["backward_outcome"] == "ok"

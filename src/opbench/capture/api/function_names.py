@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter, thread_time
 from typing import Any
 
 import torch
@@ -27,7 +28,9 @@ class FunctionNames(TorchFunctionMode):
             return func(*args, **kwargs) if kwargs else func(*args)
         if phases.api:  # `linear` calls `addmm`: the function the person wrote is the outer one
             return func(*args, **kwargs) if kwargs else func(*args)
+        phase, entered, busy = phases.now, perf_counter(), thread_time()
         phases.api = registered_name(func) or str(getattr(func, "__name__", ""))
+        phases.name(phase, perf_counter() - entered, thread_time() - busy)
         try:
             return func(*args, **kwargs) if kwargs else func(*args)
         finally:

@@ -1,12 +1,13 @@
 """The time between calls: Python, autograd, and what the framework does there.
 
-It is measured in the recorded steps, where each call is seen to begin and to end. A recorded call
-also costs time outside of what we see of it, on its way into Python and back; that is measured on a
-call that does next to nothing, and subtracted.
+It is measured in the recorded steps, where each call is seen to begin and to end. A recorded call,
+and a function whose name is looked up, also cost time outside of what we see of them, on their way
+into Python and back; that is measured on ones that do next to nothing, and subtracted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import thread_time
 from typing import Any
 
@@ -26,27 +27,20 @@ def nothing() -> None:
     """No step ends here."""
 
 
-def cost_of_being_seen(from_python: bool) -> float:
-    """Seconds per recorded call, outside of what is seen of it: called from Python, by a function
-    whose name is recorded; or by autograd."""
+def cost_of_being_seen(operator: Callable[[torch.Tensor], Any], names: bool) -> float:
+    """CPU seconds per call of an operator, or of a function whose name is looked up, outside of
+    what is seen of it."""
     phases = Phases(nothing, nothing)
-    mode, names = OperatorMode(OperatorLog(), phases), FunctionNames(phases)
+    mode = FunctionNames(phases) if names else OperatorMode(OperatorLog(), phases)
     x, found = torch.zeros(1), []
-    operator: Any = torch.neg if from_python else torch.ops.aten.neg.default
     with torch.no_grad(), mode:
-        if from_python:
-            names.__enter__()
-        try:
-            for _ in range(ROUNDS):
-                phases.restart()
-                began = thread_time()
-                for _ in range(CALLS):
-                    operator(x)
-                outside = thread_time() - began - phases.handled_busy.get("data", 0.0)
-                found.append(outside / CALLS)
-        finally:
-            if from_python:
-                names.__exit__(None, None, None)
+        for _ in range(ROUNDS):
+            phases.restart()
+            began = thread_time()
+            for _ in range(CALLS):
+                operator(x)
+            outside = thread_time() - began - phases.handled_busy.get("data", 0.0)
+            found.append(outside / CALLS)
     return sorted(found)[ROUNDS // 2]
 
 
@@ -54,7 +48,8 @@ def between(seen: Seen) -> dict[str, float]:
     """Phase → seconds of one recorded step between its calls. By the CPU time of the program's own
     thread where that made all the calls: while it waits, or another program has its core, nothing
     is executed between them."""
-    costs = {from_python: cost_of_being_seen(from_python) for from_python in (False, True)}
+    call = cost_of_being_seen(torch.ops.aten.neg.default, names=False)
+    function = cost_of_being_seen(torch.Tensor.dim, names=True)
     found = {}
     for phase, wall in seen.seconds.items():
         waited = seen.waiting if phase == "data" else 0.0
@@ -62,6 +57,6 @@ def between(seen: Seen) -> dict[str, float]:
         if phase not in seen.elsewhere:
             busy = seen.busy.get(phase, 0.0) - seen.handled_busy.get(phase, 0.0)
             outside = min(outside, busy)
-        cost = seen.calls.get(phase, 0) * costs[phase != "backward"]
+        cost = seen.calls.get(phase, 0) * call + seen.functions.get(phase, 0) * function
         found[phase] = max(0.0, outside - cost)
     return found

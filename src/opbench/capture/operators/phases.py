@@ -28,15 +28,16 @@ from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 @dataclass(frozen=True)
 class Seen:
-    """What one step took, by phase: seconds, and how many of them its thread ran; the same of the
-    calls that were recorded, with their number; phases in which other threads took part; seconds of
-    waiting for a data loader."""
+    """What one step took, by phase: seconds, and how many of them its thread ran; the same of what
+    was recorded; the number of calls, and of functions with a name; phases in which other threads
+    took part; seconds of waiting for a data loader."""
 
     seconds: Mapping[str, float]
     busy: Mapping[str, float]
     handled: Mapping[str, float]
     handled_busy: Mapping[str, float]
     calls: Mapping[str, int]
+    functions: Mapping[str, int]
     elsewhere: frozenset[str]
     waiting: float
 
@@ -59,11 +60,13 @@ class Phases:
         #: Phase → seconds, and those in which the thread of the program ran.
         self.seconds: dict[str, float] = {}
         self.busy: dict[str, float] = {}
-        #: The same of calls that were recorded, with what recording them took; and how many. Calls
-        #: of another thread (autograd has one for each GPU) are not busy ones of this thread.
+        #: The same of calls that were recorded, with what recording them and naming functions took;
+        #: how many of both. Calls of another thread (autograd has one for each GPU) are not busy
+        #: ones of this thread.
         self.handled: dict[str, float] = {}
         self.handled_busy: dict[str, float] = {}
         self.calls: dict[str, int] = {}
+        self.functions: dict[str, int] = {}
         self.elsewhere: set[str] = set()
         #: Seconds in which the program waited for the workers of a data loader.
         self.waiting = 0.0
@@ -99,15 +102,24 @@ class Phases:
     def restart(self) -> None:
         """A new step begins now."""
         self.seconds, self.handled, self.calls, self.waiting = {}, {}, {}, 0.0
-        self.busy, self.handled_busy, self.elsewhere = {}, {}, set()
+        self.busy, self.handled_busy, self.functions, self.elsewhere = {}, {}, {}, set()
         self._since, self._busy_since = perf_counter(), thread_time()
         self._thread = get_ident()
         self.module_of_node.clear()
 
     def handle(self, phase: str, seconds: float, busy: float) -> None:
+        """A call was recorded."""
+        self.calls[phase] = self.calls.get(phase, 0) + 1
+        self._spend(phase, seconds, busy)
+
+    def name(self, phase: str, seconds: float, busy: float) -> None:
+        """The name of a function was looked up; most of them lead to no call."""
+        self.functions[phase] = self.functions.get(phase, 0) + 1
+        self._spend(phase, seconds, busy)
+
+    def _spend(self, phase: str, seconds: float, busy: float) -> None:
         self.handled[phase] = self.handled.get(phase, 0.0) + seconds
         self.handled_busy[phase] = self.handled_busy.get(phase, 0.0) + busy
-        self.calls[phase] = self.calls.get(phase, 0) + 1
         if get_ident() != self._thread:
             self.elsewhere.add(phase)
 
@@ -115,7 +127,7 @@ class Phases:
         """Of the step that ends now."""
         return Seen(
             dict(self.seconds), dict(self.busy), dict(self.handled), dict(self.handled_busy),
-            dict(self.calls), frozenset(self.elsewhere), self.waiting,
+            dict(self.calls), dict(self.functions), frozenset(self.elsewhere), self.waiting,
         )  # fmt: skip
 
     # -- hooks -----------------------------------------------------------------------------

@@ -77,6 +77,9 @@ class OperatorRecorder:
         self._ranks: tuple[int, int] | None = None
         self._pid = os.getpid()
         self._mode: OperatorMode | None = None
+        #: The unit before the window is recorded too, and forgotten: torch looks up operators and
+        #: functions when they first come into Python, which takes longer than to run them.
+        self._rehearsing = False
         self._names: FunctionNames | None = None
         self._names_aside = False
         #: Steps of the optimizer, and calls of the top module, that were seen.
@@ -101,8 +104,9 @@ class OperatorRecorder:
         self.phases.watch()
         self._regions.watch()
         os.register_at_fork(after_in_child=self.abandon)
-        if self.window.kind in ("all", "auto") or self.window.first <= 1:
+        if self.window.kind in ("all", "auto") or self.window.first <= 2:
             self._open()
+            self._rehearsing = self.window.first == 2
         self.phases.restart()
         self._unit_began = perf_counter()
         return self
@@ -112,7 +116,7 @@ class OperatorRecorder:
         if self._finished or os.getpid() != self._pid:
             return
         self._finished = True
-        recording = self._mode is not None
+        recording = self._mode is not None and not self._rehearsing
         self._close()
         self._unwatch()
         if recording or (self._unrecorded and self.written):
@@ -204,10 +208,11 @@ class OperatorRecorder:
                 self._write()
                 if self.stop:
                     raise Done(0)
-            elif number == first - 1:
+            elif number in (first - 2, first - 1):
                 self._close()
                 self._recorded, self._captured = 0, []
                 self._open()
+                self._rehearsing = number == first - 2
             elif len(self._unrecorded) >= MOST_TIMED and self.written:
                 self._unwatch()
         self.phases.restart()

@@ -2,8 +2,9 @@
 
 Nothing is given a cause that was not measured. Operators and compiled regions were replayed; what
 could not be replayed is there with the time it took while it was captured; CPU time between calls
-was measured in the captured step, less what recording itself costs there; in the steps that were
-not captured, time in which the program did not run. The rest is unattributed.
+was measured in the captured step, less what recording itself costs there, and is no more than what
+a plain step leaves for it; time in which the program did not run was measured in the steps that
+were not captured. The rest is unattributed.
 """
 
 from __future__ import annotations
@@ -82,8 +83,11 @@ def ledger(replay: Replay) -> Ledger | None:
             alone = sum(alone_of.values())
             hot_phases.append(phase)
         parts["operators"] = max(alone - parts["compiled"], 0.0)
-        parts["Python"] = between.get(phase, 0.0)
         parts["waiting"] = max(0.0, idle.get(phase, 0.0) - parts["collectives"])
+        # Recording disturbs what lies between the calls of a small step more than can be
+        # subtracted; no more can be Python than a plain step leaves.
+        rest = measured.get(phase, 0.0) - sum(parts.values())
+        parts["Python"] = min(between.get(phase, 0.0), max(0.0, rest))
         entries.append(Entry(phase, measured.get(phase), dict(parts)))
     whole = {part: sum(entry.parts.get(part, 0.0) for entry in entries) for part in PARTS}
     return Ledger(
