@@ -48,7 +48,8 @@ def measure(quick: bool = False) -> str:
             f" of {trials.planned}" if trials.tried < trials.planned else ""
         )
         lines.append(f"| {trials.what} | {count} | {len(trials.faults)} |")
-    lines += [f"\n- {fault}" for trials in done for fault in trials.faults[:5]]
+    shown = [fault for trials in done for fault in trials.faults[:5]]
+    lines += [f"\n- {' '.join(fault.split())[:300]}" for fault in shown]
     return "\n".join(lines)
 
 
