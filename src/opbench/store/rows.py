@@ -97,25 +97,27 @@ def result_row(run_id: str, result: Result) -> dict[str, Any]:
 
 
 def result_from_row(row: RowMapping, samples: tuple[Sample, ...] = ()) -> Result:
-    texts = {type(row[name]) for name in TEXTS}
-    if texts != {str} or type(row["detail"]) is not dict:
+    # Each column is looked up once: that takes longer than looking at what it holds.
+    texts, detail = [row[name] for name in TEXTS], row["detail"]
+    if {*map(type, texts)} != {str} or type(detail) is not dict:
         raise ValueError(f"result {row['id']} has a field of the wrong type")
+    case_hash, metric, unit, outcome, reason, environment, fingerprint, policy, group, node = texts
     return Result(
-        case_hash=row["case_hash"],
-        metric=row["metric"],
-        unit=row["unit"],
-        outcome=row["outcome"],
-        reason=row["reason"],
+        case_hash=case_hash,
+        metric=metric,
+        unit=unit,
+        outcome=outcome,
+        reason=reason,
         estimate=row["estimate"],
         low=row["low"],
         high=row["high"],
         samples=samples,
         warnings=tuple(Warning(code, text) for code, text in row["warnings"]),
-        detail=row["detail"],
-        environment=row["environment"],
-        fingerprint=row["fingerprint"],
-        policy=row["policy"],
-        group=row["group_name"],
+        detail=detail,
+        environment=environment,
+        fingerprint=fingerprint,
+        policy=policy,
+        group=group,
         created=row["created"],
-        node=row["node"],
+        node=node,
     )
