@@ -186,8 +186,6 @@ def sound(folder: Path) -> Path:
 
 def warm(path: Path) -> None:
     """Import what the commands import, so that every process forked from this one has it."""
-    import altair  # noqa: F401
-
     with tempfile.TemporaryDirectory(prefix="opbench-chaos-") as folder:
         for words in READING:  # what draws does not survive a fork
             _in_process(words, path, Path(folder))

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from opbench.capture.reading import BadCapture, parse, parse_api, read
+from opbench.capture.reading import BadCapture, parse, parse_api
 
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
 HEADER = {"opbench": "capture", "version": 1, "device": "cpu"}
@@ -32,11 +32,16 @@ def test_escape_sequences_in_a_file_do_not_reach_the_terminal(tmp_path, opbench_
 
 
 def test_a_file_name_never_becomes_code(tmp_path, opbench_here):
-    name = "c\nprint('OWNED')\n#.jsonl"
+    for name in ("c\nprint('OWNED')\n#.jsonl", "a\x1bb.jsonl"):
+        (tmp_path / name).write_text(capture_text(HEADER, CALL))
+        refused = opbench_here("show", "relu", "--in", name, "--script")
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "control characters" in refused.stderr
+        assert "\x1b" not in refused.stderr
+    name = "c\u2028print('OWNED')\u2028#\"\"\";'''print('OWNED').jsonl"
     (tmp_path / name).write_text(capture_text(HEADER, CALL))
     done = opbench_here("show", "relu", "--in", name, "--script")
     assert done.returncode == 0, done.stderr
-    assert "\nprint('OWNED')" not in done.stdout
     short = done.stdout.replace("0.3, 2.0", "0, 0")
     (tmp_path / "s.py").write_text(short)
     ran = subprocess.run([sys.executable, "s.py"], cwd=tmp_path, capture_output=True, text=True)
@@ -74,9 +79,3 @@ def test_contents_that_do_not_fit_their_tensor_are_refused(values):
     line = {**CALL, "args": [{"t": "bool[3]", "v": values}]}
     with pytest.raises(BadCapture, match="line 2: "):
         parse([json.dumps(HEADER), json.dumps(line)])
-
-
-def test_the_name_of_a_capture_is_printable(tmp_path):
-    path = tmp_path / "a\x1bb.jsonl"
-    path.write_text(capture_text(HEADER, CALL))
-    assert read(path).name == "a\\x1bb"

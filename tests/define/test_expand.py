@@ -144,7 +144,8 @@ def test_values_that_exclude_each_other_leave_nothing():
 
 
 def test_an_unknown_framework_names_where_it_was_written():
-    with pytest.raises(UserError, match="f: unknown framework 'troch'; did you mean torch"):
+    wrong = "f: framework: unknown framework 'troch'; did you mean torch"
+    with pytest.raises(UserError, match=wrong):
         expand([define("f", framework="troch")])
 
 
