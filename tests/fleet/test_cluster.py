@@ -140,6 +140,7 @@ def agents() -> list[int]:
 # -- the command line, end to end -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_into_postgresql_whose_driver_is_killed_is_completed_by_cont(
     project, opbench_here, connected, cluster, server, url, tmp_path, eventually
 ):
