@@ -11,6 +11,7 @@ from opbench.capture.reading import read
 
 #: The ranks are forked when torch and its compiler, which optimizers use, are imported.
 WORKER = """
+import gc
 import os
 import sys
 import torch
@@ -27,6 +28,8 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 with opbench.record("step.jsonl"):
     net(torch.ones(2, 3)).sum().backward()
     optimizer.step()
+net = optimizer = None  # before their group (tests/capture/scripts/distributed.py)
+gc.collect()
 dist.destroy_process_group()
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))

@@ -1,5 +1,6 @@
 """Data parallel, and fully sharded, on gloo: alone in its group, or as `torchrun` starts it."""
 
+import gc
 import os
 
 import torch
@@ -27,6 +28,10 @@ def losses(way="ddp"):
         batches = [torch.randn(4, 6) for _ in range(3)]
         return train(model, batches, lambda x: model(x).square().mean())
     finally:
+        # The model first: with the last reference to the group it would wait, with Python's lock,
+        # for a thread of gloo's that may want that lock.
+        net = model = mesh = None
+        gc.collect()
         dist.destroy_process_group()
 
 
