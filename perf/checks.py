@@ -102,25 +102,19 @@ def _result_from_row(row: Any, samples: Any = ()) -> Any:
 
 
 def measure(quick: bool = False) -> str:
-    runs, repeats = (20, 2) if quick else (1000, 5)
+    from perf.fleet_stores import fill
+
+    runs, repeats, cases = (20, 2, 3) if quick else (1000, 5, 15)
     with tempfile.TemporaryDirectory(prefix="opbench-perf-") as name:
         folder = Path(name)
+        large = folder / "large.db"
+        fill(str(large), runs, 1000)
+        figures: list[tuple[str, Callable[[str], float], int]] = [
+            (f"a run of {CASES} small cases", lambda side: _run_seconds(folder, side), cases),
+            (f"reading {runs * 1000:,} results", lambda side: _read_seconds(large, side), repeats),
+        ]
         lines = ["| figure | without | with | cost | allowed | |", "|:--|--:|--:|--:|--:|:--|"]
-        lines.append(
-            _row(
-                f"a run of {CASES} small cases",
-                *_alternated(lambda side: _run_seconds(folder, side), 3 if quick else 15),
-            )
-        )
-        from perf.fleet_stores import fill
-
-        fill(str(folder / "large.db"), runs, 1000)
-        lines.append(
-            _row(
-                f"reading {runs * 1000:,} results",
-                *_alternated(lambda side: _read_seconds(folder / "large.db", side), repeats),
-            )
-        )
+        lines += [_row(what, *_alternated(each, times)) for what, each, times in figures]
     how = (
         "Processor time, user and system, of the command and all it started; medians of alternated "
         "repeats, and the median of their ratios with its range of the middle half. The "

@@ -18,6 +18,7 @@ from perf.local_postgres import Server, Unavailable, postgres
 from tests.kept_workers import KeptPool, end_all
 
 from opbench.case import Case
+from opbench.counting import valgrind
 from opbench.worker.cpp import toolchain
 from opbench.workers.process import Worker
 from opbench.workers.shared import PoolError, Supervisor
@@ -54,6 +55,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("cuda"):
                 item.add_marker(no_gpu)
+    # Before a merge (.ci/run) Valgrind must be there: its tests fail without it.
+    if (why := valgrind.why_not()) and not os.environ.get("OPBENCH_NO_SKIP"):
+        for item in items:
+            if item.get_closest_marker("valgrind"):
+                item.add_marker(pytest.mark.skip(reason=why))
     items.sort(key=lambda item: COSTLY.isdisjoint(getattr(item, "fixturenames", ())))
 
 

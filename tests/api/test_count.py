@@ -10,11 +10,10 @@ import pytest
 
 import opbench as ob
 from opbench.api.count import case_of
-from opbench.counting import valgrind
 from opbench.errors import UserError
 from opbench.workers.shared import NoSupervisor, Supervisor
 
-pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
+pytestmark = pytest.mark.valgrind
 
 
 @pytest.fixture(autouse=True, scope="module")

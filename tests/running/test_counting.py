@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from opbench.case import Case
-from opbench.counting import valgrind
 from opbench.plan.groups import PlannedGroup
 from opbench.plan.policy import Adaptive
 from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.runner import Runner
 
-pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
+pytestmark = pytest.mark.valgrind
 
 
 class Recorder(Listener):

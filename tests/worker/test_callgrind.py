@@ -24,7 +24,7 @@ from opbench.worker.callgrind.plans import plan_for
 from opbench.workers.pool import Kind, Pool
 from opbench.workers.session import SessionEnded
 
-pytestmark = pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
+pytestmark = pytest.mark.valgrind
 
 TIMEOUT = 60.0
 CPP = Case("t", "cpp", "call", "x = x * 3 + 1;", "volatile long x = 3;", language="cpp")

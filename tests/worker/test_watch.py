@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 #: Three threads and another program, all of them on one core.
 WATCHED = """
 import hashlib, os, threading
@@ -38,7 +36,6 @@ print(watch.wall_ns, watch.cpu_ns, watch.queued_ns)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux")
 def test_threads_that_wait_for_a_core_of_others_are_seen():
     ran = [sys.executable, "-c", WATCHED]
     found = subprocess.run(ran, check=True, capture_output=True, text=True).stdout

@@ -11,7 +11,6 @@ import pytest
 
 import opbench
 from opbench.analyse.functions import difference
-from opbench.counting import valgrind
 from opbench.snippets import GroupedSetup, GroupedStmts, materialize
 
 pytest.importorskip("torch")
@@ -102,7 +101,7 @@ def test_what_materialize_gives_runs_in_torchs_own_timer():
         assert Timer(**args.as_dict).timeit(3).mean > 0
 
 
-@pytest.mark.skipif(bool(valgrind.why_not()), reason=valgrind.why_not() or "-")
+@pytest.mark.valgrind
 def test_torch_is_counted_in_both_languages_and_an_extra_operator_is_blamed(tmp_path):
     (tmp_path / "mine.py").write_text(
         "from opbench.snippets import GroupedSetup, GroupedStmts\n"

@@ -239,6 +239,6 @@ def test_what_an_unusual_model_needs_is_said_and_then_it_runs(opbench_here, tmp_
     bare = opbench_here("run", "bare.toml", "--metric", "time", cwd=tmp_path)
     said = key.partition("=")[0]
     assert [line for line in bare.stdout.splitlines() if said in line and "bare: " in line]
-    (tmp_path / "told.toml").write_text(f"{sweep}{key}\n{QUICK}")
-    told = opbench_here("run", "told.toml", "--metric", "time", cwd=tmp_path)
-    assert told.returncode == 0, told.stdout + told.stderr
+    (tmp_path / "with_key.toml").write_text(f"{sweep}{key}\n{QUICK}")
+    done = opbench_here("run", "with_key.toml", "--metric", "time", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
