@@ -44,6 +44,21 @@ def click(browser: Any, selector: str) -> None:
     WebDriverWait(browser, 300, POLL, ignored_exceptions=gone).until(clicked)
 
 
+def texts(browser: Any, selector: str) -> list[str]:
+    """What a reader sees of each. Again where one was drawn anew while it was read: the table
+    draws its rows once more when its height changes, a moment after a search."""
+
+    def read(_: Any) -> tuple[list[str]]:
+        return ([found.text for found in css(browser, selector)],)
+
+    gone = (StaleElementReferenceException,)
+    return WebDriverWait(browser, 300, POLL, ignored_exceptions=gone).until(read)[0]
+
+
+def text(browser: Any, selector: str) -> str:
+    return texts(browser, selector)[0]
+
+
 def names(browser: Any) -> list[str]:
     """Ids of the rows in view, from top to bottom."""
     script = """return [...document.querySelectorAll('#grid-body .line')]
@@ -74,12 +89,12 @@ def clean_console(request: pytest.FixtureRequest) -> Any:
 
 def test_the_summary_stands_there_without_any_script(visit):
     browser = visit()
-    assert one(browser, "h1").text == "night 11"
-    assert "64" in one(browser, ".tiles").text
-    verdicts = one(browser, ".verdicts").text
+    assert text(browser, "h1") == "night 11"
+    assert "64" in text(browser, ".tiles")
+    verdicts = text(browser, ".verdicts")
     assert "night 10" in verdicts
     assert "slower" in verdicts
-    assert "Failed" in [heading.text for heading in css(browser, ".card h2")]
+    assert "Failed" in texts(browser, ".card h2")
 
 
 def test_a_name_is_text_whatever_it_holds(visit):
@@ -89,15 +104,15 @@ def test_a_name_is_text_whatever_it_holds(visit):
     assert names(browser) == [f'ops/{NASTY}[<b>axis</b>="><svg onload=alert(3)>]/call']
     click(browser, "#grid-body .line")
     wait(browser, "document.querySelector('#copy-script') !== null")
-    assert NASTY in one(browser, "#case-title").text
-    assert "<i>quiet</i> the machine" in one(browser, "#case-body").text
+    assert NASTY in text(browser, "#case-title")
+    assert "<i>quiet</i> the machine" in text(browser, "#case-body")
     # Nothing of it became an element, in the page or in the panel.
     assert css(browser, "main img, dialog img, main script, dialog script, svg[onload]") == []
     browser.execute_script("document.querySelector('#case').close()")
     search(browser, "fails")
     click(browser, "#grid-body .line")
     wait(browser, "document.querySelector('#case-body pre') !== null")
-    assert NASTY_REASON in one(browser, "#case-body").text
+    assert NASTY_REASON in text(browser, "#case-body")
 
 
 def test_only_the_page_s_own_script_may_run(visit):
@@ -137,16 +152,16 @@ def test_sorting_by_a_column_and_back(visit):
 def test_searching_and_filtering(visit):
     browser = visit()
     search(browser, "softmax torch -n=64")
-    assert one(browser, "#shown").text == "4 of 64 cases"
+    assert text(browser, "#shown") == "4 of 64 cases"
     assert all("softmax" in name and "n=64," not in name for name in names(browser))
     click(browser, "#clear")
-    assert one(browser, "#shown").text == "64 cases"
+    assert text(browser, "#shown") == "64 cases"
     click(browser, "[data-filter='verdict:slower']")
-    assert one(browser, "#shown").text == "5 of 64 cases"
+    assert text(browser, "#shown") == "5 of 64 cases"
     assert all(name.startswith("ops/add[") for name in names(browser))
     click(browser, "#clear")
     search(browser, "no such case")
-    assert "No case fits." in one(browser, "#grid-body").text
+    assert "No case fits." in text(browser, "#grid-body")
 
 
 def test_a_tile_opens_as_many_rows_as_it_says(visit):
@@ -157,7 +172,7 @@ def test_a_tile_opens_as_many_rows_as_it_says(visit):
     for number, tile in enumerate(tiles):
         said = int(tile.text.split()[0 if tile.text[0].isdigit() else 1].replace(",", ""))
         browser.execute_script("arguments[0].click()", tile)
-        shown = one(browser, "#shown").text
+        shown = text(browser, "#shown")
         assert shown.split()[0] == str(said), (number, tile.text, shown)
 
 
@@ -166,7 +181,7 @@ def test_a_case_tells_all_that_is_known_of_it(visit):
     search(browser, "lstm hooks batch_size=64")
     click(browser, "#grid-body .line")
     wait(browser, "document.querySelector('#case-samples svg') !== null")
-    body = one(browser, "#case-body").text
+    body = text(browser, "#case-body")
     assert "± 1.0 %" in body
     assert "32 samples" in body
     assert "slower" in body
@@ -174,7 +189,7 @@ def test_a_case_tells_all_that_is_known_of_it(visit):
     assert "per sample gradients" in body
     assert "worker starts" in body
     assert len(css(browser, "#case-samples .sample")) == 32
-    script = one(browser, "#case-script pre").text
+    script = text(browser, "#case-script pre")
     assert "loss.backward()" in script
     assert "def _main():" in script
 
@@ -238,8 +253,8 @@ def test_a_history_shows_where_the_level_changed(visit):
     browser = visit()
     click(browser, "#tab-history")
     wait(browser, "document.querySelectorAll('#chart .change').length > 0")
-    assert "+12 %" in one(browser, "#chart .changes").text
-    assert "only the commit changed" in one(browser, "#chart .changes").text
+    assert "+12 %" in text(browser, "#chart .changes")
+    assert "only the commit changed" in text(browser, "#chart .changes")
 
 
 def test_a_mark_leads_to_its_case(visit):

@@ -13,7 +13,7 @@ pytest.importorskip("selenium", reason="needs selenium, as the extra `dev` bring
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.ui import Select, WebDriverWait
-from test_page_in_browser import clean_console, click, css, names, one, search, wait
+from test_page_in_browser import clean_console, click, css, names, one, search, text, texts, wait
 
 __all__ = ["clean_console"]  # holds for the tests of this file too
 
@@ -51,7 +51,7 @@ def test_what_is_looked_at_stands_in_the_address(visit):
 
 def test_a_filter_is_in_the_address(visit):
     browser = visit("operators", "#verdict=slower")
-    assert one(browser, "#shown").text == "5 of 64 cases"
+    assert text(browser, "#shown") == "5 of 64 cases"
     click(browser, "#clear")
     assert hash_of(browser) == ""
 
@@ -79,7 +79,7 @@ def test_an_address_that_means_nothing_does_no_harm(visit):
         "#sort=nothing&tab=none&verdict",
         "#cases",
     ):
-        assert one(visit("operators", fragment), "#shown").text == "64 cases"
+        assert text(visit("operators", fragment), "#shown") == "64 cases"
 
 
 # --------------------------------------------------------------------- the table
@@ -87,22 +87,22 @@ def test_an_address_that_means_nothing_does_no_harm(visit):
 
 def test_what_is_the_same_in_every_case_is_said_once(visit):
     browser = visit("layers")
-    text, title = browser.execute_script(
+    name, title = browser.execute_script(
         "const n = document.querySelector('#grid-body .name'); return [n.textContent, n.title]"
     )
-    assert "forward_backward" not in text
+    assert "forward_backward" not in name
     assert title.startswith("layers/")
     click(browser, "#grid-body .line")
     wait(browser, "document.querySelector('#case').open")
-    assert one(browser, "#case-title").text.startswith("layers/")
+    assert text(browser, "#case-title").startswith("layers/")
 
 
 def test_each_metric_has_its_own_change(visit):
     browser = visit("layers")
-    titles = [each.text for each in css(browser, "[role=columnheader]")]
+    titles = texts(browser, "[role=columnheader]")
     assert titles == ["Case", "time", "Time change", "memory", "Memory change"]
     search(browser, "lstm hooks batch_size=16")
-    line = one(browser, "#grid-body .line").text
+    line = text(browser, "#grid-body .line")
     assert "slower" in line
     assert "larger" in line
 
@@ -112,8 +112,8 @@ def test_the_rows_are_saved_as_csv_as_they_are_shown(visit):
     search(browser, "lstm")
     check(browser, "keepSaved")
     click(browser, "#csv")
-    text = wait(browser, "window.saved[0]")
-    saved = list(csv.DictReader(io.StringIO(text)))
+    lines = wait(browser, "window.saved[0]")
+    saved = list(csv.DictReader(io.StringIO(lines)))
     assert [row["case"] for row in saved] == names(browser)
     row = next(r for r in saved if r["mode"] == "hooks" and r["batch_size"] == "16")
     assert float(row["time (s)"]) == pytest.approx(4e-5 * 4 * 6.2 * 1.003, rel=1e-3)
@@ -127,9 +127,9 @@ def test_scaling_is_the_first_picture_with_a_line_for_each_implementation(visit)
     browser = visit()
     click(browser, "#tab-scaling")
     wait(browser, "document.querySelectorAll('#chart .mark').length === 15")
-    legend = [each.text for each in css(browser, "#chart .role-legend-label text")]
+    legend = texts(browser, "#chart .role-legend-label text")
     assert legend == ["framework=jax", "framework=numpy", "framework=torch"]
-    assert "dtype" not in one(browser, "#chart").text
+    assert "dtype" not in text(browser, "#chart")
 
 
 def test_a_line_of_the_legend_is_picked(visit):
