@@ -94,6 +94,60 @@ def test_values_that_steer_the_work_are_kept(tmp_path):
     assert calls["aten::relu"].tensors[0].values == (-1.0, 3.0, 1.0, 2.83, 0.5)
 
 
+def test_of_very_many_integers_the_bounds_are_kept_and_a_sample_tells_the_rest(
+    tmp_path, monkeypatch
+):
+    import opbench
+    from opbench.capture import snapshots
+
+    monkeypatch.setattr(snapshots, "MOST_INTEGERS", 1000)
+    few = torch.arange(100_000) % 50
+    few[4321] = 777  # which no sample of a thousand need hold
+    every = torch.randperm(90_000)
+    with opbench.record(tmp_path / "c.jsonl"):
+        torch.neg(few)
+        torch.neg(every)
+        torch.neg(torch.full((5000,), 7))
+    kept = [call.tensors[0].values for call in read(tmp_path / "c.jsonl").calls if call.tensors]
+    assert (kept[0]["lo"], kept[0]["hi"]) == (0, 777)
+    assert kept[0]["distinct"] * 100_000 == pytest.approx(50, abs=2)
+    assert (kept[1]["lo"], kept[1]["hi"]) == (0, 89_999)
+    assert kept[1]["distinct"] == 1
+    assert kept[2] == {"all": 7}
+
+
+def test_the_step_before_the_window_is_where_arguments_are_copied(tmp_path, monkeypatch):
+    from opbench.capture.operators import mode
+    from opbench.capture.operators.recorder import OperatorRecorder
+
+    model = torch.nn.Linear(4, 4)
+    optimizer = torch.optim.Adam(model.parameters())
+    copied = []
+
+    def counted(*args):
+        copied.append(recorder.steps)
+        return take(*args)
+
+    take = mode.take_snapshots
+    monkeypatch.setattr(mode, "take_snapshots", counted)
+    recorder = OperatorRecorder(tmp_path / "c.jsonl", steps="4").start()
+    for number in range(1, 6):
+        rows = torch.ones(3 if number == 4 else 2, 4)  # one batch is of another size
+        optimizer.zero_grad()
+        (model(rows).sum() * torch.tensor(2.0)).backward()
+        optimizer.step()
+    recorder.finish()
+    calls = read(tmp_path / "c.jsonl").calls
+    assert all(call.count for call in calls)
+    rehearsed, fresh = copied.count(2), copied.count(3)
+    assert rehearsed > fresh > 0
+    (product,) = [call for call in calls if call.operator == "aten::addmm"]
+    assert product.tensors[1].shape == (3, 4)
+    moments = [call for call in calls if call.operator == "aten::addcmul_"]
+    assert moments
+    assert any(tensor.values != (0.0, 0.0) for call in moments for tensor in call.tensors)
+
+
 def test_what_has_no_words_here_costs_only_itself(tmp_path):
     import opbench
 

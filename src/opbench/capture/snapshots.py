@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import torch
@@ -17,6 +18,11 @@ from opbench.capture.values import Arguments, Opaque, StorageSpec, TensorSpec
 
 #: Elements looked at to tell the regime of floats.
 SAMPLE = 4096
+#: Integers copied whole; of more (what cuDNN keeps for a backward pass is gigabytes of bytes), so
+#: many are copied, and their bounds.
+MOST_INTEGERS = 1 << 22
+#: Integers whose bounds torch can find; masks are always copied whole.
+BOUNDED = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 #: Sparse layout → how to ask for its parts.
 SPARSE: dict[torch.layout, Any] = {
     torch.sparse_coo: lambda t: (t._indices(), t._values()),
@@ -34,22 +40,27 @@ class TensorSnapshot:
     spec: TensorSpec
     address: int
     offset: int
-    #: A copy of its elements (integers), or of a sample of them (floats).
+    #: A copy of its elements (integers), or of a sample of them (floats, very many integers).
     sample: torch.Tensor | None
     #: The beginning of its first row (floats): whether that is sorted.
     row: torch.Tensor | None = None
+    #: Least and greatest, of integers of which there is only a sample.
+    bounds: tuple[torch.Tensor, torch.Tensor] | None = None
     #: Of a sparse tensor: its indices and values.
     parts: tuple[TensorSnapshot, ...] = ()
     coalesced: bool = False
 
 
-def take_snapshots(args: Any, kwargs: dict[str, Any], reads: tuple[int, ...]) -> tuple[Any, Any]:
-    """The arguments with a snapshot for each tensor, whose addresses are `reads`."""
+def take_snapshots(
+    args: Any, kwargs: dict[str, Any], reads: tuple[int, ...], ordered: bool
+) -> tuple[Any, Any]:
+    """The arguments with a snapshot for each tensor, whose addresses are `reads`. `ordered`: the
+    order of their elements matters."""
     addresses = iter(reads)
 
     def copied(argument: Any) -> Any:
         if isinstance(argument, torch.Tensor):
-            return snapshot(argument, next(addresses))
+            return snapshot(argument, next(addresses), ordered)
         if isinstance(argument, (list, tuple)):
             return [copied(each) for each in argument]
         if isinstance(argument, (torch.UntypedStorage, torch.TypedStorage)):
@@ -59,9 +70,9 @@ def take_snapshots(args: Any, kwargs: dict[str, Any], reads: tuple[int, ...]) ->
     return [copied(each) for each in args], {name: copied(v) for name, v in kwargs.items()}
 
 
-def snapshot(tensor: torch.Tensor, address: int) -> TensorSnapshot:
+def snapshot(tensor: torch.Tensor, address: int, ordered: bool) -> TensorSnapshot:
     if tensor.layout in SPARSE:
-        parts = tuple(snapshot(part, 1) for part in SPARSE[tensor.layout](tensor))
+        parts = tuple(snapshot(part, 1, ordered) for part in SPARSE[tensor.layout](tensor))
         coalesced = tensor.layout is torch.sparse_coo and tensor.is_coalesced()
         return TensorSnapshot(
             describe_tensor(tensor), address, 0, None, parts=parts, coalesced=coalesced
@@ -70,9 +81,13 @@ def snapshot(tensor: torch.Tensor, address: int) -> TensorSnapshot:
     offset = int(tensor.storage_offset()) if strided else 0
     sample = sampled(tensor) if strided and address else None
     row = None
-    if sample is not None and tensor.dtype.is_floating_point and tensor.dim():
+    if ordered and sample is not None and tensor.dtype.is_floating_point and tensor.dim():
         row = first_row(tensor.detach())[:SAMPLE].clone()
-    return TensorSnapshot(describe_tensor(tensor), address, offset, sample, row)
+    bounds = None
+    if sample is not None and tensor.dtype in BOUNDED and sample.numel() < tensor.numel():
+        least, most = torch.aminmax(tensor.detach())
+        bounds = least, most
+    return TensorSnapshot(describe_tensor(tensor), address, offset, sample, row, bounds)
 
 
 def sampled(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -81,11 +96,12 @@ def sampled(tensor: torch.Tensor) -> torch.Tensor | None:
         return None
     tensor = tensor.detach()
     floating = tensor.dtype.is_floating_point or tensor.dtype.is_complex
-    if not floating or tensor.numel() <= SAMPLE:
+    most = SAMPLE if floating else MOST_INTEGERS
+    if tensor.numel() <= most or (not floating and tensor.dtype not in BOUNDED):
         return tensor.clone()
     # Walk through memory, whatever the order of the dimensions: no copy of the whole.
     extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride()))
-    step = max(1, extent // SAMPLE) | 1  # odd: not always the same column
+    step = max(1, extent // most) | 1  # odd: not always the same column
     count = (extent - 1) // step + 1
     return tensor.as_strided((count,), (step,), tensor.storage_offset()).clone()
 
@@ -102,7 +118,9 @@ def described_arguments(args: Any, kwargs: dict[str, Any], keep: bool) -> Argume
     def contents(tensor: TensorSnapshot) -> Any:
         if tensor.sample is None:
             return None
-        return values_of(tensor.sample, keep, tensor.spec.strides, tensor.row)
+        bounds = tensor.bounds and (int(tensor.bounds[0]), int(tensor.bounds[1]))
+        whole = (prod(tensor.spec.shape), bounds) if bounds else None
+        return values_of(tensor.sample, keep, tensor.spec.strides, tensor.row, whole)
 
     def described(argument: Any) -> Any:
         if isinstance(argument, list):

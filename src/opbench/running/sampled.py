@@ -12,9 +12,12 @@ from opbench.running.state import RunState
 from opbench.sampling import outcome
 from opbench.sampling.design import estimate_of
 from opbench.sampling.drift import DriftControl
-from opbench.sampling.paired import STARTS
+from opbench.sampling.paired import LEAST_STARTS, STARTS, PairedDesign
 from opbench.sampling.sampler import Sampled, Sampler
 from opbench.stats.pair import compare_samples
+
+#: Workers that start side by side have this many cores each.
+CORES_PER_START = 2
 
 
 def sampler_for(
@@ -62,6 +65,7 @@ def sample(
     sampler = sampler_for(state, group, slots, metric, seconds)
     also = [other for other in state.metrics if other.measured_with == metric.name]
     sampler.also = tuple(other.name for other in also)
+    _begin_starts(state, slots, sampler)
     members = sampler.sample()
     if metric.name == control.metric and isinstance(state.request.policy, Adaptive):
         for member in members:
@@ -78,6 +82,17 @@ def sample(
         _keep(state, group, member, metric, also)
     if any(member.stopped in ("time", "starts") for member in members):
         state.wide.append(group)
+
+
+def _begin_starts(state: RunState, slots: Sequence[Slot], sampler: Sampler) -> None:
+    """Where there is room, the workers that a comparison will want import at the same time as the
+    first, which shows what a call costs: a framework with its compiler takes ten seconds."""
+    first = sampler.design.first_start
+    kinds = {state.pool.kind(slot.case, slot.environment) for slot in slots}
+    room = len(kinds) * LEAST_STARTS * CORES_PER_START <= len(sampler.cpus)
+    if room and isinstance(sampler.design, PairedDesign):
+        for kind in kinds:
+            state.begin(kind, range(first, first + LEAST_STARTS))
 
 
 def _learn_from_pairs(

@@ -44,7 +44,7 @@ def described_node(module: torch.fx.GraphModule, node: Any, numbers: dict[Any, i
         constant = getattr(module, node.target, None)
         if not isinstance(constant, torch.Tensor) or constant.is_meta:
             raise Unrecordable(f"the graph holds {node.target}, a {type(constant).__name__}")
-        copied = take_snapshots([constant.detach()], {}, (1,))
+        copied = take_snapshots([constant.detach()], {}, (1,), ordered=True)
         return ["constant", GRAPHS.encode(described_arguments(*copied, keep=True).args[0])]
     if node.op == "output":
         return ["output", encoded(node.args[0], numbers)]

@@ -73,11 +73,19 @@ def order_of(row: torch.Tensor) -> int:
     return -1 if bool((row[1:] <= row[:-1]).all()) else 0
 
 
+#: Of integers that were too many to copy: how many there are, the least and the greatest.
+Whole = tuple[int, tuple[int, int]]
+
+
 def values_of(
-    sample: torch.Tensor, keep: bool, strides: tuple[int, ...] | None, row: torch.Tensor | None
+    sample: torch.Tensor,
+    keep: bool,
+    strides: tuple[int, ...] | None,
+    row: torch.Tensor | None,
+    whole: Whole | None = None,
 ) -> Any:
-    """`sample`: all elements of integers and masks, some of floats. `keep`: one by one. `row`: the
-    beginning of the first row of floats."""
+    """`sample`: all elements of integers and masks, some of floats, and of integers if there is a
+    `whole`. `keep`: one by one. `row`: the beginning of the first row of floats."""
     sample = sample.cpu()
     if sample.dtype.is_floating_point or sample.dtype.is_complex:
         found = regime(sample, keep)
@@ -86,7 +94,7 @@ def values_of(
         return (*found, *[0.0] * (7 - len(found)), order) if order and len(found) > 2 else found
     if sample.dtype is torch.bool:
         return mask(sample, keep, strides)
-    return integers(sample.reshape(-1).to(torch.int64), keep)
+    return integers(sample.reshape(-1).to(torch.int64), keep, whole)
 
 
 def mask(sample: torch.Tensor, keep: bool, strides: tuple[int, ...] | None) -> dict[str, Any]:
@@ -120,10 +128,16 @@ def packed(flat: torch.Tensor) -> str:
     return base64.b64encode(bytes(data.tolist())).decode()
 
 
-def integers(sample: torch.Tensor, keep: bool) -> dict[str, Any]:
-    low, high = int(sample.min()), int(sample.max())
+def integers(sample: torch.Tensor, keep: bool, whole: Whole | None = None) -> dict[str, Any]:
+    low, high = whole[1] if whole else (int(sample.min()), int(sample.max()))
     if low == high:
         return {"all": low}
+    if whole:
+        found = distribution(sample, keep)
+        if found.get("distinct", 1.0) < 0.5:
+            # Each value of a sample that repeats itself has been seen: the rest brings no others.
+            found["distinct"] = short(found["distinct"] * sample.numel() / whole[0], 6)
+        return {**found, "lo": low, "hi": high}
     steps = sample[1:] - sample[:-1]
     if bool((steps == steps[0]).all()):
         return {"from": int(sample[0]), "by": int(steps[0])}

@@ -117,6 +117,8 @@ def writes_of(func: Any, positional: int) -> tuple[int | str, ...]:
 @dataclass
 class OperatorLog:
     calls: dict[Any, LoggedCall] = field(default_factory=dict)
+    #: Calls of the step before the window: the same ones need not be copied again.
+    rehearsed: dict[Any, LoggedCall] = field(default_factory=dict)
     #: The calls of the current step.
     order: list[Entry] = field(default_factory=list)
     #: The order of the last step that ended.

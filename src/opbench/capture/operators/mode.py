@@ -8,6 +8,7 @@ window.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter, thread_time
 from typing import Any
 
@@ -36,6 +37,29 @@ Tensor = torch.Tensor
 graph_task = torch._C._current_graph_task_id
 current_node = torch._C._current_autograd_node
 sequence_number = torch.autograd._get_sequence_nr
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an operator's name says; asking torch for it takes longer than a small call."""
+
+    func: Any
+    #: It marks a place for a profiler, and does no work.
+    marker: bool
+    steered: bool
+
+
+#: By identity, which holds as long as the operator does.
+_facts: dict[int, Facts] = {}
+
+
+def facts(func: Any) -> Facts:
+    found = _facts.get(id(func))
+    if found is None:
+        marker = getattr(func, "namespace", "") == "profiler"
+        steered = str(getattr(func, "__name__", "")).partition(".")[0] in STEERED
+        found = _facts[id(func)] = Facts(func, marker, steered)
+    return found
 
 
 class OperatorMode(TorchDispatchMode):
@@ -68,7 +92,7 @@ class OperatorMode(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not self.active or getattr(func, "namespace", "") == "profiler":  # a marker, no work
+        if not self.active or facts(func).marker:
             return func(*args, **kwargs) if kwargs else func(*args)
         if types and any(hasattr(each, "__tensor_flatten__") for each in types):
             # A tensor made of others (jagged, sharded): its operators on those are the work.
@@ -77,7 +101,7 @@ class OperatorMode(TorchDispatchMode):
             name = str(getattr(func, "__name__", func))
             self.log.skipped[name] = self.log.skipped.get(name, 0) + 1
             return func(*args, **(kwargs or {}))
-        return self.note(func, args, kwargs or {}, lambda: func(*args, **(kwargs or {})))
+        return self.note(func, args, kwargs or {})
 
     def region(self, region: Region, inputs: Any, run: Callable[[], Any]) -> Any:
         """A run of compiled code: its kernels are its own business."""
@@ -86,26 +110,33 @@ class OperatorMode(TorchDispatchMode):
         with _disable_current_modes():
             return self.note(region, tuple(inputs), {}, run)
 
-    def note(self, func: Any, args: Any, kwargs: dict[str, Any], run: Callable[[], Any]) -> Any:
+    def note(
+        self, func: Any, args: Any, kwargs: dict[str, Any], run: Callable[[], Any] | None = None
+    ) -> Any:
         """Run the call, and note it."""
         entered, busy = perf_counter(), thread_time()
         tensors: list[Tensor] = []
-        key: tuple[Any, ...] = (func, *[part(a, tensors) for a in args])
+        key: tuple[Any, ...] = (id(func), *[part(a, tensors) for a in args])
         if kwargs:
             key = (*key, *[(name, part(value, tensors)) for name, value in kwargs.items()])
         reads = tuple([address(tensor) for tensor in tensors])
         if len(reads) > 1 and len(set(reads)) < len(reads):
             key = (*key, sharing(tensors, reads))
-        if getattr(func, "__name__", "").partition(".")[0] in STEERED:
+        steered = run is None and facts(func).steered
+        if steered:
             key = (*key, *[glance(tensor) for tensor in tensors])
         call = self.log.calls.get(key)
         fresh = call is None
         if call is None:
-            if self.clock is not None:
+            seen = self.log.rehearsed.get(key)
+            if seen is None and self.clock is not None:
                 self.clock.push_own()
-            call = LoggedCall(len(self.log.calls), func, take_snapshots(args, kwargs, reads))
+            # What compiled code does with them is not known here.
+            ordered = steered or run is not None
+            arguments = seen.arguments if seen else take_snapshots(args, kwargs, reads, ordered)
+            call = LoggedCall(len(self.log.calls), func, arguments)
             self.log.calls[key] = call
-            if self.clock is not None:
+            if seen is None and self.clock is not None:
                 self.clock.pop()
         phases = self.phases
         phase = phases.now
@@ -121,7 +152,8 @@ class OperatorMode(TorchDispatchMode):
             self.clock.push(call.index, phase)
         began = perf_counter()
         try:
-            result = run()
+            # `func(**{})` costs more than the question.
+            result = run() if run else func(*args, **kwargs) if kwargs else func(*args)
         finally:
             if self.clock is not None:
                 self.clock.pop()
@@ -210,7 +242,7 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
 
 
 keep_uncompiled(
-    OperatorMode.__torch_dispatch__, OperatorMode.note, behind, part, address, sharing, shapes,
-    glance, glance_at, first_row, order_of, take_snapshots, OperatorLog.add, LoggedCall.note,
-    DeviceClock.push, DeviceClock.push_own, Recorder.push, Recorder.pop,
+    OperatorMode.__torch_dispatch__, OperatorMode.note, facts, behind, part, address, sharing,
+    shapes, glance, glance_at, first_row, order_of, take_snapshots, OperatorLog.add,
+    LoggedCall.note, DeviceClock.push, DeviceClock.push_own, Recorder.push, Recorder.pop,
 )  # fmt: skip

@@ -23,7 +23,7 @@ from opbench.capture.api.function_names import FunctionNames
 from opbench.capture.compiled.regions import CompiledRegions, Region
 from opbench.capture.operators.between import between
 from opbench.capture.operators.device_clock import device_clock
-from opbench.capture.operators.log import OperatorLog
+from opbench.capture.operators.log import LoggedCall, OperatorLog
 from opbench.capture.operators.mode import OperatorMode
 from opbench.capture.operators.phases import Phases, Seen
 from opbench.capture.ranks import path_of_rank, rank_of
@@ -128,8 +128,8 @@ class OperatorRecorder:
             self._mode.active = False
         self._finished = True
 
-    def _open(self) -> None:
-        self.log = OperatorLog()
+    def _open(self, rehearsed: Mapping[Any, LoggedCall] | None = None) -> None:
+        self.log = OperatorLog(rehearsed=dict(rehearsed or {}))
         self._mode = OperatorMode(self.log, self.phases, self.timing, device_clock())
         self._names = FunctionNames(self.phases)
         self._names.__enter__()
@@ -211,7 +211,8 @@ class OperatorRecorder:
             elif number in (first - 2, first - 1):
                 self._close()
                 self._recorded, self._captured = 0, []
-                self._open()
+                # In the first step an optimizer has seen nothing yet: its state is all zeros.
+                self._open(self.log.calls if self._rehearsing and number > 1 else None)
                 self._rehearsing = number == first - 2
             elif len(self._unrecorded) >= MOST_TIMED and self.written:
                 self._unwatch()

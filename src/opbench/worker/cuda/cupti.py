@@ -34,6 +34,9 @@ NAMES = {MEMCPY: "Memcpy", MEMSET: "Memset", MEMCPY2: "Memcpy"}
 #: Room for some 40,000 kernels, so that few callbacks interrupt the launching thread.
 BUFFER_BYTES = 8 << 20
 ALIGNMENT = 8
+#: Buffers that wait to be read, so that a recording of any length fits into memory; and that are
+#: kept for the next recording.
+MOST_FULL, MOST_SPARE = 32, 2
 
 OK, FORCED = 0, 1
 #: The clocks of host and device are brought into line by the driver; nanoseconds.
@@ -63,13 +66,19 @@ class Recorder:
     def __init__(self, labelled=False):
         self._library = load()
         self._kinds = (*BUSY, *LABELLED) if labelled else BUSY
+        #: Address → memory that CUPTI writes to; memory that was read, to be used again; and what
+        #: is full: (memory, address, bytes). It is read when nothing is being timed.
         self._buffers = {}
+        self._spare = [new_buffer()]
+        self._full = []
         self._found = []
         self._labels = {}
         self._began = 0
         # Kept, or they would be freed while CUPTI still calls them.
         self._callbacks = _REQUESTED(self._requested), _COMPLETED(self._completed)
         self._popped = ctypes.byref(ctypes.c_uint64())
+        self._push = self._library.cuptiActivityPushExternalCorrelationId
+        self._pop = self._library.cuptiActivityPopExternalCorrelationId
 
     def record(self, work):
         """The activities during `work()`, which waits for the device at its end."""
@@ -82,7 +91,7 @@ class Recorder:
         return self.stop()
 
     def start(self):
-        self._found, self._labels = [], {}
+        self._found, self._labels, self._full = [], {}, []
         try:
             self._call("cuptiActivityRegisterCallbacks", *self._callbacks)
             for kind in self._kinds:
@@ -97,6 +106,7 @@ class Recorder:
         try:
             self._call("cuptiActivityFlushAll", FORCED)
             ended = self.now()
+            self._read_full()  # the names of kernels are CUPTI's, and go with it
         finally:
             self._detach()
         for each in self._found:
@@ -108,10 +118,10 @@ class Recorder:
 
     def push(self, label):
         """What this thread launches from now on is labelled with this whole number, until `pop`."""
-        self._library.cuptiActivityPushExternalCorrelationId(CUSTOM, ctypes.c_uint64(label))
+        self._push(CUSTOM, label)
 
     def pop(self):
-        self._library.cuptiActivityPopExternalCorrelationId(CUSTOM, self._popped)
+        self._pop(CUSTOM, self._popped)
 
     def now(self):
         """The clock of the records, in nanoseconds."""
@@ -133,7 +143,7 @@ class Recorder:
             raise Unavailable("%s: %s" % (name, said or code))
 
     def _requested(self, buffer, size, most):
-        memory = ctypes.create_string_buffer(BUFFER_BYTES + ALIGNMENT)
+        memory = self._spare.pop() if self._spare else new_buffer()
         address = ctypes.addressof(memory)
         address += -address % ALIGNMENT
         self._buffers[address] = memory
@@ -141,8 +151,18 @@ class Recorder:
 
     def _completed(self, _context, _stream, buffer, _size, valid):
         memory = self._buffers.pop(buffer, None)
-        if valid and memory is not None:
-            self._read(memory, buffer, valid)
+        if memory is not None:
+            self._full.append((memory, buffer, valid))
+        if len(self._full) > MOST_FULL:
+            self._read_full()
+
+    def _read_full(self):
+        while self._full:
+            memory, buffer, valid = self._full.pop()
+            if valid:
+                self._read(memory, buffer, valid)
+            self._spare.append(memory)
+        del self._spare[MOST_SPARE:]
 
     def _read(self, memory, buffer, valid):
         base = ctypes.addressof(memory)
@@ -161,6 +181,10 @@ class Recorder:
                 self._labels[correlation] = label
 
 
+def new_buffer():
+    return ctypes.create_string_buffer(BUFFER_BYTES + ALIGNMENT)
+
+
 def kernel_name(memory, at):
     (address,) = struct.unpack_from("<Q", memory, at + NAME)
     return ctypes.string_at(address).decode("utf-8", "replace") if address else ""
@@ -173,6 +197,10 @@ def load():
             library = ctypes.CDLL(name)
         except OSError:
             continue
+        library.cuptiActivityPushExternalCorrelationId.argtypes = (
+            ctypes.c_uint32,
+            ctypes.c_uint64,
+        )
         library.cuptiActivityGetNextRecord.argtypes = (
             ctypes.c_void_p,
             ctypes.c_size_t,
