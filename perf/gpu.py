@@ -280,6 +280,9 @@ def factors(_worker: Worker) -> None:
                 theirs.setdefault(pair, []).append(factor)
             for pair, factor in factors_of_opbench(place / f"opbench-{number}.db").items():
                 ours.setdefault(pair, []).append(factor)
+            print(
+                f"round {number + 1}: Opacus {theirs}, opbench {ours}", file=sys.stderr, flush=True
+            )
     print("| layer, batch | opbench | Opacus' runner | ratio of medians |\n|:--|:--|:--|--:|")
     ratios = []
     for pair in theirs:

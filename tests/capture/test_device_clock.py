@@ -29,7 +29,7 @@ def test_what_a_call_launched_is_its_time_and_overlaps_are_busy_once():
         ]
     )
     assert times.of_call == {
-        (0, "forward"): pytest.approx(200e-9),
+        (0, "forward"): pytest.approx(150e-9),
         (1, "backward"): pytest.approx(100e-9),
         (1, "optimizer"): pytest.approx(10e-9),
     }

@@ -105,9 +105,21 @@ def test_no_start_is_added_for_which_there_is_no_time():
     assert {sample.start for sample in design.result()} == {0, 1, 2}
 
 
-@pytest.mark.parametrize(("seconds", "starts"), [(0.001, 5), (1.5, 3), (2.4, 2), (9.0, 1)])
-def test_slow_calls_get_as_many_starts_as_their_time_pays(seconds, starts):
-    design = AdaptiveDesign(Adaptive(precision=0.05, max_time=5.0))
+@pytest.mark.parametrize(
+    ("known", "seconds", "starts"),
+    [
+        (0.0, 0.001, 5),
+        (0.0, 1.5, 3),
+        # One or two would leave this case, and those after it, with what is known of no machine.
+        (0.0, 2.4, 3),
+        (1.5, 2.4, 3),
+        (4.0, 2.4, 2),
+        (0.0, 9.0, 1),
+    ],
+)
+def test_slow_calls_get_as_many_starts_as_their_time_pays(known, seconds, starts):
+    learnt = Learnt(Prior(0.05, known))
+    design = AdaptiveDesign(Adaptive(precision=0.05, max_time=5.0), learnt=learnt)
     driven(design, seconds=seconds)
     assert len({sample.start for sample in design.result()}) == starts
 

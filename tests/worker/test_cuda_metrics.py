@@ -85,16 +85,20 @@ def test_the_preparation_of_a_call_is_not_counted(worker):
 
 
 def test_nothing_stays_attached_that_slows_launches_down(worker):
-    """Under an attached profiler a launch took half as long again."""
-    session = worker.open()
-    session.prepare(case("x + x", 64), 0, 120)
-    session.warm_up(0.2, 0.002, 120)
-    before = min(session.block("host_time", 200, 120)["value"] for _ in range(10))
+    """Under an attached profiler a launch took half as long again. Beside a child in which none
+    ever was, alternately: the host itself moves by a third from one second to the next."""
+    plain, session = worker.open(), worker.open()
+    for each in (plain, session):
+        each.prepare(case("x + x", 64), 0, 120)
+        each.warm_up(0.2, 0.002, 120)
     for _ in range(3):
         session.block("device_time", 20, 120)
-    after = min(session.block("host_time", 200, 120)["value"] for _ in range(10))
-    session.close()
-    assert after < before * 1.25
+    found = []
+    for _ in range(20):
+        found.append([each.block("host_time", 200, 120)["value"] for each in (plain, session)])
+    for each in (plain, session):
+        each.close()
+    assert sorted(after / before for before, after in found)[10] < 1.25
 
 
 def test_a_graph_has_the_gaps_but_not_the_launches(worker):

@@ -24,6 +24,11 @@ WITHIN_BETWEEN = 0.4
 #: Worker starts that are added together when those there are do not suffice.
 STARTS_AT_ONCE = max(1, min(4, len(os.sched_getaffinity(0))))
 
+#: While less than this is known of what starts do here (degrees of freedom), a case takes so many
+#: of them even if its time pays for one: alone, it could only say ±22 %, and so could all after it.
+#: Beyond its time by no more than this factor.
+KNOWN, LEARNING_STARTS, LEARNING_FACTOR = 2.0, 3, 2.0
+
 #: The least number of rounds is finished beyond the time of a case when that adds no more than this
 #: share of what setting up has cost;
 FINISH_SHARE = 0.5
@@ -66,7 +71,10 @@ class AdaptiveDesign(Design):
         """How many starts the case can pay, and whether they live side by side."""
         cost = self.spent[0] + self._first_call
         if cost > 0:
-            self._wanted = max(1, min(self._wanted, int(self.max_time / cost)))
+            unknown = self.learnt.start.freedom < KNOWN
+            learning = LEARNING_STARTS * cost <= LEARNING_FACTOR * self.max_time
+            least = min(LEARNING_STARTS, self._wanted) if unknown and learning else 1
+            self._wanted = max(least, min(self._wanted, int(self.max_time / cost)))
         self.in_turns = children < self._wanted
         self._begin(1 if self.in_turns else self._wanted)
 

@@ -27,7 +27,7 @@ MOST_NAMED = 20
 class DeviceTimes:
     """Seconds on the device, of a whole window."""
 
-    #: (number of the call, phase) → the sum of what it launched.
+    #: (number of the call, phase) → in which anything that it launched ran, as in `device_time`.
     of_call: dict[tuple[int, str], float] = field(default_factory=dict)
     #: In which anything ran at all, and anything of that phase.
     busy: float = 0.0
@@ -72,25 +72,25 @@ def device_clock() -> DeviceClock | None:
 
 def attributed(activities: Iterable[Any]) -> DeviceTimes:
     """The activities shared out among the calls whose labels they carry."""
-    of_call: dict[tuple[int, str], float] = defaultdict(float)
+    of_call: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     others: dict[str, tuple[int, float]] = {}
     for each in activities:
         if each.label == OWN:
             continue
-        seconds = (each.end - each.start) / 1e9
         if each.label is None:
+            seconds = (each.end - each.start) / 1e9
             count, spent = others.get(each.name, (0, 0.0))
             others[each.name] = (count + 1, spent + seconds)
             spans[""].append((each.start, each.end))
             continue
         call, phase = divmod(each.label, len(PHASES))
-        of_call[call, PHASES[phase]] += seconds
+        of_call[call, PHASES[phase]].append((each.start, each.end))
         spans[PHASES[phase]].append((each.start, each.end))
     every = [span for listed in spans.values() for span in listed]
     longest = sorted(others, key=lambda name: -others[name][1])[:MOST_NAMED]
     return DeviceTimes(
-        dict(of_call),
+        {key: union(listed) / 1e9 for key, listed in of_call.items()},
         union(every) / 1e9,
         {phase: union(spans[phase]) / 1e9 for phase in PHASES if phase in spans},
         {name: others[name] for name in longest},
