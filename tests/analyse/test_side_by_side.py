@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from concurrent.futures import BrokenExecutor
 
 import pytest
 
@@ -43,4 +45,23 @@ def test_an_error_of_the_work_is_raised_here():
         raise LookupError(f"no {item}")
 
     with side_by_side(work, range(8), worth_it=True) as found, pytest.raises(LookupError):
+        list(found)
+
+
+def test_processes_end_whatever_they_do_about_being_asked_to(monkeypatch):
+    """Ray and others leave handlers of signals behind, which a forked process inherits."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with side_by_side(lambda i: i, range(1), worth_it=True) as found:
+            assert list(found) == [0]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_process_that_dies_is_an_error_and_no_wait_without_end():
+    def work(item: int) -> int:
+        os._exit(item)
+
+    with side_by_side(work, range(8), worth_it=True) as found, pytest.raises(BrokenExecutor):
         list(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -28,9 +29,13 @@ def side_by_side(
         yield map(work, items)
         return
     context = multiprocessing.get_context("fork")
-    # What an initializer is given is inherited, not pickled.
-    with context.Pool(processes, _take, (work,)) as pool:
-        yield pool.imap(_call, items, chunksize=4)
+    # What an initializer is given is inherited, not pickled. The processes end when there is no
+    # more work: a signal may find one that handles it in its own way, and waits on.
+    with ProcessPoolExecutor(processes, context, _take, (work,)) as pool:
+        try:
+            yield pool.map(_call, items, chunksize=4)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 _work: Callable[[int], Any] | None = None
