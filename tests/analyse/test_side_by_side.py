@@ -59,6 +59,17 @@ def test_processes_end_whatever_they_do_about_being_asked_to(monkeypatch):
         signal.signal(signal.SIGTERM, before)
 
 
+def test_what_ctrl_c_means_is_for_the_command_to_say(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    def pressed(_: int) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "goes on"
+
+    with side_by_side(pressed, range(4), worth_it=True) as found:
+        assert set(found) == {"goes on"}
+
+
 def test_a_process_that_dies_is_an_error_and_no_wait_without_end():
     def work(item: int) -> int:
         os._exit(item)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -45,6 +46,10 @@ def _take(work: Callable[[int], Any]) -> None:
     global _work
     _work = work
     children.dying_with_us()()
+    # Ctrl-C reaches all processes of a terminal: what it means is for the command to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _call(item: int) -> Any:
