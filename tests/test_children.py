@@ -164,3 +164,41 @@ def test_a_file_that_writes_into_the_harness_s_pipe_is_one_line(tmp_path):
     )
     with pytest.raises(UserFileError, match="broke the harness's pipe"):
         collected(Path(path), sys.executable)
+
+
+UNGUARDED = """
+import subprocess, sys, time
+from opbench import children
+first = subprocess.Popen(["sleep", "600"], start_new_session=True)
+with children.ending_with_us():
+    # As a daemon is: its own session, and a child of its own in another.
+    subprocess.Popen(["sh", "-c", "setsid sleep 601 & wait"], start_new_session=True)
+    time.sleep(0.5)
+print(first.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_daemons_that_somebody_else_starts_end_when_we_are_killed(marked, eventually):
+    process = subprocess.Popen([sys.executable, "-c", UNGUARDED], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    before = int(process.stdout.readline())
+    assert len(marked()) >= 4
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    # What ran before the block is not ours to end.
+    assert eventually(lambda: [int(pid) for pid in marked()] == [before])
+    os.kill(before, signal.SIGKILL)
+    assert eventually(lambda: marked() == [])
+
+
+def test_a_later_process_with_the_same_number_is_left_alone():
+    from opbench.worker.ending import tidy
+
+    process = subprocess.Popen(["sleep", "600"])
+    tidy.end(b"%d" % process.pid, b"%d" % (tidy.start_of(process.pid) - 1))
+    assert process.poll() is None
+    tidy.end(b"%d" % process.pid, b"%d" % tidy.start_of(process.pid))
+    assert process.wait() == -signal.SIGKILL
+    tidy.end(b"%d" % process.pid, b"1")  # it has ended

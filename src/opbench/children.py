@@ -107,9 +107,9 @@ class Tidy:
 
     def __init__(self) -> None:
         self._owner = 0
-        self._paths: IO[bytes] | None = None
+        self._entries: IO[bytes] | None = None
 
-    def remove_at_end(self, path: Path) -> None:
+    def add(self, entry: bytes) -> None:
         if self._owner != os.getpid():  # a forked process has its own, if it needs one
             python, *rest = command(sys.executable, "ending.tidy")
             process = subprocess.Popen(
@@ -120,12 +120,12 @@ class Tidy:
                 cwd="/",
                 start_new_session=True,  # what kills our group must not kill it
             )
-            self._owner, self._paths = os.getpid(), process.stdin
+            self._owner, self._entries = os.getpid(), process.stdin
             atexit.register(self._end, process)
-        assert self._paths is not None
+        assert self._entries is not None
         with contextlib.suppress(OSError):  # somebody has ended it
-            self._paths.write(os.fsencode(path.absolute()) + b"\0")
-            self._paths.flush()
+            self._entries.write(entry + b"\0")
+            self._entries.flush()
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         if self._owner == os.getpid():
@@ -139,7 +139,33 @@ _tidy = Tidy()
 def remove_at_end(path: Path) -> None:
     """Have a file or folder removed when this process ends; whoever is done with it earlier may
     remove or rename it."""
-    _tidy.remove_at_end(path)
+    _tidy.add(os.fsencode(path.absolute()))
+
+
+@contextlib.contextmanager
+def ending_with_us() -> Iterator[None]:
+    """Have the processes that begin in this block, children of ours and theirs, ended when this
+    process ends: where somebody else starts them, and they cannot be guarded."""
+    from opbench.worker.ending.tidy import PROCESS, start_of
+
+    before = set(descendants(os.getpid()))
+    try:
+        yield
+    finally:
+        for pid in descendants(os.getpid()):
+            if pid not in before:
+                with contextlib.suppress(OSError):  # it has ended
+                    _tidy.add(PROCESS + b"%d %d" % (pid, start_of(pid)))
+
+
+def descendants(pid: int) -> list[int]:
+    """The children of a process, and theirs; none where the kernel does not list them."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, listed.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
 
 
 @contextlib.contextmanager

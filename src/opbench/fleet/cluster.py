@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from opbench.children import remove_at_end
+from opbench.children import ending_with_us, remove_at_end
 from opbench.errors import UserError
 from opbench.fleet.nodes import Node, nodes_of
 
@@ -177,7 +177,7 @@ def _start(ray: Any, **options: Any) -> Path:
     (`RAY_AUTH_MODE`) by default, where Ray knows of tokens."""
     folder = Path(tempfile.mkdtemp(prefix="ob-ray-", dir=os.environ.get("RAY_TMPDIR")))
     remove_at_end(folder)
-    with _on_loopback():
+    with _on_loopback(), ending_with_us():
         _connect(ray, None, include_dashboard=False, _temp_dir=str(folder), **options)
     return folder
 
