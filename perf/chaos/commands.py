@@ -64,6 +64,12 @@ def _run(folder: Path, flag: Path) -> tuple[list[str], Mapping[str, str]]:
     return ["run", "bench.py"], {}
 
 
+def _run_on_ray(folder: Path, flag: Path) -> tuple[list[str], Mapping[str, str]]:
+    """On a cluster that the command starts for itself."""
+    words, variables = _run(folder, flag)
+    return [*words, "--on", "ray"], {**variables, "RAY_TMPDIR": "/tmp"}
+
+
 def _list(folder: Path, flag: Path) -> tuple[list[str], Mapping[str, str]]:
     (folder / "bench.py").write_text(STUBBORN.format(flag=str(flag)))
     return ["list", "bench.py"], {}
@@ -121,6 +127,7 @@ COMMANDS = {
     command.name: command
     for command in (
         Command("run", _run),
+        Command("run --on ray", _run_on_ray, needs="ray"),
         Command("list", _list),
         Command("capture", _capture),
         Command("C++ build", _build),

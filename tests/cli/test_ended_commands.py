@@ -19,6 +19,7 @@ from perf.chaos.commands import COMMANDS, trial
     [
         ("list", "KILL"),
         ("list", "INT"),
+        pytest.param("run --on ray", "TERM", marks=pytest.mark.slow),
         ("run", "HUP"),
         ("run", "INT twice"),
         ("capture", "KILL of the group"),

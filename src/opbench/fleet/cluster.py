@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -70,7 +72,8 @@ class Cluster:
             _connect(ray, on, namespace="opbench", **quiet)
             return cls(ray, ours=True)
         try:
-            ray.init(address="auto", namespace="opbench", **quiet)
+            with _our_signals():
+                ray.init(address="auto", namespace="opbench", **quiet)
         except ConnectionError:
             return cls(ray, ours=True, folder=_start(ray, namespace="opbench", **quiet))
         except (RuntimeError, ValueError) as error:
@@ -177,6 +180,8 @@ def _start(ray: Any, **options: Any) -> Path:
     (`RAY_AUTH_MODE`) by default, where Ray knows of tokens."""
     folder = Path(tempfile.mkdtemp(prefix="ob-ray-", dir=os.environ.get("RAY_TMPDIR")))
     remove_at_end(folder)
+    # Ray would kill the worker of an agent that ends, before that can end what it has started.
+    os.environ.setdefault("RAY_kill_child_processes_on_worker_exit", "0")
     with _on_loopback(), ending_with_us():
         _connect(ray, None, include_dashboard=False, _temp_dir=str(folder), **options)
     return folder
@@ -200,6 +205,18 @@ def _on_loopback() -> Iterator[None]:
         undo.callback(os.environ.pop, SEVERAL_MACHINES, None)  # the daemons have it by then
         os.environ[SEVERAL_MACHINES] = "0"
         yield
+
+
+@contextlib.contextmanager
+def _our_signals() -> Iterator[None]:
+    """Ray ends the process in its own way on SIGTERM; the command has results to store first."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        main = threading.current_thread() is threading.main_thread()
+        if main and before is not None:  # None: not installed from Python
+            signal.signal(signal.SIGTERM, before)
 
 
 def _silence_ray() -> None:
@@ -248,7 +265,8 @@ def _reachable(on: str) -> None:
 
 def _connect(ray: Any, address: str | None, **options: Any) -> None:
     try:
-        ray.init(address=address, **options)
+        with _our_signals():
+            ray.init(address=address, **options)
     except ImportError as error:
         raise UserError(
             f"{address} needs the package {error.name or 'grpcio'}: pip install 'opbench[fleet]'"
