@@ -139,3 +139,11 @@ def test_a_drift_that_widens_every_row_is_said_once():
     assert note([result(n, width=0.02, drift=0.01) for n in range(10)]).line == ""
     assert note([result(n, width=0.17, drift=0.001) for n in range(10)]).line == ""
     assert note([]).line == ""
+
+
+def test_a_drift_seen_twice_widens_by_more_than_itself():
+    """Two visits of the control leave one degree of freedom: 19 % are then ±247 %."""
+    drifted = [result(n, width=2.47, drift=0.19) for n in range(10)]
+    assert "speed drifted" not in note(drifted).line
+    barely = [result(n, width=2.47, drift=0.19, drift_freedom=1.0) for n in range(10)]
+    assert "the machine's speed drifted by 19 %" in note(barely).line
