@@ -178,12 +178,14 @@ def test_torch_out_of_memory_and_torch_unsupported(start_worker, python_case):
     )
     ended = end_of(worker, hungry, memory_limit=4096 * MEGABYTE)
     assert ended.outcome == "out_of_memory"
-    unsupported = python_case(
-        "torch.linalg.qr(torch.ones(2, 2, dtype=torch.float16))", globals="import torch"
-    )
-    ended = end_of(worker, unsupported)
-    assert ended.outcome == "unsupported"
-    assert "Half" in ended.reason
+    for statement, reason in (
+        ("torch.linalg.qr(torch.ones(2, 2, dtype=torch.float16))", "Half"),
+        ("x = torch.ones(2, requires_grad=True)\ntorch.heaviside(x, x).sum().backward()",
+         "derivative for aten::heaviside is not implemented"),
+    ):  # fmt: skip
+        ended = end_of(worker, python_case(statement, globals="import torch"))
+        assert ended.outcome == "unsupported"
+        assert reason in ended.reason
 
 
 def test_garbage_in_every_file_descriptor_stays_its_own_problem(worker, python_case):

@@ -14,9 +14,13 @@ from . import protocol
 from .ending import orphans
 from .session import Session, Unsupported
 
-#: How frameworks say, in generic errors, that they lack something: torch a kernel for a dtype,
-#: MXNet the gradient of an operator.
-UNSUPPORTED_TEXTS = ("not implemented for '", "is non-differentiable because")
+#: How frameworks say, in generic errors, that they lack something: torch a kernel for a dtype, or
+#: the gradient of an operator (which a later version may have); MXNet a gradient.
+UNSUPPORTED_TEXTS = (
+    "not implemented for '",
+    "derivative for aten::",
+    "is non-differentiable because",
+)
 
 
 def main(session_fd, output_fd, memory_limit):
