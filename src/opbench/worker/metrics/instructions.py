@@ -30,16 +30,20 @@ ABOVE_ZERO = 400
 def measure(session, options):
     """Dump files by what they count: `stmt` and `idle`, each `repeats` times."""
     from ..callgrind import small_blocks
+    from ..callgrind.plans import plan_for
     from ..callgrind.requests import requests
 
-    settling, number, repeats, dropped = _plan(session, options)
     counted = requests()
     timing_mode = session.case["way"]
     name = options.get("name", session.case["name"])
     plan = ["stmt", "idle"]
     if timing_mode == "difference":
         plan += ["minus", "empty"]
-    each = timing_mode in ("each", "prebuilt")
+    count = one_by_one if timing_mode in ("each", "prebuilt") else together
+    length = _length(session, counted, count)
+    settling, number, repeats, dropped = plan_for(
+        length, options.get("number"), options.get("repeats")
+    )
     portions = [PORTION] * (number // PORTION) + [number % PORTION] * (number % PORTION > 0)
     files: dict = {what: [] for what in plan}
     gc.collect()
@@ -49,7 +53,6 @@ def measure(session, options):
     gc.set_threshold(NEVER)
     above_zero: list = [[] for _ in range(ABOVE_ZERO)]
     small_blocks.make_room()
-    count = one_by_one if each else together
     for _ in range(settling):
         for what in plan:
             count(session, counted, what, 1)
@@ -72,21 +75,22 @@ def measure(session, options):
     return {"results": {}, "dumps": files, "number": number}
 
 
-def _plan(session, options):
-    """How many calls to make, by the length of one: see `plans`.
+def _length(session, counted, count):
+    """Instructions of a call, roughly: the first loads and compiles, the second is counted."""
+    from ..callgrind.plans import LONG
 
-    By the processor time of a call: its wall time depends on what else the machine does.
-    """
-    from ..callgrind.plans import LONG, plan_for
-
-    seconds = 0.0
-    for _ in range(2):  # the first call loads and compiles
-        began = time.process_time()
-        session.run("calls", 1)
-        seconds = time.process_time() - began
-        if seconds > LONG:
-            break
-    return plan_for(seconds, options.get("number"), options.get("repeats"))
+    began = time.process_time()
+    session.run("calls", 1)
+    if time.process_time() - began > LONG:
+        return float("inf")
+    counted.zero()
+    count(session, counted, "stmt", 1)
+    path = counted.dump("length")
+    try:
+        with open(path) as dumped:
+            return next(int(line.split()[1]) for line in dumped if line.startswith("summary:"))
+    finally:
+        os.unlink(path)
 
 
 def together(session, counted, what, number):
