@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import read
 
@@ -45,6 +47,7 @@ def test_the_environment_of_torchrun_names_the_rank(monkeypatch, tmp_path):
     assert path_of_rank(tmp_path / "a.jsonl", rank_of()) == tmp_path / "a.jsonl"
 
 
+@pytest.mark.slow
 def test_two_ranks_write_two_files_with_their_collectives(opbench_here, tmp_path):
     (tmp_path / "train.py").write_text(WORKER)
     done = subprocess.run(

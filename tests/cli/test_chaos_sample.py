@@ -52,5 +52,6 @@ def test_faults_of_user_code_are_outcomes(tmp_path, monkeypatch):
     assert user_code.faults_of_code(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_run_goes_through_an_outage(server, tmp_path):
     assert outages.outage(server, tmp_path, 1.0, random.Random(3)) == []

@@ -266,6 +266,7 @@ def test_agents_and_a_node_that_die_cost_nothing_but_time(connected, cluster, tm
     assert all(result.ok for _, result in stored)
 
 
+@pytest.mark.slow
 def test_a_group_whose_agents_keep_dying_is_given_up_with_the_reason_and_cont_tries_again(
     connected, tmp_path
 ):
@@ -381,6 +382,7 @@ def test_cases_of_a_gpu_go_to_the_node_that_has_one_and_see_only_that(connected,
     assert seen.running == 2, "one group per GPU"
 
 
+@pytest.mark.slow
 def test_a_budget_is_for_the_whole_fleet(connected, tmp_path):
     made = cases(4, 0.01)
     request = Request(

@@ -220,6 +220,7 @@ def test_two_environments_alive_at_once(
         assert tables(again.stdout) == tables(ran.stdout)
 
 
+@pytest.mark.slow
 def test_an_environment_against_itself(opbench_here: Command, tmp_path: Path) -> None:
     (tmp_path / "bench_it.py").write_text(
         "import time\nimport opbench as ob\n\n\n@ob.bench()\ndef it():\n    time.sleep(0.02)\n"

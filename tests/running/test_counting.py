@@ -26,6 +26,7 @@ class Recorder(Listener):
             self.said.append(f"{case.name} {result.outcome}")
 
 
+@pytest.mark.slow
 def test_workers_of_all_kinds_start_before_the_first_one_counts():
     """Importing a framework under Valgrind takes longer than counting: do it side by side."""
     cases = [

@@ -106,6 +106,7 @@ def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_sta
     assert stored(project)[1:] == [IDS[1:3]] * 2
 
 
+@pytest.mark.slow
 def test_under_xdist_one_process_measures_what_all_workers_named(project):
     pytest.importorskip("xdist")
     done = run(

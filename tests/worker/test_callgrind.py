@@ -390,7 +390,7 @@ def test_from_the_command_line_to_functions(opbench_here, tmp_path):
         "crash = GroupedStmts('import ctypes; ctypes.string_at(0)')\n"
         "plus = GroupedStmts('y = x + 1', setup=GroupedSetup('x = 1'))\n"
     )
-    done = opbench_here("run", "mine.py", "--metric", "instructions,time", "--jobs", "2",
+    done = opbench_here("run", "mine.py", "--metric", "instructions,time", "--jobs", "1",
                    "--num-runs", "1", "--num-repeats", "1", "--pool")  # fmt: skip
     assert done.returncode == 1, done.stderr  # one case crashed
     assert "crashed SIGSEGV" in done.stdout

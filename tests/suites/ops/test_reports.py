@@ -136,6 +136,7 @@ def test_quantiles():
     assert quantiles([]) is None
 
 
+@pytest.mark.slow
 def test_a_real_run_from_the_suite_to_every_file(tmp_path):
     """Two frameworks, one of which lacks an operator; a fused one with its parts."""
     store = str(tmp_path / "ops.db")
