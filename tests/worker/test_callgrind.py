@@ -26,7 +26,7 @@ from opbench.workers.session import SessionEnded
 
 pytestmark = pytest.mark.valgrind
 
-TIMEOUT = 60.0
+TIMEOUT = 300.0
 CPP = Case("t", "cpp", "call", "x = x * 3 + 1;", "volatile long x = 3;", language="cpp")
 
 #: A function with a frame and a plain branch in it, called by one that goes on for long.
