@@ -38,6 +38,8 @@ COSTLY = {"cluster", "server", "numpy_home", "chromium"}
 
 #: Compiling in a pool of processes, each of which imports torch, is for larger graphs than ours.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+#: Compile without vector instructions: which of them the compiler knows takes 15 s to find out.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 #: JAX compiles every operation for every shape; each is then called once or twice.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
