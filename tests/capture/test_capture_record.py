@@ -25,6 +25,23 @@ def test_what_runs_inside_is_recorded_and_nothing_else(tmp_path):
     assert names(tmp_path / "c.jsonl") == ["aten::exp", "aten::dot"]
 
 
+@pytest.mark.filterwarnings("error:Accessing the data pointer")
+def test_working_out_shapes_is_no_work(tmp_path):
+    """As FSDP does for its sharded tensors: an operator of tensors without data."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    import opbench
+
+    with FakeTensorMode() as mode:
+        shape = torch.ones(3, 3)
+    with opbench.record(tmp_path / "c.jsonl"):
+        assert (shape @ shape).shape == (3, 3)
+        with mode:
+            torch.ones(3) + 1
+        torch.ones(3).exp()
+    assert names(tmp_path / "c.jsonl") == ["aten::ones", "aten::exp"]
+
+
 def test_a_whole_step_inside_is_one_step_and_calls_alone_are_counted(tmp_path):
     import opbench
 

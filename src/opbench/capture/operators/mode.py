@@ -32,6 +32,9 @@ from opbench.worker.cuda.cupti import Recorder
 #: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
 #: such as the step size of an optimizer, which differs in every step, do not.
 TELLING_FLOATS = frozenset({0.0, 0.5, 1.0, 2.0, 3.0, -0.5, -1.0, -2.0})
+#: Where torch has its tensors without data: a compiler or a sharded model works out shapes in them.
+FAKE = "torch._subclasses.fake_tensor"
+FAKE_MODE = torch._C._TorchDispatchModeKey.FAKE
 
 Tensor = torch.Tensor
 graph_task = torch._C._current_graph_task_id
@@ -97,6 +100,8 @@ class OperatorMode(TorchDispatchMode):
         if types and any(hasattr(each, "__tensor_flatten__") for each in types):
             # A tensor made of others (jagged, sharded): its operators on those are the work.
             return NotImplemented
+        if torch._C._get_dispatch_mode(FAKE_MODE) or any(each.__module__ == FAKE for each in types):
+            return func(*args, **kwargs) if kwargs else func(*args)
         if not isinstance(func, torch._ops.OpOverload):
             name = str(getattr(func, "__name__", func))
             self.log.skipped[name] = self.log.skipped.get(name, 0) + 1
