@@ -100,11 +100,12 @@ class Requests:
         """Forget what was collected since the last dump."""
         self.ask(ZERO)
 
-    def dump(self, name):
-        """Write what was collected since the last dump; returns the file."""
+    def dump(self, name, kept=True):
+        """Write what was collected since the last dump; returns the file. What is not kept is
+        forgotten, and all else is done as if it were: the next count finds the same memory."""
         text = ctypes.create_string_buffer(name.encode())
-        self.ask(DUMP_AT, ctypes.addressof(text))
-        self.dumps += 1
+        self.ask(DUMP_AT if kept else ZERO, ctypes.addressof(text))
+        self.dumps += kept
         return "%s.%d.%d" % (os.environ[OUT_VARIABLE], os.getpid(), self.dumps)
 
 

@@ -64,13 +64,12 @@ def measure(session, options):
             for some in portions:
                 count(session, counted, what, some)
                 small_blocks.fill_holes()
-            if kept:
-                files[what].append(counted.dump("%s %s" % (name, what)))
-            else:
-                counted.zero()
+            files[what].append(counted.dump("%s %s" % (name, what), kept))
     del above_zero
     gc.set_threshold(*threshold)
     gc.enable()
+    for dumped in files.values():
+        del dumped[:dropped]
     return {"results": {}, "dumps": files, "number": number}
 
 
