@@ -198,6 +198,13 @@ def test_a_long_statement_is_counted_fewer_times(count):
     assert long.estimate == pytest.approx(20 * (short_sum(count)), rel=0.01)
 
 
+@pytest.mark.slow
+def test_what_takes_long_without_instructions_is_counted_as_often(count):
+    """The kernel works here, as if the machine were slow: the number of calls stays the same."""
+    waits = count(case_of("os.urandom(20_000_000)", "import os"))["instructions"]
+    assert waits.detail["calls"] == 100
+
+
 def short_sum(count) -> float:
     return count(case_of("sum(r)", "r = list(range(20_000))"), number=10)["instructions"].estimate
 
