@@ -85,9 +85,8 @@ def _length(session, counted, count):
     count(session, counted, "stmt", 1)
     path = counted.dump("length")
     try:
-        with open(path, "rb") as dumped:
-            head = dumped.read(2048)
-        return int(head.partition(b"\nsummary:")[2].split()[0])
+        with open(path, "rb") as dumped:  # near its beginning, after a command line of any length
+            return next(int(line.split()[1]) for line in dumped if line.startswith(b"summary:"))
     finally:
         os.unlink(path)
 
