@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from opbench import children
@@ -27,12 +28,23 @@ def inventory(framework: str, on_line: Callable[[str], None] | None = None) -> d
     return found
 
 
-def executed(cases: Sequence[Case]) -> set[str]:
-    """Names of torch's functions and operators that these cases execute: each runs once."""
+@dataclass(frozen=True)
+class Executed:
+    """What some cases ran, each once."""
+
+    #: Functions and operators of the framework, by every name that they have.
+    names: frozenset[str]
+    #: By the name of a case, why it could not run.
+    failed: dict[str, str]
+
+
+def executed(framework: str, cases: Sequence[Case]) -> Executed:
+    """Run each of the cases once, in the environment of the framework."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         json.dump([case.to_dict() for case in cases], file)
         file.flush()
-        return set(asked("torch", "probe.executed", file.name))
+        answer = asked(framework, "probe.executed", framework, file.name)
+    return Executed(frozenset(answer["names"]), answer["failed"])
 
 
 def asked(

@@ -1,5 +1,6 @@
 """Which functions of a framework the operator catalogue calls: by the text of its spellings, and
-for torch by running them, since one function of torch is often several operators of other names."""
+for torch and MXNet by running them, since one function is often several operators of other names.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from opbench.case import Case
 from opbench.envs.inventory import executed
 from opbench.suites.ops.catalogue import catalogue
 
+#: The frameworks that tell what they execute.
+EXECUTED = ("torch", "mxnet")
 CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 
 
@@ -28,20 +31,21 @@ def covered(framework: str) -> set[str]:
             names = CALLED.findall(text)
             called |= {name.partition(".aten.")[2].partition(".")[0] for name in names}
             called |= {name.rpartition(".")[2] for name in names}
-    if framework == "torch":
-        called |= executed(runnable())
+    if framework in EXECUTED:
+        called |= executed(framework, runnable(framework)).names
     return called | {name.rstrip("_") for name in called} | {name.lstrip("_") for name in called}
 
 
-def runnable() -> list[Case]:
-    """Every entry of torch, forward, at its smallest."""
+def runnable(framework: str) -> list[Case]:
+    """Every entry of the framework, forward, at its smallest."""
     from opbench.define.expand import expand
     from opbench.suites.ops.definition import operator_definition
 
     cases: list[Case] = []
     for operator in catalogue().values():
-        if "torch" in operator.spelling:
+        if framework in operator.spelling:
             size = "small" if "small" in operator.sizes else "typical"
-            axes = {"size": [size], **({"form": ["fused"]} if operator.parts else {})}
+            axes = {"framework": [framework], "size": [size]}
+            axes |= {"form": ["fused"]} if operator.parts else {}
             cases += expand([operator_definition(operator)], axes=axes, stages=["forward"])
     return [case for case in cases if not case.unsupported]

@@ -1,20 +1,28 @@
-"""The functions and operators of torch that some cases execute: `main.py probe.executed FILE`.
+"""The functions and operators that some cases execute: `main.py probe.executed FRAMEWORK FILE`.
 
-The file has a list of cases as JSON, of which each statement runs once. A function is seen where
-Python calls it, an operator where torch dispatches it: `F.pad` and `constant_pad_nd`.
+The file has a list of cases as JSON, of which each statement runs once. In torch a function is seen
+where Python calls it, an operator where torch dispatches it: `F.pad` and `constant_pad_nd`. MXNet's
+profiler names the operators that its engine ran, each by one of its names. Cases that cannot run
+are listed with the reason.
 """
 
+import ctypes
 import importlib
 import json
+import os
+
+#: An operator of MXNet's that its profiler knows by its kind alone.
+KINDS = {"TernaryOp": "fill_element_0index"}
 
 
-def main(path):
+def main(framework, path):
     with open(path, encoding="utf-8") as stream:
         cases = json.load(stream)
-    print(json.dumps(sorted(executed(cases))))
+    names, failed = globals()["of_" + framework](cases)
+    print(json.dumps({"names": sorted(names), "failed": failed}))
 
 
-def executed(cases):
+def of_torch(cases):
     functions: type = importlib.import_module("torch.overrides").TorchFunctionMode
     operators: type = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
     seen = set()
@@ -29,13 +37,87 @@ def executed(cases):
             seen.add(function._schema.name.partition("::")[2])
             return function(*arguments, **(keywords or {}))
 
+    failed = {}
     for case in cases:
-        names = {"seed": 0}
         try:
-            for section in ("globals", "setup", "before"):
-                exec(case[section], names)
+            names = prepared(case)
             with Functions(), Operators():
                 exec(case["stmt"], names)
-        except Exception:
-            continue  # it cannot run here: nothing is executed
-    return seen
+        except Exception as error:
+            failed[case["name"]] = described(error)
+    return seen, failed
+
+
+def prepared(case):
+    """The names of the case when its statement is next."""
+    names = {"seed": 0}
+    for section in ("globals", "setup", "before"):
+        exec(case[section], names)
+    return names
+
+
+def described(error):
+    lines = str(error).strip().splitlines() or [""]
+    return "%s: %s" % (type(error).__name__, lines[-1])
+
+
+def of_mxnet(cases):
+    mxnet = importlib.import_module("mxnet")
+    seen, failed = profiled_in_child(mxnet, cases)
+    handles = {handle_of(mxnet, name) for name in seen} - {None}
+    known = mxnet.operator.get_all_registered_operators()
+    return {name for name in known if handle_of(mxnet, name) in handles}, failed
+
+
+def handle_of(mxnet, name):
+    """The operator of that name: all names of one have the same; None for no operator."""
+    handle = mxnet.base.OpHandle()
+    found = mxnet.base._LIB.NNGetOpHandle(mxnet.base.c_str(name), ctypes.byref(handle))
+    return handle.value if found == 0 else None
+
+
+def profiled_in_child(mxnet, cases):
+    """What the cases run, and which cannot, in a child: MXNet may crash. Then each half is tried in
+    a child of its own, down to the case that crashes."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        with os.fdopen(writing, "w") as stream:
+            json.dump(profiled(mxnet, cases), stream)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        text = stream.read()
+    if os.waitpid(child, 0)[1] == 0:
+        return json.loads(text)
+    if len(cases) == 1:
+        return [], {cases[0]["name"]: "crashed"}
+    half = len(cases) // 2
+    first, second = (profiled_in_child(mxnet, part) for part in (cases[:half], cases[half:]))
+    return first[0] + second[0], {**first[1], **second[1]}
+
+
+def profiled(mxnet, cases):
+    profiler = mxnet.profiler
+    profiler.set_config(profile_imperative=True, aggregate_stats=True)
+    seen, failed = set(), {}
+    for case in cases:
+        try:
+            names = prepared(case)
+            mxnet.nd.waitall()
+            profiler.set_state("run")
+            exec(case["stmt"], names)
+            mxnet.nd.waitall()
+        except Exception as error:
+            failed[case["name"]] = described(error)
+        finally:
+            profiler.set_state("stop")
+            rows = [line.split() for line in profiler.dumps(reset=True).splitlines()]
+        seen |= {operator_of(row[0]) for row in rows if len(row) > 1 and row[1].isdigit()}
+    return sorted(seen), failed
+
+
+def operator_of(name):
+    """What runs within an operator of the user's own is named after that."""
+    return "Custom" if "::" in name else KINDS.get(name, name)

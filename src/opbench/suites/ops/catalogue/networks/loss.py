@@ -88,9 +88,23 @@ OPERATORS = (
     loss("SVMOutput", CLASS, parity="", absent={"torch": "torch has none: see multi_margin_loss"},
         mxnet=Call("nd.mean(nd.SVMOutput(pred, classes))",
             setup="classes = label.astype({dtype})")),
-    # Likewise: its gradient is one, whatever comes after it.
+    # Likewise: the last layers of a network, whose losses are their gradients alone.
+    loss("SoftmaxOutput", CLASS, parity="", flops=20.0,
+        absent={"torch": "torch has none: see softmax_cross_entropy"},
+        mxnet=Call("nd.mean(nd.SoftmaxOutput(pred, classes))",
+            setup="classes = label.astype({dtype})")),
+    *(
+        loss(f"{name}RegressionOutput", target(), parity="", flops=flops,
+            absent={"torch": f"torch has none: see {near}"},
+            mxnet=f"nd.mean(nd.{name}RegressionOutput(pred, label))")
+        for name, flops, near in (("Linear", 1.0, "L2Loss"), ("Logistic", 15.0, "SigmoidBCE"),
+            ("MAE", 1.0, "L1Loss"))
+    ),
+    # Likewise: its gradient is one, whatever comes after it. The second is the older of the two.
     loss("MakeLoss", target(), parity="", flops=1.0,
         mxnet="nd.mean(nd.MakeLoss(nd.square(pred - label)))"),
+    loss("make_loss", target(), parity="", flops=1.0, classic="MakeLossOld",
+        mxnet="nd.mean(nd.make_loss(nd.square(pred - label)))"),
     loss("Huber", target(), flops=6.0, classic="HuberLoss",
         torch="F.huber_loss(pred, label)", mxnet=gluon("HuberLoss"),
         numpy="d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))"),

@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opbench.define.program import ZEROS
+from opbench.define.program import POSITIVE, ZEROS, uniform
 from opbench.suites.ops.entry import FULL, Call, Input, Operator
-from opbench.suites.ops.shapes import (
-    PLANE,
-    op,
-)
+from opbench.suites.ops.shapes import PLANE, op, sizes
 
 WEIGHTS = {**PLANE, "skewed": (10000, 1)}
 ABSENT = {
@@ -76,7 +73,7 @@ def mx(function: str, state: str = "", options: str = "") -> str:
 def several(half: bool, momentum: bool) -> str:
     """Weights and what belongs to them, four times, in the order in which MXNet takes them."""
     made = "weight.astype('float16')" if half else "weight.copy()"
-    state = [f"weights[i] * 0.01{'.copy()' * half}"]
+    state = ["weights[i] * 0.01"]
     state += ["nd.zeros(weight.shape)"] * momentum + ["weight.copy()"] * half
     return (
         f"weights = [{made} for i in range(4)]\n"
@@ -194,6 +191,15 @@ OPERATORS = (
                 "y = weights[0]", setup=setup))
         for name, rates, setup in MULTIPLE
     ),
+    # The learning rate of each layer, from the norms of its weight and gradient.
+    op("multi_lars", "optimizer",
+        (Input("lrs", POSITIVE), Input("weights", POSITIVE), Input("gradients", POSITIVE),
+            Input("decays", uniform(0.0, 1e-3))),
+        sizes((16,), (256,), (4096,)), grad=False, dtypes=FULL, eta=1e-3, epsilon=1e-8, flops=7.0,
+        absent=ABSENT,
+        torch=Call("w, g = weights.sqrt(), gradients.sqrt()\n"
+            "y = lrs * {eta} * w / (g + decays * w + {epsilon})", emulated=True),
+        mxnet="nd.multi_lars(lrs, weights, gradients, decays, eta={eta}, eps={epsilon})"),
     optimizer("adamw", flops=14.0,
         torch=step("AdamW([weight], lr={lr})")),
     optimizer("adagrad", flops=6.0,

@@ -121,6 +121,16 @@ OPERATORS = (
         onnx="i = Unsqueeze(index, [1])\ng = GatherElements(data, i, axis=1)\n"
         "y = Squeeze(g, [1])", mxnet="nd.pick(data, index, axis=1)",
         numpy="np.take_along_axis(data, index[:, None], axis=1)[:, 0]"),
+    picking("fill_element_0index",
+        ("data", Input("values", shape=lambda v: v.data[:1]),
+            Input("index", below("data", 1), INDEX, shape=lambda v: v.data[:1])), grad=False,
+        torch="torch.scatter(data, 1, index[:, None], values[:, None])",
+        jax="data.at[jnp.arange(data.shape[0]), index].set(values)",
+        onnx="i = Unsqueeze(index, [1])\nv = Unsqueeze(values, [1])\n"
+        "y = ScatterElements(data, i, v, axis=1)",
+        mxnet=Call("nd.fill_element_0index(data, values, places)",
+            setup="places = index.astype({dtype})"),
+        numpy="y = data.copy()\nnp.put_along_axis(y, index[:, None], values[:, None], axis=1)"),
     picking("setitem", ("data", Input("value", shape=window_shape)), shapes=WINDOW,
         result=window_shape, shrinks=("none",),
         absent={"onnxruntime": "an ONNX graph overwrites nothing"}, grad=False,

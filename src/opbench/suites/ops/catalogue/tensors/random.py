@@ -154,4 +154,9 @@ OPERATORS = (
     density("negative_binomial", "NegativeBinomial({k}, probs=1 - {p}, validate_args=False)",
         "nbinom.pmf(sample, {k}, {p})", integers(0, 10),
         {"k": uniform(1.0, 5.0), "p": uniform(0.3, 0.7)}, differentiable=False),
+    # By its mean and how much wider it is than a Poisson distribution.
+    density("generalized_negative_binomial",
+        "NegativeBinomial(1 / {alpha}, probs=1 - 1 / (1 + {mu} * {alpha}), validate_args=False)",
+        "nbinom.pmf(sample, 1 / {alpha}, 1 / (1 + {mu} * {alpha}))", integers(0, 10),
+        {"mu": POSITIVE, "alpha": uniform(0.3, 0.7)}, differentiable=False),
 )  # fmt: skip
