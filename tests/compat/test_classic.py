@@ -11,7 +11,7 @@ import pytest
 from opbench.compat.initializers import normal
 from opbench.compat.initializers import ones as filled
 from opbench.compat.operator_benchmark import device_of
-from opbench.compat.operator_classes import names
+from opbench.compat.operator_classes import groups, names
 from opbench.errors import UserError
 from opbench.suites.ops.catalogue import catalogue
 
@@ -224,6 +224,16 @@ def test_names_of_gluon_are_blocks_of_gluon_with_their_options():
     assert gluon.Dense().name == "MX_Dense_Forward_Backward_Time"
     for name in ("PReLU", "ELU", "SELU", "LSTM", "L2Loss", "Conv2D"):
         assert f".{name}(" in getattr(gluon, name)().make_case().setup
+
+
+def test_groups_of_gluon_run_blocks_of_gluon_on_mxnet_and_operators_elsewhere():
+    def run(framework, group):
+        return [each.operator.name for each in groups(framework)[group]]
+
+    assert run("mxnet", "gluon_nn_basic") == ["gluon_Dense", "gluon_Flatten", "Lambda"]
+    assert run("torch", "gluon_nn_basic") == ["FullyConnected", "flatten", "Lambda"]
+    assert {"add", "gluon_LSTM", "gluon_L2Loss", "tanh"} <= set(run("mxnet", "classic"))
+    assert "LSTM" not in run("mxnet", "classic")
 
 
 def test_results_are_printed_with_their_interval_and_stored_on_request(tmp_path, capsys):

@@ -24,27 +24,55 @@ CUSTOM = "run_customop_operations_benchmarks"
 
 
 @cache
+def classes(framework: str = "torch") -> dict[str, type[OperatorBenchmark]]:
+    """The class of every operator, by the operator's name."""
+    from opbench.suites.ops.catalogue import catalogue
+
+    return {name: _class(operator, framework) for name, operator in catalogue().items()}
+
+
+@cache
 def names(framework: str = "torch") -> dict[str, Any]:
     """Every class and function by name."""
-    from opbench.suites.ops.catalogue import CATEGORIES, catalogue
+    by_name: dict[str, Any] = {}
+    for benchmark in classes(framework).values():
+        for name in (benchmark.__name__, *map(camel, benchmark.operator.aliases)):
+            by_name.setdefault(name, benchmark)
+    for group, listed in groups(framework).items():
+        by_name[f"{BEGIN}{group}{END}"] = _runner(group, listed)
+    by_name[CUSTOM] = by_name[f"{BEGIN}custom{END}"]
+    by_name[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes(framework).values()))
+    return by_name
+
+
+def groups(framework: str) -> dict[str, list[type[OperatorBenchmark]]]:
+    """What each function runs: a category, a group of the classic suite, or that suite."""
+    from opbench.suites.ops.catalogue import CATEGORIES
     from opbench.suites.ops.groups import GROUPS
 
-    by_name: dict[str, Any] = {}
-    classes: dict[str, type[OperatorBenchmark]] = {}
-    for operator in catalogue().values():
-        benchmark = _class(operator, framework)
-        classes[operator.name] = benchmark
-        for name in (benchmark.__name__, *map(camel, operator.aliases)):
-            by_name.setdefault(name, benchmark)
-    members: dict[str, list[str]] = {category: [] for category in CATEGORIES}
-    for operator in catalogue().values():
-        members[operator.category].append(operator.name)
-    classic = [name for listed in GROUPS.values() for name in listed]
-    for group, listed in {**members, **GROUPS, "classic": list(dict.fromkeys(classic))}.items():
-        by_name[f"{BEGIN}{group}{END}"] = _runner(group, [classes[name] for name in listed])
-    by_name[CUSTOM] = by_name[f"{BEGIN}custom{END}"]
-    by_name[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes.values()))
-    return by_name
+    known = classes(framework)
+    categories = {
+        category: [each for each in known.values() if each.operator.category == category]
+        for category in CATEGORIES
+    }
+    classic = {
+        group: [_block(known, known[name]) if gluon(group, framework) else known[name]
+                for name in listed]
+        for group, listed in GROUPS.items()
+    }  # fmt: skip
+    together = list(dict.fromkeys(each for listed in classic.values() for each in listed))
+    return {**categories, **classic, "classic": together}
+
+
+def gluon(group: str, framework: str) -> bool:
+    return framework == "mxnet" and group.startswith("gluon_")
+
+
+def _block(
+    known: dict[str, type[OperatorBenchmark]], benchmark: type[OperatorBenchmark]
+) -> type[OperatorBenchmark]:
+    """Gluon's block of that name, as the classic suite measured it; the operator without one."""
+    return known.get(f"gluon_{benchmark.__name__}", benchmark)
 
 
 @cache
