@@ -6,8 +6,14 @@ with the reason; anything else that differs is a mistake in an entry.
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
+from tests.suites.ops.settings import options, second
+
+from opbench.case import Parity
+from opbench.children import temporary_folder
 from opbench.define.expand import expand
 from opbench.define.suites import load
 from opbench.envs import framework_envs
@@ -15,7 +21,8 @@ from opbench.envs.environments import current, find
 from opbench.errors import UserError
 from opbench.plan.groups import Slot
 from opbench.running.parity import ParityCheck, ParityGroups
-from opbench.suites.ops.catalogue import catalogue
+from opbench.suites.ops.definition import operator_definition
+from opbench.suites.ops.given import text_of
 from opbench.workers.pool import Pool
 
 FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
@@ -34,14 +41,6 @@ KNOWN = {
 #: ones, positions, an emulation, several results.
 SAMPLE = ("exp", "sum", "dot", "LayerNorm", "LSTM", "conv_batchnorm_relu", "take", "SequenceMask",
           "split", "one_hot")  # fmt: skip
-
-#: A second setting of options that several operators have.
-SETTINGS = {
-    "axis": 0, "pool_size": "3x3", "strides": "1x1", "k": 3, "num_groups": 2, "eps": 0.1,
-    "slope": 0.5, "alpha": 0.5, "repeats": 3, "reps": "3x1", "dim1": 1, "block_size": 1, "scale": 3,
-    "kernel_size": "1x1", "padding": "0x0", "depth": 7, "width": 2, "a_max": 0.5, "hidden_size": 5,
-    "units": 7, "num_outputs": 2,
-}  # fmt: skip
 
 
 def disagreements(cases) -> list[str]:
@@ -100,23 +99,64 @@ def test_every_operator_agrees_in_every_framework(stage):
     assert not wrong, "\n".join(wrong)
 
 
+def at(operator, given, frameworks):
+    """The cases of the operator, small, with some parameters given."""
+    axes = {"framework": list(frameworks), **{name: [text_of(v)] for name, v in given.items()}}
+    axes |= {"size": ["small"]} if "small" in operator.sizes else {}
+    axes |= {"form": ["fused"]} if operator.parts else {}
+    cases = expand([operator_definition(operator)], axes=axes, stages=["forward"])
+    return [thrice(case) if operator.category == "optimizer" else case for case in cases]
+
+
+def thrice(case):
+    """The first update of a weight does not show its momentum."""
+    return replace(case, stmt="\n".join([case.stmt, case.before] * 2 + [case.stmt]))
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("option", SETTINGS)
-def test_frameworks_agree_at_a_second_setting(option):
-    able = [
-        name
-        for name, each in catalogue().items()
-        if option in each.params
-        and len(set(each.spelling) & set(FRAMEWORKS)) > 1
-        # A setting of the images is none of the signals.
-        and len(str(SETTINGS[option]).split("x")) == len(str_of(each.params[option]))
-    ]
-    axes = {"framework": list(FRAMEWORKS), "size": ["small"], "op": able}
-    cases = expand(load("ops"), axes={**axes, option: [SETTINGS[option]]}, stages=["forward"])
+def test_frameworks_agree_at_a_second_setting_of_every_option():
+    """Those that share the tests' process are compared in `test_computed.py`; here the others are,
+    each with the first of those."""
+    cases = []
+    for operator, option in options():
+        here = [each for each in ("torch", "numpy", "jax") if each in operator.spelling]
+        others = [each for each in ("onnxruntime", "mxnet") if each in operator.spelling]
+        if others and len(here[:1] + others) > 1:
+            cases += at(operator, second(operator, option), here[:1] + others)
     wrong = disagreements(cases)
     assert not wrong, "\n".join(wrong)
 
 
-def str_of(value) -> tuple:
-    return value if isinstance(value, tuple) else (value,)
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_options_that_nothing_can_be_compared_with_act():
+    """What MXNet alone has, or computes in another way: another setting is another result."""
+    pairs = [
+        (operator, option)
+        for operator, option in options()
+        if "mxnet" in operator.spelling
+        and (len(operator.spelling) == 1 or operator.parity in ("", "shape"))
+        # It changes how a block computes, not what.
+        and option != "hybridize"
+    ]
+    with Pool() as pool:
+        still = [
+            f"{operator.name} {option}"
+            for operator, option in pairs
+            if result_in(pool, operator, {}) == result_in(pool, operator, second(operator, option))
+        ]
+    assert still == []
+
+
+def result_in(pool, operator, given):
+    """Shape and bytes of what MXNet computes with these settings."""
+    (case,) = at(operator, given, ["mxnet"])
+    case = replace(case, parity=Parity("", (), (("y", "y"),)))
+    session = pool.workers(pool.kind(case, find("mxnet")), [0])[0].open()
+    try:
+        with temporary_folder("opbench-test-") as folder:
+            found = session.exchange(case, str(folder), [], 60.0)["outputs"]
+            return [(each["shape"], Path(each["file"]).read_bytes()) for each in found]
+    finally:
+        session.close()

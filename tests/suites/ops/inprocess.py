@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,14 +29,18 @@ CONVERT = {
 }
 
 
-def check_all(operators: Iterable[Any], check: Callable[[Any], None]) -> None:
+def check_all(
+    operators: Iterable[Any],
+    check: Callable[[Any], None],
+    name: Callable[[Any], str] = lambda operator: operator.name,
+) -> None:
     """Every operator passes the check; those that do not are listed with what it said."""
     failed = []
     for operator in operators:
         try:
             check(operator)
         except Exception as error:
-            failed.append(f"{operator.name}: {type(error).__name__}: {error}")
+            failed.append(f"{name(operator)}: {type(error).__name__}: {error}")
     assert not failed, "\n".join(failed)
 
 
@@ -74,19 +79,34 @@ def computed(name: str, framework: str, size: str = "small", /, **given: Any) ->
     drawn: dict[str, Any] = {"np": np, "rng": np.random.default_rng(0), "seed": 0}
     names: dict[str, Any] = dict(drawn)
     exec(frameworks.get(framework).imports(), names)
+    if framework == "jax":
+        exec("key = jax.random.key(seed)", names)
     for tensor in source.inputs:
-        drawn["x"] = eval(frameworks.get("numpy").tensor(tensor, "cpu", False), drawn)
+        # NumPy has no half of that kind.
+        half = tensor.dtype == "bfloat16"
+        plain = replace(tensor, dtype="float32") if half else tensor
+        drawn["x"] = eval(frameworks.get("numpy").tensor(plain, "cpu", False), drawn)
         names["x"] = drawn["x"]
-        names[tensor.name] = eval(CONVERT[framework].format("x"), names)
+        made = eval(CONVERT[framework].format("x"), names)
+        names[tensor.name] = made.bfloat16() if half else made
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(source.globals, names)
         exec(source.setup, names)
+        exec(source.before, names)
         exec(source.forward, names)
+        # The first update of a weight does not show its momentum, and equal ones hide it.
+        for _ in range(2 if operator.category == "optimizer" and "gradient" in names else 0):
+            names["gradient"] *= -0.7
+            exec(source.before, names)
+            exec(source.forward, names)
     return as_arrays(eval(source.compared or source.output, names))
 
 
 def as_arrays(value: Any) -> list[np.ndarray]:
     if isinstance(value, (tuple, list)):
         return [array for each in value for array in as_arrays(each)]
-    return [np.asarray(value.detach() if hasattr(value, "detach") else value)]
+    if hasattr(value, "detach"):
+        plain = value.dequantize() if value.is_quantized else value
+        value = plain.detach().float() if str(plain.dtype) == "torch.bfloat16" else plain.detach()
+    return [np.asarray(value)]

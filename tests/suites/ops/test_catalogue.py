@@ -164,17 +164,19 @@ def test_pooling_takes_its_windows_and_strides(name, reduction):
 
 
 @pytest.mark.parametrize("framework", ["jax", "numpy", "torch"])
-@pytest.mark.parametrize("axis", [0, 1])
-def test_the_largest_are_found_along_either_axis(framework, axis):
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2])
+def test_the_largest_are_found_along_every_axis(framework, axis):
     pytest.importorskip(framework)
     import numpy as np
 
-    data = np.random.default_rng(0).standard_normal((6, 5)).astype("float32")
+    given = {"data": (6, 5, 4), "k": 3, "axis": axis}
+    data = np.random.default_rng(0).standard_normal((6, 5, 4)).astype("float32")
     expected = np.flip(np.sort(data, axis=axis), axis=axis).take(range(3), axis=axis)
-    (found,) = computed("topk", framework, data=(6, 5), k=3, axis=axis)
+    (found,) = computed("topk", framework, **given)
     np.testing.assert_allclose(found, expected)
-    values = catalogue()["topk"].values(given={"data": (6, 5), "k": 3, "axis": axis})
-    assert expected.shape == catalogue()["topk"].result_shape(values)
+    assert expected.shape == catalogue()["topk"].result_shape(
+        catalogue()["topk"].values(given=given)
+    )
 
 
 def test_the_label_names_the_dtype_of_an_input_wherever_there_is_one():

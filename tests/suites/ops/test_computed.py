@@ -10,72 +10,66 @@ import sys
 
 import numpy as np
 import pytest
-from tests.suites.ops.inprocess import HERE, called, case_of, computed, prepared
+from tests.suites.ops.inprocess import HERE, called, case_of, check_all, computed, prepared
+from tests.suites.ops.settings import options, second
 
+from opbench.running.agreement import Output, disagreement
 from opbench.suites.ops.catalogue import catalogue, find
-from opbench.suites.ops.entry import DType
 
 pytest.importorskip("torch")
 pytest.importorskip("jax")
 
-#: A second setting, where one more or half as much is no valid one.
-SECOND = {
-    "axis": 0, "dim": 0, "dim1": 1, "dim2": 1, "num_outputs": 2, "block_size": 1, "num_groups": 2,
-    "groups": 2, "heads": 4, "shape": None, "to": DType("float64"), "value": 0.25, "k": 3,
-    "begin": None, "end": None, "low": -5, "high": 50,
-}  # fmt: skip
 #: Of random values these are the same along either side of a square.
 CONSTANT = ("any", "all", "count_nonzero")
-#: Draws differ, shapes alone agree, or nothing else computes the same.
-LOOSE = ("", "statistics", "shape")
-
-
-def second(name, value):
-    if name in SECOND:
-        return None if SECOND[name] == value else SECOND[name]
-    if isinstance(value, tuple):
-        return tuple(each + 1 for each in value)
-    if isinstance(value, bool):
-        return not value
-    return value + 1 if isinstance(value, int) else value / 2
-
-
-def settings():
-    for operator in catalogue().values():
-        able = [each for each in HERE if each in operator.spelling]
-        if len(able) < 2 or operator.parity in LOOSE or operator.category == "optimizer":
-            continue
-        shapes = {each.name for each in operator.inputs}
-        for name, value in operator.params.items():
-            other = second(name, value) if name not in shapes else None
-            if other is not None and not isinstance(value, tuple | str | None.__class__):
-                yield pytest.param(operator.name, name, other, id=f"{operator.name}-{name}")
-
-
 #: At the usual settings, once for all options of an entry.
 computed_as_usual = functools.cache(computed)
 
 
-@pytest.mark.parametrize(("name", "option", "other"), list(settings()))
-def test_frameworks_agree_at_two_settings_of_every_option(name, option, other):
-    operator = catalogue()[name]
-    able = [each for each in HERE if each in operator.spelling]
-    size = "skewed" if name in CONSTANT else "small"
-    usual = {each: computed_as_usual(name, each, size) for each in able}
-    changed = {each: computed(name, each, size, **{option: other}) for each in able}
-    for found in (usual, changed):
-        for each in able[1:]:
-            assert_agree(found[able[0]], found[each], operator)
-    # The option acts: what is computed is not the same.
-    first = able[0]
-    assert any(
-        a.shape != b.shape or a.dtype != b.dtype or not np.array_equal(a, b, equal_nan=True)
-        for a, b in zip(usual[first], changed[first])
-    )
+def by_category(pairs):
+    found = {}
+    for operator, option in pairs:
+        if set(HERE) & set(operator.spelling):
+            found.setdefault(operator.category, []).append((operator, option))
+    return pytest.mark.parametrize("pairs", found.values(), ids=found)
+
+
+@by_category(options())
+def test_every_option_acts_and_frameworks_agree_at_two_settings_of_it(pairs):
+    def check(pair):
+        operator, option = pair
+        able = [each for each in HERE if each in operator.spelling]
+        size = "skewed" if operator.name in CONSTANT else "small"
+        changed = second(operator, option)
+        outputs = {each: computed(operator.name, each, size, **changed) for each in able}
+        for framework, found in outputs.items():
+            usual = computed_as_usual(operator.name, framework, size)
+            assert differ(usual, found, operator.parity), f"{option} does nothing in {framework}"
+            if operator.parity not in ("", "shape"):
+                assert_agree(computed_as_usual(operator.name, able[0], size), usual, operator)
+                assert_agree(outputs[able[0]], found, operator)
+
+    check_all(pairs, check, lambda pair: f"{pair[0].name} {pair[1]}")
+
+
+def differ(usual, changed, parity):
+    """Whether another value of an option made another result, of random ones another kind."""
+    if [each.shape for each in usual] != [each.shape for each in changed]:
+        return True
+    if parity == "statistics":
+        return any(map(unlike, usual, changed))
+    return any(a.dtype != b.dtype or not np.array_equal(a, b) for a, b in zip(usual, changed))
+
+
+def unlike(a, b):
+    outputs = (Output("y", str(each.dtype), each.shape, each.reshape(-1)) for each in (a, b))
+    return disagreement(*outputs, "statistics")
 
 
 def assert_agree(expected, found, operator):
     assert [each.shape for each in expected] == [each.shape for each in found]
+    if operator.parity == "statistics":
+        assert not any(map(unlike, expected, found))
+        return
     for a, b in zip(expected, found):
         a, b = a.astype("float64"), b.astype("float64")
         close = np.isclose(a, b, rtol=1e-3, atol=1e-4 * max(1.0, float(np.abs(a).max(initial=0))))

@@ -8,14 +8,14 @@ k x n) takes those of the given ones; inputs of one shape stay of one shape.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opbench.case import Label
 from opbench.define.definition import Axis
 from opbench.define.program import LAYOUTS
 from opbench.errors import UserError, unknown
-from opbench.suites.ops.entry import Operator, Shape, Values, broadcast
+from opbench.suites.ops.entry import ANY, DType, Operator, Shape, Values, broadcast
 
 SHAPE = re.compile(r"\d+(x\d+)*|\(\)")
 
@@ -28,8 +28,10 @@ def axes_of(operator: Operator) -> dict[str, Axis]:
     found: dict[str, Axis] = {}
     for name, value in operator.params.items():
         text = text_of(value)
-        choices = (True, False) if isinstance(value, bool) else ()
-        found[name] = Axis((text,), choices=choices, open=not choices, optional=True)
+        choices = choices_of(value)
+        # An option that is left out by default takes a word: an activation.
+        values = (text,) if text is not None else (None, "")
+        found[name] = Axis(values, choices=choices, open=not choices, optional=True)
     sides = dict.fromkeys(side for text in operator.sides.values() for side in text.split())
     for side in sides:
         found.setdefault(side, Axis((1,), open=True, optional=True))
@@ -38,10 +40,19 @@ def axes_of(operator: Operator) -> dict[str, Axis]:
     return found
 
 
+def choices_of(value: Any) -> tuple[Label, ...]:
+    """All that a parameter of this kind takes; empty where that is no list."""
+    if isinstance(value, bool):
+        return (True, False)
+    return ANY if isinstance(value, DType) else ()
+
+
 def text_of(value: Any) -> Label:
     """A parameter as a label: shapes as `512x512`."""
     if isinstance(value, (tuple, list)):
         return "x".join(str(each) for each in value) or "()"
+    if isinstance(value, DType):
+        return str(value)
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
@@ -58,6 +69,8 @@ def read_one(operator: Operator, name: str, value: Any) -> Any:
         return value
     if isinstance(like, tuple):
         return read_shape(operator, name, value, like)
+    if isinstance(like, DType) and value not in ANY:
+        raise UserError(unknown(name, str(value), ANY))
     kind: type = int if name not in operator.params else type(like)
     if kind is bool and not isinstance(value, bool):
         raise UserError(f"{operator.name}: {name} is True or False, not {value!r}")
@@ -83,6 +96,23 @@ def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
     if not whole or any(side < 0 for side in value if name in shapes_of_inputs(operator)):
         raise UserError(
             f"{operator.name}: {name} takes a shape such as {text_of(like)}, not {value!r}"
+        )
+    return tuple(value) if is_shape(operator, name) else for_each_side(operator, name, value, like)
+
+
+def is_shape(operator: Operator, name: str) -> bool:
+    """Whether it is the shape of a tensor, rather than a number for each of some sides."""
+    return name in operator.sizes.get("small", ()) or name in ("shape", *shapes_of_inputs(operator))
+
+
+def for_each_side(operator: Operator, name: str, value: Sequence[int], like: Shape) -> Shape:
+    """A kernel of 3 is one of 3x3 where images have two sides."""
+    if len(value) == 1:
+        return (value[0],) * len(like)
+    if len(value) != len(like):
+        raise UserError(
+            f"{operator.name}: {name} takes {len(like)} numbers such as {text_of(like)}, "
+            f"not {text_of(value)}"
         )
     return tuple(value)
 
@@ -143,17 +173,51 @@ def check(operator: Operator, size: str, values: Values) -> None:
         )
     sides = [(len(shape), len(getattr(defaults, name))) for name, shape in zip(names, shapes)]
     free = operator.result is None or operator.category in ANY_RANK
+    check_axis(operator, values)
     try:
         if not free and any(found != usual for found, usual in sides):
             raise IndexError
-        for each in operator.inputs:
-            each.shape_at(values)
-        operator.result_shape(values)
-        if callable(operator.flops):
-            operator.flops(values)
+        compute_all(operator, values)
+    except ZeroDivisionError:
+        none = [n for n in operator.params if n not in names and not nonzero(getattr(values, n))]
+        raise UserError(f"{operator.name}: {' and '.join(none)} must not be 0") from None
     except (IndexError, TypeError, ValueError):
         given = ", ".join(f"{n}={text_of(s)}" for n, s in zip(names, shapes))
         like = ", ".join(f"{n}={text_of(getattr(defaults, n))}" for n in names)
         raise UserError(
             f"{operator.name} cannot take {given}; shapes of as many sides as {like} would fit"
         ) from None
+
+
+def check_axis(operator: Operator, values: Values) -> None:
+    """An axis is one of those that the first input has, counted from either end."""
+    axis, names = getattr(values, "axis", None), shapes_of_inputs(operator)
+    if axis is None or not names:
+        return
+    # `expand_dims` and `stack` make an axis: theirs is one of the result.
+    shape = getattr(values, names[0])
+    made = len(operator.result_shape(operator.values())) - len(operator.params[names[0]])
+    sides = len(shape) + max(0, made)
+    if not -sides <= axis < sides:
+        raise UserError(
+            f"{operator.name}: axis={axis} does not fit {names[0]}={text_of(shape)}: "
+            f"axes are {-sides} to {sides - 1}"
+        )
+
+
+def compute_all(operator: Operator, values: Values) -> None:
+    """Everything that follows from the parameters; whatever it raises, they do not fit."""
+    for each in operator.inputs:
+        each.shape_at(values)
+    operator.result_shape(values)
+    if callable(operator.flops):
+        operator.flops(values)
+    for framework in operator.spelling:
+        call = operator.call(framework)
+        for part in (call.text, call.setup) if call else ():
+            if callable(part):
+                part(values)
+
+
+def nonzero(value: Any) -> bool:
+    return all(value) if isinstance(value, tuple) else bool(value)

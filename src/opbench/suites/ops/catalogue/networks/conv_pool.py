@@ -87,9 +87,11 @@ def deconvolution(rank: int, shapes: Mapping[str, Shape], channels: int) -> Oper
         kernel_size=(2,) * rank, strides=(2,) * rank, result=transposed, shrinks=("data",),
         tolerance=32.0, flops=lambda v: 2.0 * prod(v.data) * v.channels * prod(v.kernel_size),
         torch=f"F.conv_transpose{rank}d(data, weight, bias, {{strides}})",
-        # Its `transpose_kernel` means the gradient of a convolution, as the others have it.
+        # Its `transpose_kernel` means the gradient of a convolution, as the others have it; its
+        # 'VALID' adds a border where strides are longer than the kernel.
         jax=lambda v: (
-            f"lax.conv_transpose(data, weight, {v.strides}, 'VALID', "
+            f"lax.conv_transpose(data, weight, {v.strides}, "
+            f"{[(k - 1, k - 1) for k in v.kernel_size]}, "
             f"dimension_numbers={layout}, transpose_kernel=True) "
             f"+ bias.reshape({(1, -1, *(1,) * rank)})"
         ),

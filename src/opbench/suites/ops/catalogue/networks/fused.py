@@ -8,6 +8,7 @@ is the gain of fusion.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 from opbench.define.program import POSITIVE, uniform
@@ -125,7 +126,7 @@ def convolution(
 ) -> Operator:
     return fused(
         name, inputs, {"data": FEATURES}, parts,
-        lambda v: 2.0 * v.data[1] * 9 * v.data[0] * v.channels * v.data[2] * v.data[3],
+        lambda v: 2.0 * v.data[1] * prod(v.kernel_size) * prod(convolved(v)),
         **CONV_OPTIONS, result=convolved, shrinks=("data",), **more,
     )  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from opbench.define.program import uniform
 from opbench.suites.ops.entry import Call, Input, Shape, Values
 from opbench.suites.ops.shapes import (
@@ -17,6 +19,12 @@ INSIDE = uniform(-0.9, 0.9)
 
 def enlarged(v: Values) -> Shape:
     return (*v.data[:2], v.data[2] * v.scale, v.data[3] * v.scale)
+
+
+def patches(picture: Shape, v: Values) -> Shape:
+    """A column for each place of the kernel in the picture."""
+    places = (n + 2 * p - k + 1 for n, k, p in zip(picture[2:], v.kernel, v.pad))
+    return (picture[0], picture[1] * prod(v.kernel), prod(places))
 
 
 OPERATORS = (
@@ -56,7 +64,7 @@ OPERATORS = (
         mxnet="nd.Correlation(lhs, rhs, kernel_size=1, pad_size={max_displacement}, "
         "max_displacement={max_displacement}, stride1=1, stride2=1)"),
     op("im2col", "nn_basic", "data", shapes=PICTURES, kernel=(3, 3), pad=(1, 1),
-        result=lambda v: (v.data[0], 9 * v.data[1], v.data[2] * v.data[3]), flops=0.0,
+        result=lambda v: patches(v.data, v), flops=0.0,
         torch="F.unfold(data, {kernel}, padding={pad})",
         jax=Call(lambda v: (
                 f"lax.conv_general_dilated_patches(data, {v.kernel}, (1, 1), "
@@ -64,7 +72,7 @@ OPERATORS = (
             ), compared="y.reshape(y.shape[0], y.shape[1], -1)"),
         mxnet="nd.im2col(data, kernel={kernel}, pad={pad}, stride=(1, 1), dilate=(1, 1))"),
     op("col2im", "nn_basic",
-        (Input("data", shape=lambda v: (v.image[0], 9 * v.image[1], v.image[2] * v.image[3])),),
+        (Input("data", shape=lambda v: patches(v.image, v)),),
         shapes={"image": PICTURES}, kernel=(3, 3), pad=(1, 1), result=lambda v: v.image, flops=9.0,
         tolerance=4.0,
         torch=lambda v: f"F.fold(data, {v.image[2:]}, {v.kernel}, padding={v.pad})",

@@ -45,10 +45,10 @@ nn.Conv2D           images   channels=64, kernel_size=3, strides=2, padding=1, a
 nn.Conv3D           volumes  channels=16, kernel_size=3, padding=1, activation=None
 nn.Conv1DTranspose  signals  channels=32, kernel_size=2, strides=2, activation=None
 nn.Conv2DTranspose  maps     channels=16, kernel_size=2, strides=2, activation=None
-nn.MaxPool1D        signals  pool_size=2, strides=None
-nn.MaxPool2D        images   pool_size=2, strides=None
-nn.AvgPool1D        signals  pool_size=2, strides=None
-nn.AvgPool2D        images   pool_size=2, strides=None
+nn.MaxPool1D        signals  pool_size=2, strides=2
+nn.MaxPool2D        images   pool_size=2, strides=2
+nn.AvgPool1D        signals  pool_size=2, strides=2
+nn.AvgPool2D        images   pool_size=2, strides=2
 nn.GlobalMaxPool1D  signals
 nn.GlobalMaxPool2D  images
 nn.GlobalAvgPool1D  signals

@@ -3,6 +3,7 @@ something between 1e-3 and 1e3."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from opbench.define.program import NORMAL, Domain
@@ -19,7 +20,7 @@ def left(v: Values) -> tuple[int, ...]:
 def reduction(name: str, domain: Domain = NORMAL, flops: float = 1.0, **more: Any) -> Operator:
     return op(
         name, "reduction", (Input("data", domain),), axis=1,
-        **{"result": left, "flops": lambda v: flops * v.data[0] * v.data[1], **more},
+        **{"result": left, "flops": lambda v: flops * prod(v.data), **more},
     )  # fmt: skip
 
 

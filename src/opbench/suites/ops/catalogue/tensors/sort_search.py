@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from opbench.define.program import integers
 from opbench.suites.ops.catalogue.tensors.reduction import left
-from opbench.suites.ops.entry import ANY, Call, Input, Operator, Values
+from opbench.suites.ops.entry import ANY, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import LINE, PLANE, op, sizes
 
 SORTED = {**PLANE, "large": (4096, 1024)}
@@ -17,15 +18,22 @@ def search(name: str, **more: Any) -> Operator:
     return op(name, "sort_search", "data", SORTED, grad=False, axis=1, **given)
 
 
+def largest(v: Values) -> Shape:
+    """Shape of the k largest along the axis."""
+    axis = v.axis % len(v.data)
+    return (*v.data[:axis], v.k, *v.data[axis + 1 :])
+
+
 def largest_in_jax(v: Values) -> str:
     """`lax.top_k` knows the last axis alone."""
-    if v.axis % 2 == 1:
+    if v.axis % len(v.data) == len(v.data) - 1:
         return f"y, i = lax.top_k(data, {v.k})"
-    return f"y, i = lax.top_k(data.T, {v.k})\ny = y.T"
+    moved = f"jnp.moveaxis(data, {v.axis}, -1)"
+    return f"y, i = lax.top_k({moved}, {v.k})\ny = jnp.moveaxis(y, -1, {v.axis})"
 
 
 def largest_in_numpy(v: Values) -> str:
-    kept = f"[:, :{v.k}]" if v.axis % 2 == 1 else f"[:{v.k}]"
+    kept = f"[{':, ' * (v.axis % len(v.data))}:{v.k}]"
     return f"-np.sort(np.partition(-data, {v.k}, axis={v.axis}){kept}, axis={v.axis})"
 
 
@@ -37,13 +45,12 @@ OPERATORS = (
         torch="torch.argsort(data, {axis})", mxnet="nd.argsort(data, axis={axis})",
         numpy="np.argsort(data, axis={axis})"),
     op("topk", "sort_search", "data", shapes=SORTED, k=8, axis=1,
-        result=lambda v: (v.data[0], v.k) if v.axis % 2 == 1 else (v.k, v.data[1]), flops=None,
-        dtypes=ANY, classic="TopK",
+        result=largest, flops=None, dtypes=ANY, classic="TopK",
         torch="y, i = torch.topk(data, {k}, {axis})", jax=largest_in_jax,
         onnx="y, i = TopK(data, [{k}], axis={axis})",
         mxnet="nd.topk(data, k={k}, axis={axis}, ret_typ='value')", numpy=largest_in_numpy),
     *(
-        search(name, result=left, flops=lambda v: v.data[0] * v.data[1], classic=classic,
+        search(name, result=left, flops=lambda v: float(prod(v.data)), classic=classic,
             torch=f"torch.{name}(data, {{axis}})",
             onnx=f"{classic}(data, axis={{axis}}, keepdims=0)",
             mxnet=f"nd.{name}(data, axis={{axis}})", numpy=f"np.{name}(data, axis={{axis}})")
