@@ -5,6 +5,7 @@ Most tests replace the installer by one that makes a folder; the last ones run t
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import signal
 import subprocess
@@ -283,6 +284,29 @@ def test_a_killed_build_is_cleaned_up_and_two_builders_share_one_build(
     assert made.packages[0].startswith("tiny @ file://")
     asked = [made.python, "-c", "import tiny; print(tiny.VALUE)"]
     assert subprocess.run(asked, capture_output=True, text=True).stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [("22.2.2", False), ("22.3", True), ("24.1b1", True), (None, False)]
+)
+def test_the_pip_of_opbench_installs_where_it_can(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, expected: bool
+) -> None:
+    def installed(_name: str) -> str:
+        if version is None:
+            raise importlib.metadata.PackageNotFoundError
+        return version
+
+    monkeypatch.setattr(importlib.metadata, "version", installed)
+    commands: list[list[str]] = []
+    monkeypatch.setattr(installer, "_run", lambda command, _line: commands.append(command))
+    installer.build(Path("env"), BASE, (), lambda _line: None)
+    made, *pips = commands
+    assert ("--without-pip" in made) == expected
+    own = os.path.join("env", "bin", "python")
+    for pip in pips:
+        assert pip[0] == (sys.executable if expected else own)
+        assert (pip[4:6] == ["--python", own]) == expected
 
 
 def test_the_installers_reason_is_told_and_nothing_stays(

@@ -6,6 +6,7 @@ neither break the installer nor count as installed.
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -24,19 +25,23 @@ Line = Callable[[str], None]
 
 #: The oldest Python that a worker supports.
 OLDEST = (3, 9)
-#: Variables that would make pip install elsewhere than into its interpreter.
+#: Variables that would make pip install elsewhere than into its interpreter, or find there what is
+#: not installed.
 REDIRECTING = (
     "PIP_TARGET",
     "PIP_PREFIX",
     "PIP_ROOT",
     "PIP_USER",
     "PYTHONHOME",
+    "PYTHONPATH",
     "__PYVENV_LAUNCHER__",
 )
 QUESTION = (
     "import json, sys, venv, ensurepip; "
     "print(json.dumps([list(sys.version_info[:3]), sys.executable]))"
 )
+#: The first pip that has --python.
+PIP_WITH_PYTHON = (22, 3)
 #: Length of a reason; the installer can list every version ever released.
 MAX_LENGTH = 400
 
@@ -91,14 +96,28 @@ def build(
 ) -> tuple[str, ...]:
     """Create a virtual environment and install into it; returns its packages, pinned."""
     on_line(f"creating a virtual environment of Python {base.text}")
-    _run([base.path, "-I", "-m", "venv", str(folder)], on_line)
-    pip = [str(folder / "bin" / "python"), "-I", "-m", "pip", "--disable-pip-version-check"]
+    python, ours = str(folder / "bin" / "python"), pip_can_install_elsewhere()
+    _run([base.path, "-I", "-m", "venv", *["--without-pip"] * ours, str(folder)], on_line)
+    pip = [sys.executable, "-I", "-m", "pip", "--python", python]
+    if not ours:
+        pip = [python, "-I", "-m", "pip"]
+    pip.append("--disable-pip-version-check")
     words = [word for requirement in requirements for word in requirement.arguments]
     on_line(f"installing {', '.join(map(str, requirements))}")
     _run([*pip, "install", "--no-input", "--progress-bar", "off", *words], on_line)
     frozen: list[str] = []
     _run([*pip, "freeze"], frozen.append)
     return tuple(line for line in frozen if line and not line.startswith(("#", "WARNING")))
+
+
+def pip_can_install_elsewhere() -> bool:
+    """Whether the pip beside opbench can install into other environments: to give each a pip of its
+    own takes longer than to install a package."""
+    try:
+        version = importlib.metadata.version("pip")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return tuple(map(int, re.findall(r"\d+", version)[:2])) >= PIP_WITH_PYTHON
 
 
 def check_import(folder: Path, module: str) -> None:
