@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -333,6 +335,42 @@ def test_the_facts_are_read_in_an_isolated_interpreter() -> None:
     seen = json.loads(done.stdout)["packages"]
     assert seen
     assert seen.items() <= worker_facts.package_versions().items()
+
+
+def test_versions_are_those_of_the_installed_records() -> None:
+    """As `importlib.metadata` reads them, of everything that is installed here."""
+    found = worker_facts.records()
+    for distribution in importlib.metadata.distributions():
+        name = re.sub(r"[-_.]+", "-", distribution.metadata["Name"]).lower()
+        expected = importlib.metadata.version(distribution.metadata["Name"])
+        assert worker_facts.version_of(found[name]) == expected
+
+
+def test_records_of_every_form_and_damaged_ones(tmp_path: Path) -> None:
+    def written(path: str, text: bytes) -> None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(text)
+
+    written(
+        "first/Some_Name-2.0+cpu.dist-info/METADATA", b"Name: x\nversion:  2.0+cpu \n\nVersion: 9"
+    )
+    written("second/some_name-1.0.dist-info/METADATA", b"Version: 1.0\n")
+    written("second/old-3.0-py3.11.egg-info/PKG-INFO", b"Version: 3.0\n")
+    written("second/older-4.0.egg-info", b"Version: 4.0\n")
+    written("second/silent-5.0.dist-info/METADATA", b"Name: silent\n\nVersion: 5.0\n")
+    written("second/damaged-6.0.dist-info/METADATA", b"\xff\xfe\x00")
+    (tmp_path / "second" / "empty-7.0.dist-info").mkdir()
+    folders = [str(tmp_path / name) for name in ("nowhere", "first", "second")]
+    found = worker_facts.records([*folders, str(tmp_path / "second" / "older-4.0.egg-info")])
+    assert {name: worker_facts.version_of(path) for name, path in found.items()} == {
+        "some-name": "2.0+cpu",
+        "old": "3.0",
+        "older": "4.0",
+        "silent": None,
+        "damaged": None,
+        "empty": None,
+    }
+    assert worker_facts.version_of(found.get("absent")) is None
 
 
 def test_thread_settings_lists_only_what_is_set() -> None:

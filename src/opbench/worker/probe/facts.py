@@ -1,20 +1,18 @@
 """What an interpreter is made of: its version, its build, its frameworks, its thread settings.
 
 The standard library only, and Python >= 3.9, because this file is also run by interpreters that
-have none of our packages. No framework is imported: their versions come from package metadata
-and the BLAS of numpy from the text of its build record, so asking costs milliseconds and changes
-nothing in the process that asks.
+have none of our packages. No framework is imported: their versions come from the records that
+installers leave and the BLAS of numpy from the text of its build record, so asking costs
+milliseconds and changes nothing in the process that asks.
 """
 
 import ast
-import importlib.metadata
 import importlib.util
 import json
 import os
 import platform
 import sys
 import sysconfig
-from pathlib import Path
 
 #: A framework and the distributions that may provide it, the most usual first.
 FRAMEWORKS = {
@@ -92,17 +90,55 @@ def interpreter_facts():
 
 def package_versions():
     """Version of each framework that is installed; those that are not do not appear."""
+    installed = records()
     versions = {}
     for framework, distributions in FRAMEWORKS.items():
         for distribution in distributions:
-            try:
-                version = importlib.metadata.version(distribution)
-            except Exception:  # damaged metadata raises anything; treat it as absent
-                continue
+            version = version_of(installed.get(distribution))
             if version:
                 versions[framework] = version
                 break
     return versions
+
+
+def records(folders=None):
+    """Distribution → the file that describes it, the first on the path of this interpreter.
+
+    `importlib.metadata` reads the same files; to import it takes longer than all else that a worker
+    imports, and some seconds under Valgrind.
+    """
+    found: dict = {}
+    for folder in sys.path if folders is None else folders:
+        try:
+            names = os.listdir(folder or os.curdir)
+        except OSError:  # not there, or an archive
+            continue
+        for name in names:
+            stem, ending = os.path.splitext(name)
+            if ending in (".dist-info", ".egg-info"):
+                distribution = stem.partition("-")[0].lower().replace("_", "-").replace(".", "-")
+                found.setdefault(distribution, os.path.join(folder, name))
+    return found
+
+
+def version_of(record):
+    """The version that a record states; None where it is damaged, or there is none."""
+    if record is None:
+        return None
+    if os.path.isdir(record):
+        ending = "METADATA" if record.endswith(".dist-info") else "PKG-INFO"
+        record = os.path.join(record, ending)
+    try:
+        with open(record, encoding="utf-8") as lines:
+            for line in lines:
+                name, _, value = line.partition(":")
+                if name.lower() == "version":
+                    return value.strip()
+                if not line.strip():  # the description follows
+                    return None
+    except (OSError, ValueError):
+        pass
+    return None
 
 
 def thread_settings(environ=None):
@@ -121,8 +157,9 @@ def numpy_blas():
         spec = importlib.util.find_spec("numpy")  # finds, does not import
         if spec is None or not spec.submodule_search_locations:
             return ""
-        record = Path(spec.submodule_search_locations[0]) / "__config__.py"
-        return _blas_of_record(record.read_text(encoding="utf-8"))
+        record = os.path.join(spec.submodule_search_locations[0], "__config__.py")
+        with open(record, encoding="utf-8") as text:
+            return _blas_of_record(text.read())
     except (OSError, ValueError, SyntaxError, ImportError):
         return ""
 
