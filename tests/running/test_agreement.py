@@ -109,6 +109,13 @@ def test_random_draws_are_compared_by_what_they_were_drawn_from():
     assert "deviation" in disagreement(output(2 * RNG.standard_normal(many)), there, "statistics")
 
 
+def test_complex_numbers_are_compared_part_by_part():
+    right = np.array([1 + 2j, 3 - 4j], "complex64")
+    assert disagreement(output(right * (1 + 1e-6)), output(right), "values") == ""
+    said = disagreement(output(right.conj()), output(right), "values")
+    assert said.startswith("it has 4 where the reference has -4")
+
+
 def test_bfloat16_is_read_from_its_bits(tmp_path):
     file = tmp_path / "raw"
     values = np.asarray([1.0, -2.5, 0.0], "float32")

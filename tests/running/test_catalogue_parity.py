@@ -87,6 +87,22 @@ def test_a_sample_of_the_operators_agrees_in_every_framework():
     assert not disagreements([case for case in cases if case.axes.get("form", "fused") == "fused"])
 
 
+#: JAX has another gradient of complex numbers than torch, which it is compared by.
+IN_OTHER_DTYPES = [
+    ("complex64", "forward_backward", ("mul", "abs", "tanh", "dot", "cumsum")),
+    ("int8", "forward", ("add", "dot", "sort")),
+    ("float8_e4m3fn", "forward", ("transpose", "concat")),
+]
+
+
+@pytest.mark.parametrize(("dtype", "stage", "names"), IN_OTHER_DTYPES)
+def test_a_sample_agrees_in_other_dtypes(dtype, stage, names):
+    axes = {"framework": ["torch", "jax"], "size": ["small"], "dtype": [dtype], "op": list(names)}
+    cases = expand(load("ops"), axes=axes, stages=[stage])
+    assert [case.unsupported for case in cases] == [""] * len(names) * 2
+    assert disagreements(cases) == []
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("stage", ["forward", "forward_backward"])

@@ -16,7 +16,7 @@ from opbench.errors import UserError, nearest, plural, unknown
 from opbench.result import Result
 from opbench.running.listener import Listener
 from opbench.suites.ops.definition import OperatorDefinition, operator_definition
-from opbench.suites.ops.entry import ANY, FRAMEWORKS, Operator
+from opbench.suites.ops.entry import ALL, FRAMEWORKS, Operator
 from opbench.suites.ops.given import check, completed, read
 
 PREFIXES = {
@@ -74,7 +74,7 @@ class OperatorBenchmark:
 
     def _check(self) -> None:
         """Every mistake in the inputs, found before anything runs."""
-        known = dict.fromkeys((*ANY, *self.operator.dtypes))
+        known = dict.fromkeys((*ALL, *self.operator.dtypes))
         dtype = self.inputs["dtype"]
         if dtype not in known:
             raise UserError(unknown("dtype", str(dtype), known))

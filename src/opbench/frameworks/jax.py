@@ -75,7 +75,9 @@ class Jax(Framework):
         return ("jax", "jax.numpy", "jax.scipy")
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
-        plain = replace(tensor, dtype="float32") if tensor.dtype == "bfloat16" else tensor
+        # NumPy has none of these.
+        lacking = tensor.dtype.startswith(("bfloat16", "float8"))
+        plain = replace(tensor, dtype="float32") if lacking else tensor
         array = numpy.FRAMEWORK.tensor(plain, "cpu", False)
         return f'jnp.asarray({array}, dtype="{tensor.dtype}")'
 
@@ -145,15 +147,25 @@ class Jax(Framework):
                 names=names, taken=taken, given="".join(f"{name}, " for name in given)
             ),
         )
+        pulled = "grad"
+        if conjugated(program):
+            pulled, setup = "pulled", lines(setup, "pulled = jax.tree.map(jnp.conj, grad)")
         if stage == "backward":
-            return setup, "grads = call(pull, grad)", "grads"
-        arguments = ", ".join([*given, "grad"])
+            return setup, f"grads = call(pull, {pulled})", "grads"
+        arguments = ", ".join([*given, pulled])
         return setup, f"y, grads = call({arguments})", "(y, grads)"
 
     def outputs(self, program: Program, grad: bool) -> tuple[tuple[str, str], ...]:
         taken = [t.name for t in program.inputs if t.grad] if grad else []
         result = program.compared or "y"
-        return (("y", result), *((f"gradient of {x}", f"grads[{i}]") for i, x in enumerate(taken)))
+        gradient = "jnp.conj(grads[{}])" if conjugated(program) else "grads[{}]"
+        found = ((f"gradient of {x}", gradient.format(i)) for i, x in enumerate(taken))
+        return (("y", result), *found)
+
+
+def conjugated(program: Program) -> bool:
+    """Whether a gradient is the conjugate of what others mean by it: of complex numbers."""
+    return any(t.dtype.startswith("complex") for t in program.inputs)
 
 
 def draws(program: Program) -> bool:

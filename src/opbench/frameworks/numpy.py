@@ -75,18 +75,18 @@ class NumPy(Framework):
             return f"np.fromfile({domain.path!r}, dtype={dtype}).reshape({shape})"
         if domain.kind == "integers":
             numbers = f"rng.integers({int(domain.low)}, {int(domain.high)}, {shape}"
-            floats = "float" in tensor.dtype
-            return f"{numbers}).astype({dtype})" if floats else f"{numbers}, dtype={dtype})"
+            whole = not tensor.dtype.startswith(("float", "complex"))
+            return f"{numbers}, dtype={dtype})" if whole else f"{numbers}).astype({dtype})"
         if tensor.dtype.startswith(("int", "uint")) or tensor.dtype == "bool":
             # A normal or uniform draw would be mostly zeros; the same range as torch's.
             high = 2 if tensor.dtype == "bool" else 100
             return f"rng.integers(0, {high}, {shape}, dtype={dtype})"
+        drawn = f"rng.standard_normal({shape})"
         if domain.kind == "uniform":
-            return f"rng.uniform({domain.low}, {domain.high}, {shape}).astype({dtype})"
+            drawn = f"rng.uniform({domain.low}, {domain.high}, {shape})"
         if tensor.dtype.startswith("complex"):
-            drawn = f"rng.standard_normal({shape})"
-            return f"({drawn} + 1j * {drawn}).astype({dtype})"
-        return f"rng.standard_normal({shape}).astype({dtype})"
+            drawn = f"({drawn} + 1j * {drawn})"
+        return f"{drawn}.astype({dtype})"
 
 
 # Every other framework imports NumPy as well, so it is the last guess but plain Python.

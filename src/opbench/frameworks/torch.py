@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from opbench.define.program import LAYOUTS, Program, Tensor, lines
@@ -103,6 +103,15 @@ class Torch(Framework):
         return REHEARSAL
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
+        if tensor.dtype.startswith("float8"):
+            # Nothing is drawn in so few bits.
+            wide = self.tensor(replace(tensor, dtype="float32"), device, False)
+            return f"{wide}.to(torch.{tensor.dtype})"
+        if tensor.dtype.startswith("complex") and tensor.domain.kind in ("uniform", "integers"):
+            # Nor are complex numbers, but for normal ones.
+            flat = replace(tensor, dtype="float32", shape=(*tensor.shape, 2))
+            text = f"torch.view_as_complex({self.tensor(flat, device, False)})"
+            return f"{text}.requires_grad_()" if grad else text
         shape, domain = repr(tuple(tensor.shape)), tensor.domain
         options = self.options(tensor.dtype, device)
         whole = tensor.dtype.startswith(("int", "uint")) or tensor.dtype == "bool"

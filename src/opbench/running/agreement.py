@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 #: Some hundred roundings of each type: frameworks add in different orders and take different
 #: polynomials, and a mistake in a parameter (an epsilon of 1e-3 for 1e-5) still shows.
-TOLERANCE = {"float64": 1e-8, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}
+TOLERANCE = {
+    "float64": 1e-8, "complex128": 1e-8, "float32": 1e-4, "complex64": 1e-4, "float16": 1e-2,
+    "bfloat16": 5e-2,
+}  # fmt: skip
 #: By default GPUs round the inputs of float32 products and convolutions to ten bits (TF32).
-TOLERANCE_CUDA = {**TOLERANCE, "float32": 5e-3}
+TOLERANCE_CUDA = {**TOLERANCE, "float32": 5e-3, "complex64": 5e-3}
 #: Equal values may be put in any order, and halves rounded up or down: so few elements may differ.
 FEW = 0.005
 #: Standard errors that the means of two random samples may lie apart.
@@ -41,7 +44,8 @@ class Output:
         import numpy
 
         dtype = str(header["dtype"])
-        kind = "uint16" if dtype == "bfloat16" else dtype
+        # NumPy has neither; what is held in eight bits is compared bit by bit.
+        kind = "uint16" if dtype == "bfloat16" else "uint8" if "float8" in dtype else dtype
         values = numpy.fromfile(header["file"], dtype=kind)
         if dtype == "bfloat16":
             values = (values.astype("uint32") << 16).view("float32")
@@ -80,12 +84,13 @@ def _differing(here: Output, there: Output, allowed: float) -> tuple[float, str]
     """The share of elements that differ, and the worst of them in words."""
     import numpy
 
-    if not allowed and here.values.dtype.kind in "iub" and there.values.dtype.kind in "iub":
-        wrong = here.values != there.values
+    mine, other = here.values, there.values
+    if not allowed and mine.dtype.kind in "iub" and other.dtype.kind in "iub":
+        wrong = mine != other
         error = numpy.where(wrong, 1.0, 0.0)
         limit = numpy.zeros_like(error)
     else:
-        mine, other = _plain(here.values), _plain(there.values)
+        mine, other = _plain(mine), _plain(other)
         finite = numpy.isfinite(mine) & numpy.isfinite(other)
         # Infinities agree with themselves, and what is no number with what is none.
         same = (mine == other) | (numpy.isnan(mine) & numpy.isnan(other))
@@ -97,9 +102,9 @@ def _differing(here: Output, there: Output, allowed: float) -> tuple[float, str]
     if not wrong.any():
         return 0.0, ""
     worst = int(numpy.argmax(numpy.where(wrong, error, -1.0)))
-    mine_, other_ = here.values[worst], there.values[worst]
-    off = abs(float(mine_) - float(other_))
-    words = f"it has {float(mine_):.6g} where the reference has {float(other_):.6g}"
+    found, right = float(mine[worst]), float(other[worst])
+    off = abs(found - right)
+    words = f"it has {found:.6g} where the reference has {right:.6g}"
     if numpy.isfinite(off):
         words += f" (off by {off:.2g}, at most {float(limit[worst]):.1g} allowed)"
     return float(wrong.mean()), words

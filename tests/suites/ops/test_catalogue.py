@@ -188,5 +188,6 @@ def test_the_label_names_the_dtype_of_an_input_wherever_there_is_one():
     check_all(OPERATORS, check)
 
 
-#: The label names the dtype of the result, the inputs being positions.
-RESULTS = ("one_hot",)
+#: The label names the dtype of the result, the inputs being positions; or that of the computation,
+#: the inputs being quantized before it.
+RESULTS = ("one_hot", "quantized_linear", "quantized_linear_dynamic", "quantized_conv2d")

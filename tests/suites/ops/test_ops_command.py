@@ -10,6 +10,7 @@ def test_an_operator_is_shown_with_sizes_work_and_spellings(opbench_here):
     assert output.startswith("mul (binary)\n")
     assert "typical  lhs=(1024, 1024), rhs=(1024, 1024)   1.05e+06 FLOP, 1.26e+07 bytes" in output
     assert "jax            y = jnp.multiply(lhs, rhs)" in output
+    assert "dtypes   float32, float64, float16, bfloat16, int32, int64, int8, complex64\n" in output
 
 
 def test_a_category_is_listed_by_framework(opbench_here):

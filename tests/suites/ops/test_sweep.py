@@ -21,11 +21,12 @@ OPERATORS = list(catalogue().values())
 UNWRITTEN = ("empty", "empty_like", "empty_strided")
 
 
-def cases(operator, framework, stage, size="small"):
+def cases(operator, framework, stage, size="small", **axes):
     size = size if size in operator.sizes else "typical"
+    given = {"framework": framework, "size": size, **axes}
     return expand(
         [operator_definition(operator)],
-        axes={"framework": [framework], "size": [size]},
+        axes={axis: [value] for axis, value in given.items()},
         stages=[stage],
     )
 
@@ -69,6 +70,20 @@ def test_torch_runs_it_and_all_values_are_finite(operators):
             assert all(torch.isfinite(each).all() for each in found), case.stmt
 
     check_all(operators, check)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "complex64", "float8_e4m3fn"])
+def test_torch_takes_every_dtype_that_an_entry_names(dtype):
+    able = [each for each in OPERATORS if "torch" in each.spelling and dtype in each.dtypes]
+    assert len(able) > 60
+
+    def check(operator):
+        for case in cases(operator, "torch", "forward", dtype=dtype):
+            assert not case.unsupported or "on cuda only" in case.unsupported
+            if not case.unsupported:
+                outcome(case)
+
+    check_all(able, check)
 
 
 @by_category(each for each in OPERATORS if each.differentiable and "torch" in each.spelling)

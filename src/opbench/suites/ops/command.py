@@ -61,6 +61,7 @@ def _show(name: str) -> None:
         amount = work(operator, operator.values(size))
         per_call = f"   {amount.flops:.3g} FLOP, {amount.bytes:.3g} bytes" if amount else ""
         print(f"  {size:8} {', '.join(f'{k}={v}' for k, v in params.items())}{per_call}")
+    print(f"  dtypes   {', '.join(operator.dtypes)}")
     for framework in FRAMEWORKS:
         source = program(operator, frameworks.get(framework), operator.values(), "cpu")
         text = f"({source.unsupported})" if source.unsupported else source.forward

@@ -10,7 +10,7 @@ from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Domain
 from opbench.suites.ops.catalogue import catalogue
-from opbench.suites.ops.entry import ANY, FRAMEWORKS, SIZES, Operator, Values
+from opbench.suites.ops.entry import ALL, FRAMEWORKS, SIZES, Operator, Values
 from opbench.suites.ops.given import axes_of, check, completed, read, text_of
 from opbench.suites.ops.groups import groups_of
 from opbench.suites.ops.programs import program
@@ -144,7 +144,7 @@ def operator_definition(
     `initializer`."""
     # Of an operator on floats every dtype may be asked for, and has its reason where there is none.
     floats = operator.default_dtype == "float32"
-    dtypes = tuple(dict.fromkeys((*(ANY if floats else ()), *operator.dtypes)))
+    dtypes = tuple(dict.fromkeys((*(ALL if floats else ()), *operator.dtypes)))
     axes = {
         "op": Axis(
             (operator.name,),

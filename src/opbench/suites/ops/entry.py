@@ -28,9 +28,16 @@ FRAMEWORKS = ("torch", "torch_compile", "jax", "onnxruntime", "mxnet", "numpy")
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 #: Factorisations exist in full precision only, in every framework.
 FULL = ("float32", "float64")
-INTEGERS = ("int32", "int64")
-#: For what moves, compares or adds: anything.
+INTEGERS = ("int32", "int64", "int8")
+#: For what compares or counts.
 ANY = (*FLOATS, *INTEGERS)
+COMPLEX, FLOAT8 = "complex64", "float8_e4m3fn"
+#: For functions that are analytic, sums and products of them.
+ANALYTIC = (*FLOATS, COMPLEX)
+#: For what adds and multiplies.
+NUMBERS = (*ANY, COMPLEX)
+#: For what moves elements and computes nothing: all there are.
+ALL = (*NUMBERS, FLOAT8)
 
 #: Values of the parameters at one point, as attributes; `dtype` is among them.
 Values = SimpleNamespace

@@ -15,7 +15,7 @@ from opbench.case import Label
 from opbench.define.definition import Axis
 from opbench.define.program import LAYOUTS
 from opbench.errors import UserError, unknown
-from opbench.suites.ops.entry import ANY, DType, Operator, Shape, Values, broadcast
+from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast
 
 SHAPE = re.compile(r"\d+(x\d+)*|\(\)")
 
@@ -44,7 +44,7 @@ def choices_of(value: Any) -> tuple[Label, ...]:
     """All that a parameter of this kind takes; empty where that is no list."""
     if isinstance(value, bool):
         return (True, False)
-    return ANY if isinstance(value, DType) else ()
+    return ALL if isinstance(value, DType) else ()
 
 
 def text_of(value: Any) -> Label:
@@ -69,8 +69,8 @@ def read_one(operator: Operator, name: str, value: Any) -> Any:
         return value
     if isinstance(like, tuple):
         return read_shape(operator, name, value, like)
-    if isinstance(like, DType) and value not in ANY:
-        raise UserError(unknown(name, str(value), ANY))
+    if isinstance(like, DType) and value not in ALL:
+        raise UserError(unknown(name, str(value), ALL))
     kind: type = int if name not in operator.params else type(like)
     if kind is bool and not isinstance(value, bool):
         raise UserError(f"{operator.name}: {name} is True or False, not {value!r}")

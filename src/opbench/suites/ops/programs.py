@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from opbench.case import Work
 from opbench.define.program import Domain, Program, Tensor, integers, lines
 from opbench.suites.ops.entry import (
+    COMPLEX,
+    FLOAT8,
     INDEX,
     INDEX_DTYPES,
     Call,
@@ -41,6 +43,8 @@ WORD = 4
 #: What a tensor of whole numbers is filled with where the entry speaks of floats: small enough that
 #: sums and products of a few stay in range, and never zero, for divisions.
 WHOLE = integers(1, 100)
+#: Those that eight bits hold.
+SHORT = integers(1, 10)
 
 FUNCTIONAL = "import torch.nn.functional as F"
 
@@ -149,20 +153,24 @@ def tensor(
         name=given.name,
         shape=given.shape_at(values),
         dtype=dtype,
-        domain=whole_numbers(domain) if whole else domain,
-        grad=given.grad and differentiable and not whole,
+        domain=whole_numbers(domain, dtype) if whole else domain,
+        # Nothing has gradients of eight bits.
+        grad=given.grad and differentiable and not whole and dtype != FLOAT8,
         weight=given.weight,
         layout=str(getattr(values, "layout", "")),
     )
 
 
-def whole_numbers(domain: Domain) -> Domain:
-    return WHOLE if domain.kind in ("normal", "uniform") else domain
+def whole_numbers(domain: Domain, dtype: str) -> Domain:
+    if domain.kind not in ("normal", "uniform"):
+        return domain
+    return SHORT if dtype == "int8" else WHOLE
 
 
 def work(operator: Operator, values: Values) -> Work | None:
-    """FLOPs and bytes of one forward call; None where no formula says how many."""
-    if operator.flops is None:
+    """FLOPs and bytes of one forward call; None where no formula says how many: all are of real
+    numbers."""
+    if operator.flops is None or values.dtype == COMPLEX:
         return None
     result = elements(operator.result_shape(values))
     flops = operator.flops(values) if callable(operator.flops) else operator.flops * result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import POSITIVE, Domain, uniform
-from opbench.suites.ops.entry import ANY, Input, Operator
+from opbench.suites.ops.entry import ANALYTIC, ANY, NUMBERS, Input, Operator
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import binary, op
 
@@ -38,17 +38,17 @@ NARROW = {**WHOLE, "dtypes": ("int32", "int64")}
 #: A quotient that is all but whole falls on either side.
 STEP: dict[str, Any] = {"parity": "ties", "onnx": "Mod(lhs, rhs, fmod=1)"}
 MORE: dict[str, dict[str, Any]] = {
-    "add": {"dtypes": (*ANY, "complex64"), "aliases": ("broadcast_add",)},
-    "mul": {"dtypes": (*ANY, "complex64"), "aliases": ("broadcast_mul",), "classic": "Multiply"},
-    "sub": {"dtypes": ANY, "aliases": ("broadcast_sub",), "classic": "Subtract"},
-    "div": {"aliases": ("broadcast_div",), "classic": "Divide"},
-    "mod": {**STEP, "aliases": ("broadcast_mod",), "classic": "Modulo"},
-    "fmod": STEP,
+    "add": {"dtypes": NUMBERS, "aliases": ("broadcast_add",)},
+    "mul": {"dtypes": NUMBERS, "aliases": ("broadcast_mul",), "classic": "Multiply"},
+    "sub": {"dtypes": NUMBERS, "aliases": ("broadcast_sub",), "classic": "Subtract"},
+    "div": {"dtypes": ANALYTIC, "aliases": ("broadcast_div",), "classic": "Divide"},
+    "mod": {**STEP, "dtypes": ANY, "aliases": ("broadcast_mod",), "classic": "Modulo"},
+    "fmod": {**STEP, "dtypes": ANY},
     "hypot": {"aliases": ("broadcast_hypot",)},
     "maximum": {"dtypes": ANY, "aliases": ("broadcast_maximum",)},
     "minimum": {"dtypes": ANY, "aliases": ("broadcast_minimum",)},
     "arctan2": {"aliases": ("atan2",)},
-    "floor_divide": {"grad": False, "parity": "ties"},
+    "floor_divide": {"dtypes": ANY, "grad": False, "parity": "ties"},
     "logaddexp": {"tolerance": 4.0},
     "xlogy": {"tolerance": 4.0},
     "bitwise_and": WHOLE,
@@ -64,15 +64,15 @@ def arithmetic(name: str, lhs: Domain, rhs: Domain | None = None, **more: Any) -
     return binary(name, "binary", lhs, rhs or lhs, **more)
 
 
-THREE: dict[str, Any] = {"flops": 3.0, "value": 0.5}
+THREE: dict[str, Any] = {"flops": 3.0, "value": 0.5, "dtypes": ANALYTIC}
 
 OPERATORS = (
     *family(TABLE, "lhs, rhs", arithmetic, MORE),
     op("power", "binary", (Input("base", POSITIVE), Input("exp", uniform(-2.0, 2.0))), flops=30.0,
-        aliases=("broadcast_power", "pow"),
+        dtypes=ANALYTIC, aliases=("broadcast_power", "pow"),
         torch="torch.pow(base, exp)", onnx="Pow(base, exp)", mxnet="nd.power(base, exp)",
         numpy="np.power(base, exp)"),
-    op("add_n", "binary", tuple("abcd"), flops=3.0, dtypes=ANY,
+    op("add_n", "binary", tuple("abcd"), flops=3.0, dtypes=NUMBERS,
         torch="a + b + c + d", onnx="Sum(a, b, c, d)", mxnet="nd.add_n(a, b, c, d)",
         numpy="a + b + c + d"),
     op("addcmul", "binary", ("data", "lhs", "rhs"), **THREE,
@@ -86,7 +86,8 @@ OPERATORS = (
     # MXNet has operators of their own for tensors of the same shape, which do not broadcast.
     *(
         binary(f"elemwise_{name}", "binary", rhs=POSITIVE, mxnet=f"nd.elemwise_{name}(lhs, rhs)",
-               torch=f"torch.{name}(lhs, rhs)", classic=f"Elemwise{name.capitalize()}")
+               torch=f"torch.{name}(lhs, rhs)", classic=f"Elemwise{name.capitalize()}",
+               dtypes=ANALYTIC if name == "div" else NUMBERS)
         for name in ("add", "sub", "mul", "div")
     ),
 )  # fmt: skip

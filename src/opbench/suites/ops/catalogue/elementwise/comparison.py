@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import Domain
-from opbench.suites.ops.entry import ANY, Operator
+from opbench.suites.ops.entry import ANY, NUMBERS, Operator
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import binary
 
@@ -20,14 +20,18 @@ equal         eq  =              Equal           =  =              0:4
 not_equal     ne  =              -               =  =              0:4
 """
 #: ONNX has no operator for it: the two it takes make one graph.
-MORE = {"not_equal": {"onnx": "e = Equal(lhs, rhs)\ny = Not(e)"}}
+MORE: dict[str, dict[str, Any]] = {
+    "equal": {"dtypes": NUMBERS},
+    "not_equal": {"dtypes": NUMBERS, "onnx": "e = Equal(lhs, rhs)\ny = Not(e)"},
+}
 
 
 def comparison(name: str, domain: Domain, **more: Any) -> Operator:
     printed = name.title()
     return binary(
-        name, "comparison", domain, domain, grad=False, dtypes=ANY, result_dtype="bool",
-        aliases=(f"broadcast_{name}",), classic=printed.replace("_", ""), printed=printed, **more,
+        name, "comparison", domain, domain, grad=False, result_dtype="bool",
+        aliases=(f"broadcast_{name}",), classic=printed.replace("_", ""), printed=printed,
+        **{"dtypes": ANY, **more},
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import NORMAL, POSITIVE, SIGNS, Domain, uniform
-from opbench.suites.ops.entry import Call, Input, Operator
+from opbench.suites.ops.entry import ALL, ANALYTIC, ANY, FLOATS, NUMBERS, Call, Operator
 from opbench.suites.ops.shapes import binary, op
 
 LITTLE = uniform(-1e-3, 1e-3)
@@ -30,6 +30,7 @@ def inplace(
 
     return binary(
         name, "inplace", this, other, ("this", "other"), grad=False, absent=ABSENT,
+        dtypes=FLOATS if restored else ANALYTIC,
         aliases=aliases, classic=f"I{name[1:].capitalize()}", printed=f"Inplace_{printed}",
         torch=call(f"y = this.{torch}(other)", "first = this.clone()", "this.copy_(first)",
             compilable=False),
@@ -39,11 +40,13 @@ def inplace(
     )  # fmt: skip
 
 
-def overwriting(name: str, torch: str, numpy: str = "", domain: Domain = NORMAL) -> Operator:
+def overwriting(
+    name: str, torch: str, numpy: str = "", dtypes: tuple[str, ...] = FLOATS
+) -> Operator:
     """A function of one tensor, written over it; it may be repeated as it is."""
     more: dict[str, Any] = {"numpy": f"y = {numpy}"} if numpy else {}
     return op(
-        name, "inplace", (Input("data", domain),), grad=False, absent=ABSENT,
+        name, "inplace", ("data",), grad=False, absent=ABSENT, dtypes=dtypes,
         torch=Call(f"y = data.{torch}", compilable=False), **more,
     )  # fmt: skip
 
@@ -55,14 +58,14 @@ OPERATORS = (
     inplace("idiv", "divide", "div_", "/", "Division", SIGNS, aliases=("InplaceDivide",)),
     inplace("imod", "mod", "remainder_", "%", "Modulo", POSITIVE, uniform(0.0, 8.0),
         aliases=("InplaceModulo",), restored=True),
-    overwriting("relu_", "relu_()", "np.maximum(data, 0, out=data)"),
-    overwriting("neg_", "neg_()", "np.negative(data, out=data)"),
-    overwriting("cos_", "cos_()", "np.cos(data, out=data)"),
+    overwriting("relu_", "relu_()", "np.maximum(data, 0, out=data)", ANY),
+    overwriting("neg_", "neg_()", "np.negative(data, out=data)", NUMBERS),
+    overwriting("cos_", "cos_()", "np.cos(data, out=data)", ANALYTIC),
     overwriting("sigmoid_", "sigmoid_()"),
-    overwriting("zero_", "zero_()", "data\ndata.fill(0)"),
+    overwriting("zero_", "zero_()", "data\ndata.fill(0)", ALL),
     overwriting("fill_", "fill_(0.5)", "data\ndata.fill(0.5)"),
     overwriting("clamp_", "clamp_(-1.0, 1.0)", "np.clip(data, -1.0, 1.0, out=data)"),
-    op("copy_", "inplace", ("data", "other"), grad=False, absent=ABSENT,
+    op("copy_", "inplace", ("data", "other"), grad=False, absent=ABSENT, dtypes=ALL,
         torch=Call("y = data.copy_(other)", compilable=False),
         mxnet="other.copyto(data)\ny = data", numpy="np.copyto(data, other)\ny = data"),
 )  # fmt: skip

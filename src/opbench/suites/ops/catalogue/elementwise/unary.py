@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from opbench.define.program import Domain
-from opbench.suites.ops.entry import ANY, DType, Operator
+from opbench.suites.ops.entry import ALL, ANALYTIC, ANY, FLOATS, NUMBERS, DType, Operator
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import unary
 
@@ -68,6 +68,16 @@ signbit       =           =           -           -         =
 bitwise_not   =           =           BitwiseNot  -         =           0:100
 """
 
+#: What they take besides floats, by the names above.
+TAKEN = {
+    ANALYTIC: "arccos arccosh arcsin arcsinh arctan arctanh cos cosh exp exp2 expm1 sinc log log10 "
+    "log1p log2 reciprocal rsqrt sigmoid sin sinh sqrt tan tanh isnan isinf isfinite",
+    ANY: "relu sign",
+    NUMBERS: "abs negative square sgn",
+    ALL: "identity stop_gradient",
+}
+DTYPES = {name: dtypes for dtypes, names in TAKEN.items() for name in names.split()}
+
 TEST: dict[str, Any] = {"grad": False, "result_dtype": "bool"}
 MORE: dict[str, dict[str, Any]] = {
     "erfinv": {"tolerance": 4.0},
@@ -77,7 +87,6 @@ MORE: dict[str, dict[str, Any]] = {
     "negative": {"aliases": ("neg",)},
     "stop_gradient": {"grad": False, "aliases": ("detach",)},
     "identity": {"aliases": ("clone",)},
-    "sgn": {"dtypes": (*ANY, "complex64")},
     "isnan": TEST,
     "isinf": TEST,
     "isfinite": TEST,
@@ -87,7 +96,7 @@ MORE: dict[str, dict[str, Any]] = {
 
 
 def element_wise(name: str, domain: Domain, **more: Any) -> Operator:
-    return unary(name, "unary", domain, **more)
+    return unary(name, "unary", domain, **{"dtypes": DTYPES.get(name, FLOATS), **more})
 
 
 CAST = partial(unary, category="unary", to=DType("float16"), result_dtype="float16",

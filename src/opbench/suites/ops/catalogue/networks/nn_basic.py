@@ -7,7 +7,7 @@ from typing import Any
 from opbench.define.program import Domain, integers
 from opbench.suites.ops.catalogue.networks import images
 from opbench.suites.ops.catalogue.networks.custom import CUSTOM_JAX, CUSTOM_MXNET, CUSTOM_TORCH
-from opbench.suites.ops.entry import Call, Input, Operator, Values, weight
+from opbench.suites.ops.entry import ALL, ANALYTIC, Call, Input, Operator, Values, weight
 from opbench.suites.ops.shapes import (
     op,
     sizes,
@@ -40,11 +40,11 @@ OPERATORS = (
         shapes={"data": FEATURES, "units": sizes(32, 256, 1024, 10)},
         result=lambda v: (v.data[0], v.units),
         flops=lambda v: 2.0 * v.data[0] * v.data[1] * v.units, tolerance=8.0,
-        aliases=("linear", "Dense"), classic="Dense",
+        aliases=("linear", "Dense"), classic="Dense", dtypes=ANALYTIC,
         torch="F.linear(data, weight, bias)", onnx="Gemm(data, weight, bias, transB=1)",
         mxnet="nd.FullyConnected(data, weight, bias, num_hidden={units})",
         numpy="data @ weight.T + bias"),
-    unary("flatten", "nn_basic", flops=0.0, shapes=STRETCH,
+    unary("flatten", "nn_basic", flops=0.0, shapes=STRETCH, dtypes=ALL,
         result=lambda v: (v.data[0], v.data[1] * v.data[2]), classic="Flatten",
         torch="torch.flatten(data, 1)", onnx="Flatten(data, axis=1)", mxnet="nd.flatten(data)",
         numpy="data.reshape(data.shape[0], -1)"),

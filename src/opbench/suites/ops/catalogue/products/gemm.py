@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opbench.suites.ops.entry import Call
+from opbench.suites.ops.entry import NUMBERS, Call
 from opbench.suites.ops.shapes import (
     op,
     sizes,
@@ -13,7 +13,7 @@ OPERATORS = (
         shapes={"lhs": sizes((64, 64), (1024, 1024), (4096, 4096), (10000, 10)),
             "rhs": sizes((64, 64), (1024, 1000), (4096, 4096), (10, 100))},
         result=lambda v: (v.lhs[0], v.rhs[1]), flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1],
-        shrinks=("lhs",), tolerance=8.0, aliases=("mm",),
+        shrinks=("lhs",), tolerance=8.0, aliases=("mm",), dtypes=NUMBERS,
         torch="torch.mm(lhs, rhs)", onnx="MatMul(lhs, rhs)", mxnet="nd.dot(lhs, rhs)",
         numpy="np.dot(lhs, rhs)"),
     op("batch_dot", "gemm", ("lhs", "rhs"), sides={"lhs": "b m k", "rhs": "b k n"},
@@ -21,7 +21,7 @@ OPERATORS = (
             "rhs": sizes((4, 16, 16), (32, 256, 250), (32, 1024, 1000), (1000, 4, 64))},
         result=lambda v: (*v.lhs[:2], v.rhs[2]),
         flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.lhs[2] * v.rhs[2], tolerance=8.0,
-        classic="BatchDot", aliases=("bmm",),
+        classic="BatchDot", aliases=("bmm",), dtypes=NUMBERS,
         torch="torch.bmm(lhs, rhs)", onnx="MatMul(lhs, rhs)", mxnet="nd.batch_dot(lhs, rhs)",
         numpy="np.matmul(lhs, rhs)"),
     op("khatri_rao", "gemm", ("lhs", "rhs"),

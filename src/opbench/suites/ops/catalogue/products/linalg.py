@@ -12,7 +12,7 @@ from math import isqrt
 from typing import Any
 
 from opbench.define.program import LOWER, NORMAL, SPD, Domain
-from opbench.suites.ops.entry import FULL, Call, Input, Operator, Shape, Values
+from opbench.suites.ops.entry import COMPLEX, FULL, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import (
     SQUARES,
     op,
@@ -34,8 +34,8 @@ def linalg(
 ) -> Operator:
     inputs = (Input("data", domain), *more_inputs)
     return op(
-        f"linalg_{name}", "linalg", inputs, shapes, flops=flops, dtypes=FULL,
-        **{"tolerance": 100.0, **more},
+        f"linalg_{name}", "linalg", inputs, shapes, flops=flops,
+        **{"dtypes": FULL, "tolerance": 100.0, **more},
     )  # fmt: skip
 
 
@@ -77,11 +77,11 @@ OPERATORS = (
     linalg("gemm", NORMAL, flops=lambda v: 2.0 * v.data[0] ** 3,
         more_inputs=(Input("other", shape=like), Input("bias", shape=like)),
         shapes={"data": sizes((64, 64), (1024, 1024), (2048, 2048))}, tolerance=8.0,
-        aliases=("addmm",),
+        aliases=("addmm",), dtypes=(*FULL, COMPLEX),
         torch="torch.addmm(bias, data, other)", onnx="Gemm(data, other, bias)",
         mxnet="nd.linalg.gemm(data, other, bias)", numpy="data @ other + bias"),
     linalg("gemm2", NORMAL, flops=cube(2.0), more_inputs=(Input("other", shape=like),),
-        tolerance=8.0, aliases=("matmul",),
+        tolerance=8.0, aliases=("matmul",), dtypes=(*FULL, COMPLEX),
         torch="torch.matmul(data, other)", onnx="MatMul(data, other)",
         mxnet="nd.linalg.gemm2(data, other)", numpy="np.matmul(data, other)"),
     linalg("syrk", NORMAL, flops=cube(1.0), tolerance=8.0,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import integers, uniform
-from opbench.suites.ops.entry import Call, Input, Operator, weight
+from opbench.suites.ops.entry import FLOAT8, Call, Input, Operator, weight
 from opbench.suites.ops.shapes import PLANE, op, sizes
 
 ROWS = sizes((16, 64), (512, 512), (4096, 1024))
@@ -27,7 +27,10 @@ def torch(text: str, setup: str = "", **more: Any) -> Call:
     return Call(text, setup=setup, compilable=False, **more)
 
 
-LINEAR = ("data", weight("weight", uniform(-0.5, 0.5), shape=lambda v: (v.units, v.data[1])))
+LINEAR = (
+    Input("data", dtype="float32"),
+    weight("weight", uniform(-0.5, 0.5), dtype="float32", shape=lambda v: (v.units, v.data[1])),
+)
 PACKED = f"""\
 q = torch.quantize_per_tensor(weight, {SCALE}, 0, torch.qint8)
 packed = torch.ops.quantized.linear_prepack(q, torch.zeros(weight.shape[0]))"""
@@ -36,9 +39,8 @@ q = torch.quantize_per_tensor(weight, {SCALE}, 0, torch.qint8)
 bias = torch.zeros(weight.shape[0])
 packed = torch.ops.quantized.conv2d_prepack(q, bias, [1, 1], [1, 1], [1, 1], 1)
 given = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)"""
-FLOAT8 = """\
-a = lhs.to(torch.float8_e4m3fn)
-b = rhs.to(torch.float8_e4m3fn).t().contiguous().t()
+COLUMNS = """\
+columns = rhs.t().contiguous().t()
 one = torch.ones((), device=lhs.device)"""
 ATTENTION = """\
 e = data.shape[2]
@@ -59,17 +61,17 @@ OPERATORS = (
     quantized("fake_quantize", ("data",), PLANE,
         torch=f"torch.fake_quantize_per_tensor_affine(data, {SCALE}, 0, -128, 127)"),
     quantized("quantized_linear", LINEAR, {"data": ROWS, "units": sizes(32, 512, 1024)},
-        result=lambda v: (v.data[0], v.units), flops=products, torch=torch(
+        dtypes=("int8",), result=lambda v: (v.data[0], v.units), flops=products, torch=torch(
             "torch.ops.quantized.linear(given, packed, 0.1, 128)",
             f"{PACKED}\ngiven = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)",
             devices=("cpu",))),
     quantized("quantized_linear_dynamic", LINEAR, {"data": ROWS, "units": sizes(32, 512, 1024)},
-        result=lambda v: (v.data[0], v.units), flops=products,
+        dtypes=("int8",), result=lambda v: (v.data[0], v.units), flops=products,
         torch=torch("torch.ops.quantized.linear_dynamic(data, packed)", PACKED, devices=("cpu",))),
     quantized("quantized_conv2d",
-        ("data", weight("weight", uniform(-0.5, 0.5),
+        (Input("data", dtype="float32"), weight("weight", uniform(-0.5, 0.5), dtype="float32",
             shape=lambda v: (v.channels, v.data[1], 3, 3))),
-        MAPS, channels=32, result=lambda v: (v.data[0], v.channels, *v.data[2:]),
+        MAPS, dtypes=("int8",), channels=32, result=lambda v: (v.data[0], v.channels, *v.data[2:]),
         flops=lambda v: 18.0 * v.data[0] * v.data[1] * v.channels * v.data[2] * v.data[3],
         torch=torch("torch.ops.quantized.conv2d(given, packed, 0.1, 128)", CONVOLVED,
             devices=("cpu",))),
@@ -80,9 +82,10 @@ OPERATORS = (
         jax="lax.dot(lhs, rhs, preferred_element_type='int32')",
         numpy="np.matmul(lhs, rhs, dtype='int32')"),
     quantized("scaled_mm", ("lhs", "rhs"), sizes((64, 64), (1024, 1024), (4096, 4096)),
-        dtypes=("float32",), flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1],
-        torch=torch("torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16)", FLOAT8,
-            devices=("cuda",), note="float8_e4m3fn, scaled to bfloat16")),
+        dtypes=(FLOAT8,), result_dtype="bfloat16",
+        flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1],
+        torch=torch("torch._scaled_mm(lhs, columns, one, one, out_dtype=torch.bfloat16)", COLUMNS,
+            devices=("cuda",))),
     quantized("grouped_mm", ("lhs", Input("rhs", shape=lambda v: (v.groups, v.lhs[1], v.lhs[1]))),
         {"lhs": sizes((64, 64), (2048, 512), (8192, 1024))}, groups=4, dtypes=("bfloat16",),
         flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] ** 2,

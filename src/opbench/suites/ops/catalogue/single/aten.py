@@ -11,7 +11,18 @@ import re
 from math import prod
 
 from opbench.define.program import PERMUTATION, POSITIVE, Domain, integers, uniform
-from opbench.suites.ops.entry import ANY, INDEX, Call, Input, Operator, Shape, Values
+from opbench.suites.ops.entry import (
+    ALL,
+    ANALYTIC,
+    ANY,
+    INDEX,
+    NUMBERS,
+    Call,
+    Input,
+    Operator,
+    Shape,
+    Values,
+)
 from opbench.suites.ops.shapes import PLANE, op, sizes
 
 PICTURES = sizes((2, 4, 16, 16), (16, 16, 64, 64), (32, 32, 128, 128))
@@ -169,11 +180,18 @@ SETUPS = {
     "layer_norm_backward": "mean = torch.zeros(data.shape[0], 1).to(data)\n"
     "rstd = torch.ones_like(mean)",
 }
-#: Torch has these for floats alone; the others move, pick and make elements of any dtype.
-MOVES = (
-    "gather scatter masked_select select as_strided alias view narrow unfold unbind chunk movedim "
-    "contiguous channels_last repeat_torch rot90 triu copy fill full_like empty_like"
-)
+#: The others are for floats alone.
+TAKEN = {
+    ALL: "masked_select select as_strided alias view narrow unfold unbind chunk split_with_sizes "
+    "movedim contiguous channels_last repeat_torch circular_pad select_scatter slice_scatter "
+    "diag_embed empty empty_strided empty_like full_like eye fill copy resize_ item",
+    NUMBERS: "gather scatter scatter_add masked_scatter rot90 triu trace diff outer mv dot_product "
+    "baddbmm einsum cross_product channel_shuffle reflection_pad1d reflection_pad2d "
+    "reflection_pad3d replication_pad2d replication_pad3d index_put index_fill",
+    ANALYTIC: "fft_fft2 qr pinv normalize matrix_norm logcumsumexp",
+    ANY: "scatter_reduce cummax kthvalue msort max_pool2d_with_indices max_pool3d_with_indices",
+}
+DTYPES = {name: dtypes for dtypes, names in TAKEN.items() for name in names.split()}
 
 
 def row(line: str, grad: bool) -> Operator:
@@ -193,7 +211,7 @@ def row(line: str, grad: bool) -> Operator:
     )
     # Where every input has a dtype of its own, that is the one which is computed with.
     own = {KINDS[each][2] for each in named} or {""}
-    dtypes = ANY if name in MOVES.split() else ("float32", "float64", "bfloat16")
+    dtypes = DTYPES.get(name, ("float32", "float64", "bfloat16"))
     return op(
         name, "aten", inputs, {each: KINDS[each][0] for each in named}, grad=grad,
         dtypes=dtypes if "" in own else tuple(own), flops=None,

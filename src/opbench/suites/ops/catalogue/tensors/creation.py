@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opbench.suites.ops.entry import Call, Operator
+from opbench.suites.ops.entry import ALL, ANALYTIC, Call, Operator
 from opbench.suites.ops.shapes import (
     PLANE,
     op,
@@ -19,10 +19,10 @@ NO_ONNX = {"onnxruntime": "ONNX Runtime folds a constant tensor into the model: 
 UNTOUCHED = "the system hands out zeroed pages at first use: this call writes none of them"
 
 
-def creation(name: str, **more: Any) -> Operator:
+def creation(name: str, dtypes: tuple[str, ...] = ALL, **more: Any) -> Operator:
     return op(
         name, "creation", (), {"shape": PLANE}, grad=False, result=lambda v: v.shape, flops=0.0,
-        absent=NO_ONNX, **more,
+        absent=NO_ONNX, dtypes=dtypes, **more,
     )  # fmt: skip
 
 
@@ -33,7 +33,7 @@ OPERATORS = (
     creation("ones",
         torch="torch.ones({shape}, {options})", mxnet="nd.ones({shape}, {options})",
         numpy="np.ones({shape}, {options})"),
-    creation("full", val=1.5,
+    creation("full", ANALYTIC, val=1.5,
         torch="torch.full({shape}, {val}, {options})", mxnet="nd.full({shape}, {val}, {options})",
         numpy="np.full({shape}, {val}, {options})"),
     # Half floats cannot count that far.
@@ -43,10 +43,10 @@ OPERATORS = (
         torch="torch.arange({start}, {stop}, {step}, {options})",
         mxnet="nd.arange({start}, {stop}, {step}, {options})",
         numpy="np.arange({start}, {stop}, {step}, {options})"),
-    unary("zeros_like", "creation", flops=0.0, grad=False,
+    unary("zeros_like", "creation", flops=0.0, grad=False, dtypes=ALL,
         torch="torch.zeros_like(data)", mxnet="nd.zeros_like(data)",
         numpy=Call("np.zeros_like(data)", note=UNTOUCHED),
         onnx="s = Shape(data)\ny = ConstantOfShape(s)"),
-    unary("ones_like", "creation", flops=0.0, absent=NO_ONNX, grad=False,
+    unary("ones_like", "creation", flops=0.0, absent=NO_ONNX, grad=False, dtypes=ALL,
         torch="torch.ones_like(data)", mxnet="nd.ones_like(data)", numpy="np.ones_like(data)"),
 )  # fmt: skip

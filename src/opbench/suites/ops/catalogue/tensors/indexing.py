@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opbench.define.program import PERMUTATION, Domain, integers
-from opbench.suites.ops.entry import ANY, INDEX, Call, Input, Operator, Shape, Values
+from opbench.suites.ops.entry import ALL, INDEX, NUMBERS, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import (
     PLANE,
     op,
@@ -41,7 +41,7 @@ MANY = sizes((4096,), (1048576,), (16777216,))
 
 def picking(name: str, inputs: tuple[str | Input, ...] = ("data",), **more: Any) -> Operator:
     """Moves elements of any dtype, and computes nothing."""
-    return op(name, "indexing", inputs, **{"flops": 0.0, "dtypes": ANY, **more})
+    return op(name, "indexing", inputs, **{"flops": 0.0, "dtypes": ALL, **more})
 
 
 OPERATORS = (
@@ -80,7 +80,7 @@ OPERATORS = (
         mxnet="nd.one_hot(indices, {depth}, dtype={dtype})",
         numpy=Call("eye[indices]", setup="eye = np.eye({depth}, {options})")),
     op("where", "indexing", (Input("condition", integers(0, 2), "bool", grad=False), "lhs", "rhs"),
-        torch="torch.where(condition, lhs, rhs)", onnx="Where(condition, lhs, rhs)",
+        dtypes=ALL, torch="torch.where(condition, lhs, rhs)", onnx="Where(condition, lhs, rhs)",
         mxnet=Call("nd.where(mask, lhs, rhs)", setup="mask = condition.astype({dtype})"),
         numpy="np.where(condition, lhs, rhs)"),
     op("ravel_multi_index", "indexing",
@@ -116,7 +116,7 @@ OPERATORS = (
         numpy="y = np.zeros({shape}, data.dtype)\ny[indices[0], indices[1]] = data"),
     picking("pick",
         ("data", Input("index", below("data", 1), INDEX, grad=False, shape=lambda v: v.data[:1])),
-        result=lambda v: v.data[:1],
+        result=lambda v: v.data[:1], dtypes=NUMBERS,
         torch="torch.gather(data, 1, index[:, None])[:, 0]",
         onnx="i = Unsqueeze(index, [1])\ng = GatherElements(data, i, axis=1)\n"
         "y = Squeeze(g, [1])", mxnet="nd.pick(data, index, axis=1)",
@@ -124,7 +124,7 @@ OPERATORS = (
     picking("fill_element_0index",
         ("data", Input("values", shape=lambda v: v.data[:1]),
             Input("index", below("data", 1), INDEX, shape=lambda v: v.data[:1])), grad=False,
-        torch="torch.scatter(data, 1, index[:, None], values[:, None])",
+        dtypes=NUMBERS, torch="torch.scatter(data, 1, index[:, None], values[:, None])",
         jax="data.at[jnp.arange(data.shape[0]), index].set(values)",
         onnx="i = Unsqueeze(index, [1])\nv = Unsqueeze(values, [1])\n"
         "y = ScatterElements(data, i, v, axis=1)",

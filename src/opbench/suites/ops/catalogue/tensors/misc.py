@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from opbench.define.program import integers, uniform
-from opbench.suites.ops.entry import Call, Input
+from opbench.suites.ops.entry import ANALYTIC, Call, Input
 from opbench.suites.ops.shapes import (
     LINE,
     PLANE,
@@ -17,7 +17,7 @@ OPERATORS = (
     unary("clip", "misc", shapes=PLANE, flops=2.0, a_min=-1.0, a_max=1.0, aliases=("clamp",),
         torch="torch.clamp(data, {a_min}, {a_max})", onnx="Clip(data, {a_min}, {a_max})",
         mxnet="nd.clip(data, {a_min}, {a_max})", numpy="np.clip(data, {a_min}, {a_max})"),
-    unary("cumsum", "misc", shapes=PLANE, axis=1, tolerance=64.0,
+    unary("cumsum", "misc", shapes=PLANE, axis=1, tolerance=64.0, dtypes=ANALYTIC,
         torch="torch.cumsum(data, {axis})", onnx="CumSum(data, {axis})",
         mxnet="nd.cumsum(data, axis={axis})", numpy="np.cumsum(data, axis={axis})"),
     op("all_finite", "misc", "data", result=lambda v: (), result_dtype="bool",

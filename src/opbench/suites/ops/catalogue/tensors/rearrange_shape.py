@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from opbench.suites.ops.entry import ANY, Call, Input, Operator, Values
+from opbench.suites.ops.entry import ALL, NUMBERS, Call, Input, Operator, Values
 from opbench.suites.ops.shapes import (
     PLANE,
     op,
@@ -30,7 +30,7 @@ def moving(
     inputs: tuple[str | Input, ...] = ("data",),
     **more: Any,
 ) -> Operator:
-    given = {"flops": 0.0, "dtypes": ANY, **(options or {}), **more}
+    given = {"flops": 0.0, "dtypes": ALL, **(options or {}), **more}
     return op(name, "rearrange_shape", inputs, shapes, **given)
 
 
@@ -76,7 +76,7 @@ OPERATORS = (
         onnx=lambda v: f"Transpose(data, perm={list(swapped(v, range(3)))})",
         mxnet="nd.swapaxes(data, dim1={dim1}, dim2={dim2})",
         numpy="np.swapaxes(data, {dim1}, {dim2})"),
-    moving("flip", axis=1, aliases=("reverse",),
+    moving("flip", axis=1, dtypes=NUMBERS, aliases=("reverse",),
         torch="torch.flip(data, ({axis},))", mxnet="nd.flip(data, axis={axis})",
         numpy="np.flip(data, {axis})"),
     moving("depth_to_space", {"data": BLOCKS}, {"block_size": 2}, aliases=("DepthToSpace",),
@@ -88,10 +88,10 @@ OPERATORS = (
         onnx="SpaceToDepth(data, blocksize={block_size})",
         mxnet="nd.space_to_depth(data, block_size={block_size})"),
     # Channels in another order than above: the two are not the same operator.
-    moving("pixel_shuffle", {"data": BLOCKS}, {"block_size": 2},
+    moving("pixel_shuffle", {"data": BLOCKS}, {"block_size": 2}, dtypes=NUMBERS,
         torch="F.pixel_shuffle(data, {block_size})",
         onnx="DepthToSpace(data, blocksize={block_size}, mode='CRD')"),
-    moving("pixel_unshuffle", {"data": UNBLOCKED}, {"block_size": 2},
+    moving("pixel_unshuffle", {"data": UNBLOCKED}, {"block_size": 2}, dtypes=NUMBERS,
         torch="F.pixel_unshuffle(data, {block_size})"),
     moving("diag", result=lambda v: (min(v.data),),
         torch="torch.diag(data)", mxnet="nd.diag(data)", numpy="np.diag(data)"),
@@ -149,6 +149,6 @@ OPERATORS = (
         mxnet="nd.squeeze(data, axis={axis})", numpy="np.squeeze(data, {axis})"),
     moving("roll", shift=7, axis=0,
         torch="torch.roll(data, {shift}, {axis})", numpy="np.roll(data, {shift}, {axis})"),
-    moving("tril",
+    moving("tril", dtypes=NUMBERS,
         torch="torch.tril(data)", onnx="Trilu(data, upper=0)", numpy="np.tril(data)"),
 )  # fmt: skip

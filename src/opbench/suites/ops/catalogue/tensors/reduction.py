@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from opbench.define.program import NORMAL, Domain
-from opbench.suites.ops.entry import ANY, Input, Operator, Values
+from opbench.suites.ops.entry import ANALYTIC, ANY, Input, Operator, Values
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import op
 
@@ -47,14 +47,14 @@ ARGUMENTS = {
 }
 TRUTH: dict[str, Any] = {"grad": False, "dtypes": ("bool",), "result_dtype": "bool"}
 MORE: dict[str, dict[str, Any]] = {
-    "sum": {"tolerance": 4.0},
-    "mean": {"tolerance": 4.0},
+    "sum": {"tolerance": 4.0, "dtypes": ANALYTIC},
+    "mean": {"tolerance": 4.0, "dtypes": ANALYTIC},
     "max": {"dtypes": ANY, "aliases": ("amax",)},
     "min": {"dtypes": ANY, "aliases": ("amin",)},
-    "prod": {"tolerance": 16.0},
+    "prod": {"tolerance": 16.0, "dtypes": ANALYTIC},
     "nansum": {"tolerance": 4.0},
     "nanprod": {"tolerance": 16.0},
-    "norm": {"tolerance": 4.0, "torch": "torch.linalg.norm(data, dim={axis})"},
+    "norm": {"tolerance": 4.0, "dtypes": ANALYTIC, "torch": "torch.linalg.norm(data, dim={axis})"},
     "var": {"tolerance": 8.0, "torch": "torch.var(data, {axis}, correction=0)"},
     "std": {"tolerance": 8.0, "torch": "torch.std(data, {axis}, correction=0)"},
     "logsumexp": {"tolerance": 8.0},
