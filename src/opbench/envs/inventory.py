@@ -34,6 +34,8 @@ class Executed:
 
     #: Functions and operators of the framework, by every name that they have.
     names: frozenset[str]
+    #: Those of torch that were all that a case called, or all that torch ran for it.
+    alone: frozenset[str]
     #: By the name of a case, why it could not run.
     failed: dict[str, str]
 
@@ -44,7 +46,8 @@ def executed(framework: str, cases: Sequence[Case]) -> Executed:
         json.dump([case.to_dict() for case in cases], file)
         file.flush()
         answer = asked(framework, "probe.executed", framework, file.name)
-    return Executed(frozenset(answer["names"]), answer["failed"])
+    names, alone = frozenset(answer["names"]), frozenset(answer["alone"])
+    return Executed(names, alone, answer["failed"])
 
 
 def asked(

@@ -18,34 +18,40 @@ KINDS = {"TernaryOp": "fill_element_0index"}
 def main(framework, path):
     with open(path, encoding="utf-8") as stream:
         cases = json.load(stream)
-    names, failed = globals()["of_" + framework](cases)
-    print(json.dumps({"names": sorted(names), "failed": failed}))
+    names, alone, failed = globals()["of_" + framework](cases)
+    print(json.dumps({"names": sorted(names), "alone": sorted(alone), "failed": failed}))
 
 
 def of_torch(cases):
     functions: type = importlib.import_module("torch.overrides").TorchFunctionMode
     operators: type = importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode
-    seen = set()
+    called: set = set()
+    dispatched: set = set()
 
     class Functions(functions):  # type: ignore[valid-type, misc]
         def __torch_function__(self, function, types, arguments=(), keywords=None):
-            seen.add(getattr(function, "__name__", ""))
+            called.add(getattr(function, "__name__", ""))
             return function(*arguments, **(keywords or {}))
 
     class Operators(operators):  # type: ignore[valid-type, misc]
         def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
-            seen.add(function._schema.name.partition("::")[2])
+            dispatched.add(function._schema.name.partition("::")[2])
             return function(*arguments, **(keywords or {}))
 
-    failed = {}
+    seen, alone, failed = set(), set(), {}
     for case in cases:
+        called.clear()
+        dispatched.clear()
         try:
             names = prepared(case)
             with Functions(), Operators():
                 exec(case["stmt"], names)
         except Exception as error:
             failed[case["name"]] = described(error)
-    return seen, failed
+        for each in (called, dispatched):
+            seen |= each
+            alone |= each if len(each) == 1 else set()
+    return seen, alone, failed
 
 
 def prepared(case):
@@ -66,7 +72,7 @@ def of_mxnet(cases):
     seen, failed = profiled_in_child(mxnet, cases)
     handles = {handle_of(mxnet, name) for name in seen} - {None}
     known = mxnet.operator.get_all_registered_operators()
-    return {name for name in known if handle_of(mxnet, name) in handles}, failed
+    return {name for name in known if handle_of(mxnet, name) in handles}, (), failed
 
 
 def handle_of(mxnet, name):

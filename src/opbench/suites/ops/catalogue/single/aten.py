@@ -15,6 +15,7 @@ from opbench.suites.ops.entry import (
     ALL,
     ANALYTIC,
     ANY,
+    COMPLEX,
     INDEX,
     NUMBERS,
     Call,
@@ -63,11 +64,11 @@ replication_pad3d        F.pad(volumes, (2, 2, 2, 2, 2, 2), "replicate")
 circular_pad             F.pad(images, (2, 2, 2, 2), "circular")
 channel_shuffle          F.channel_shuffle(images, 2)
 upsample_bicubic2d       F.interpolate(images, scale_factor=2, mode="bicubic")
-cdist                    torch.cdist(rows, points[:, : rows.shape[1]])
-cdist_l1                 torch.cdist(rows, points[:, : rows.shape[1]], 1.0)
+cdist                    torch.cdist(rows, points)
+cdist_l1                 torch.cdist(rows, points, 1.0)
 pdist                    torch.pdist(points)
 fft_rfft                 torch.fft.rfft(data)
-fft_irfft                torch.fft.irfft(torch.fft.rfft(data))
+fft_irfft                torch.fft.irfft(data)
 fft_fft2                 torch.fft.fft2(data)
 embedding_bag            F.embedding_bag(bags, table)
 gather                   torch.gather(data, 1, place)
@@ -78,7 +79,7 @@ masked_scatter           torch.masked_scatter(data, mask, other)
 masked_select            torch.masked_select(data, mask)
 masked_softmax           torch.softmax(data.masked_fill(mask, -1e9), 1)
 select_scatter           torch.select_scatter(data, row, 0, 3)
-slice_scatter            torch.slice_scatter(data, other[: n // 2], 0, 0, n // 2)
+slice_scatter            torch.slice_scatter(data, top, 0, 0, n // 2)
 select                   torch.select(data, 0, 3)
 as_strided               torch.as_strided(data, (n // 2, 2), (4, 2))
 alias                    torch.ops.aten.alias(data)
@@ -139,7 +140,7 @@ bernoulli                 torch.bernoulli(positive * 0.5)
 fill                      torch.fill(data, 0.5)
 copy                      torch.ops.aten.copy(data, other)
 resize_                   data.resize_(data.shape)
-item                      data[0, 0].item()
+item                      corner.item()
 unique                    torch.unique(place)
 histc                     torch.histc(data, 100)
 bucketize                 torch.bucketize(data, row)
@@ -147,7 +148,7 @@ allclose                  torch.allclose(data, data)
 isclose                   torch.isclose(data, other)
 msort                     torch.msort(data)
 nonzero_static            torch.nonzero_static(mask, size=n)
-index_put                 data.index_put((tokens % n,), row)
+index_put                 data.index_put((chosen,), row)
 index_fill                torch.index_fill(data, 0, tokens[:8] % n, 0.5)
 sym_size                  torch.ops.aten.sym_size.int(data, 0)
 sym_stride                torch.ops.aten.sym_stride.int(data, 0)
@@ -157,7 +158,7 @@ sym_is_contiguous         torch.ops.aten.sym_is_contiguous(data)
 native_batch_norm_legit   aten._native_batch_norm_legit(images, channel, channel, True, 0.1, 1e-5)
 batch_norm_no_training    aten._native_batch_norm_legit_no_training(
     images, channel, channel, channel, channel, 0.1, 1e-5)
-adaptive_avg_pool2d_backward  aten._adaptive_avg_pool2d_backward(images[:, :, :8, :8], maps)
+adaptive_avg_pool2d_backward  aten._adaptive_avg_pool2d_backward(few, maps)
 avg_pool2d_backward       aten.avg_pool2d_backward(
     half, images, [2, 2], [2, 2], [0, 0], False, True, None)
 max_pool2d_backward       aten.max_pool2d_with_indices_backward(
@@ -172,6 +173,10 @@ layer_norm_backward       aten.native_layer_norm_backward(
 """
 #: What a row needs besides its inputs.
 SETUPS = {
+    "slice_scatter": "top = other[: n // 2]",
+    "item": "corner = data[0, 0]",
+    "index_put": "chosen = tokens % n",
+    "adaptive_avg_pool2d_backward": "few = images[:, :, :8, :8].contiguous()",
     "avg_pool2d_backward": "half = F.avg_pool2d(images, 2)",
     "max_pool2d_backward": "half, found = F.max_pool2d(images, 2, return_indices=True)",
     "embedding_backward": "given = torch.randn(tokens.shape[0], 16).to(tokens.device)",
@@ -188,6 +193,7 @@ TAKEN = {
     NUMBERS: "gather scatter scatter_add masked_scatter rot90 triu trace diff outer mv dot_product "
     "baddbmm einsum cross_product channel_shuffle reflection_pad1d reflection_pad2d "
     "reflection_pad3d replication_pad2d replication_pad3d index_put index_fill",
+    (COMPLEX,): "fft_irfft",
     ANALYTIC: "fft_fft2 qr pinv normalize matrix_norm logcumsumexp",
     ANY: "scatter_reduce cummax kthvalue msort max_pool2d_with_indices max_pool3d_with_indices",
 }
@@ -196,10 +202,11 @@ DTYPES = {name: dtypes for dtypes, names in TAKEN.items() for name in names.spli
 
 def row(line: str, grad: bool) -> Operator:
     name, call = line.split(maxsplit=1)
-    words = dict.fromkeys(re.findall(r"\b[a-z]+\b", call))
-    named = [word for word in words if word in KINDS and not re.search(rf"[.\"]{word}\b", call)]
+    used = f"{call} {SETUPS.get(name, '')}"
+    words = dict.fromkeys(re.findall(r"\b[a-z]+\b", used))
+    named = [word for word in words if word in KINDS and not re.search(rf"[.\"]{word}\b", used)]
     setup = "\n".join(filter(None, (
-        "n = data.shape[0]" if re.search(r"\bn\b", call) else "",
+        "n = data.shape[0]" if re.search(r"\bn\b", used) else "",
         "aten = torch.ops.aten" if call.startswith("aten.") else "",
         SETUPS.get(name, ""),
     )))  # fmt: skip
