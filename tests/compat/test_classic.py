@@ -200,12 +200,25 @@ def test_what_a_callable_makes_is_what_the_worker_computes_with():
         ({"inputs": {"lhs": "1024x1024"}}, r"lhs takes a shape such as \(1024, 1024\)"),
         ({"inputs": {"lhs": (2.5, 3)}}, "lhs takes a shape such as 1024x1024"),
         ({"inputs": {"lhs": (2, 3), "rhs": (4, 5)}}, "rhs=2x3 would fit"),
+        ({"inputs": "lhs"}, "inputs is a dict such as"),
+        ({"inputs": {"dtype": ["float32"]}}, "unknown dtype"),
+        ({"inputs": {"initializer": [1]}}, "unknown initializer"),
+        ({"framework": ["torch"]}, "unknown framework"),
+        ({"ctx": "tpu"}, "unknown device 'tpu'"),
+        ({"store": 5}, "store is a path ending in .db or a URL, not 5"),
+        ({"max_time": float("inf")}, "max_time must be a number above 0"),
         ({"inputs": {"run_backward": "no"}}, "run_backward is True or False, not 'no'"),
     ],
 )
 def test_a_mistake_is_found_when_the_benchmark_is_made(given, says):
     with pytest.raises(UserError, match=says):
         ops.Add(**given)
+
+
+def test_sides_may_be_numbers_of_numpy():
+    import numpy
+
+    assert ops.Add(inputs={"lhs": tuple(numpy.array([3, 4]))}).inputs["lhs"] == (3, 4)
 
 
 def test_one_shape_given_is_that_of_both():

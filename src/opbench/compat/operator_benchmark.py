@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from opbench import children, frameworks
 from opbench.case import Case
 from opbench.compat.initializers import INITIALIZERS, domain, normal
-from opbench.define.expand import expand
+from opbench.define.expand import check_reserved, expand
 from opbench.define.program import NORMAL, Domain
 from opbench.errors import UserError, nearest, plural, unknown
 from opbench.result import Result
@@ -55,11 +56,16 @@ class OperatorBenchmark:
         the results as a run does: a path ending in .db, or a URL. A mistake raises UserError here,
         before anything runs."""
         checked_numbers(runs=runs, precision=precision, max_time=max_time, threads=threads)
+        if store is not None and not isinstance(store, str):
+            raise UserError(f"store is a path ending in .db or a URL, not {store!r}")
+        if inputs is not None and not isinstance(inputs, Mapping):
+            raise UserError(f"inputs is a dict such as {{'dtype': 'float64'}}, not {inputs!r}")
         self.store = store
         self.framework = framework or self.default_framework
         if self.framework not in FRAMEWORKS:
-            raise UserError(unknown("framework", self.framework, FRAMEWORKS))
+            raise UserError(unknown("framework", str(self.framework), FRAMEWORKS))
         self.device = device_of(ctx)
+        check_reserved({"device": [self.device]})
         self.runs, self.precision, self.max_time = runs, precision, max_time
         self.threads = threads
         if size not in ("typical", *self.operator.sizes):
@@ -74,7 +80,7 @@ class OperatorBenchmark:
 
     def _check(self) -> None:
         """Every mistake in the inputs, found before anything runs."""
-        known = dict.fromkeys((*ALL, *self.operator.dtypes))
+        known = tuple(dict.fromkeys((*ALL, *self.operator.dtypes)))
         dtype = self.inputs["dtype"]
         if dtype not in known:
             raise UserError(unknown("dtype", str(dtype), known))
@@ -99,7 +105,7 @@ class OperatorBenchmark:
         chosen = self.inputs["initializer"]
         if callable(chosen):
             return chosen, str(getattr(chosen, "__name__", "callable"))
-        if chosen not in INITIALIZERS:
+        if chosen not in tuple(INITIALIZERS):
             raise UserError(
                 f"{unknown('initializer', str(chosen), INITIALIZERS)} (or give a callable that "
                 "makes an array of a given shape)"
@@ -303,8 +309,7 @@ def checked_numbers(**numbers: Any) -> None:
             continue
         whole = name in ("runs", "threads")
         kinds = (int,) if whole else (int, float)
-        low = 1 if whole else 0
-        if not isinstance(value, kinds) or isinstance(value, bool) or not value >= low or not value:
+        if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < inf:
             what = "a whole number from 1 up" if whole else "a number above 0"
             raise UserError(f"{name} must be {what}, not {value!r}")
 

@@ -91,6 +91,8 @@ def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
         value = tuple(int(side) for side in value.split("x")) if value != "()" else ()
     if isinstance(value, int) and not isinstance(value, bool):
         value = (value,)
+    if isinstance(value, (tuple, list)):  # those of NumPy and torch are whole numbers too
+        value = tuple(int(side) if is_whole(side) else side for side in value)
     whole = isinstance(value, (tuple, list)) and all(type(side) is int for side in value)
     # A shape that an operator makes may leave a side open, as -1.
     if not whole or any(side < 0 for side in value if name in shapes_of_inputs(operator)):
@@ -98,6 +100,10 @@ def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
             f"{operator.name}: {name} takes a shape such as {text_of(like)}, not {value!r}"
         )
     return tuple(value) if is_shape(operator, name) else for_each_side(operator, name, value, like)
+
+
+def is_whole(side: Any) -> bool:
+    return hasattr(side, "__index__") and not isinstance(side, bool)
 
 
 def is_shape(operator: Operator, name: str) -> bool:
