@@ -6,6 +6,7 @@ group and its parent; then it gets a signal, and five seconds.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -80,6 +81,22 @@ def _capture(folder: Path, flag: Path) -> tuple[list[str], Mapping[str, str]]:
     return ["capture", "-o", "out.jsonl", "train.py"], {}
 
 
+def _collectives(folder: Path, flag: Path) -> tuple[list[str], Mapping[str, str]]:
+    """One of two ranks hangs before it does anything."""
+    group = {"group": [0, 1], "backend": "gloo"}
+    call = {"call": "c10d::broadcast_", "args": [[{"t": "float32[8]"}], group, 0, 0]}
+    files = [f"rank{rank}.jsonl" for rank in range(2)]
+    for rank, name in enumerate(files):
+        header = {"opbench": "capture", "version": 1, "rank": rank, "ranks": 2}
+        lines = (header, {**call, "count": {"forward": 1}})
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    hangs = f"exec({STUBBORN.format(flag=str(flag))!r})"
+    condition = "import sys\nif '\"rank\": 1' in sys.orig_argv[-1]:\n"
+    (folder / "sitecustomize.py").write_text(f"{condition}    {hangs}\n")
+    variables = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    return ["collectives", *files], variables
+
+
 def _build(folder: Path, flag: Path) -> tuple[list[str], Mapping[str, str]]:
     compiler = _shell(folder / "compiler", flag, "*--version*", "echo g++ 13")
     return ["count", "int x = 1;", "--language", "cpp", "--no-pool"], {"CXX": compiler}
@@ -130,6 +147,7 @@ COMMANDS = {
         Command("run --on ray", _run_on_ray, needs="ray"),
         Command("list", _list),
         Command("capture", _capture),
+        Command("collectives", _collectives),
         Command("C++ build", _build),
         Command("count", _count, needs="valgrind"),
         Command("env create", _create),

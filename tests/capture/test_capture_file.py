@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from opbench.capture.calls import Capture, OperatorCall, Step
 from opbench.capture.reading import BadCapture, parse, read
-from opbench.capture.values import TensorSpec, TorchConstant
+from opbench.capture.values import GroupSpec, TensorSpec, TorchConstant
 from opbench.capture.writing import lines, write
 
 HEADER = {"opbench": "capture", "version": 1, "steps": 1, "threads": 1, "device": "cpu"}
@@ -43,6 +43,9 @@ def an_example() -> Capture:
              at={"batch": ((0, 4), (3, 8))}),
         OperatorCall(2, "aten::foreach", "Lists", ([weight, view], [1.5, math.inf], None),
              counts={"backward": 3}),
+        OperatorCall(3, "_c10d_functional::all_reduce", "default",
+             (mask, GroupSpec((2, 0, 1), "gloo"), TorchConstant("reduce_op", "AVG")),
+             counts={"backward": 1}, awaited_seconds={"backward": 0.25}),
     )  # fmt: skip
     order = (
         Step(1, (0,), (1,), "data"),
@@ -106,6 +109,16 @@ def test_what_was_written_is_read_again(tmp_path):
         ({**ADD, "args": [{"t": "int64[3]", "v": {"lo": 1}}]}, "expected both lo and hi"),
         ({**ADD, "args": [{"dtype": "os"}]}, "unknown dtype"),
         ({**ADD, "args": [{"python": "1"}]}, "unknown kind 'python'"),
+        ({**ADD, "args": [{"reduce_op": "__class__"}]}, "unknown reduce_op"),
+        ({**ADD, "args": [{"reduce_op": ["SUM"]}]}, "unknown reduce_op"),
+        ({**ADD, "args": [{"group": "01", "backend": "gloo"}]}, "group: expected a list"),
+        ({**ADD, "args": [{"group": [], "backend": "gloo"}]}, "one or more ranks, each once"),
+        ({**ADD, "args": [{"group": [0, 0], "backend": "gloo"}]}, "each once"),
+        ({**ADD, "args": [{"group": [0, -1], "backend": "gloo"}]}, "less than 0"),
+        ({**ADD, "args": [{"group": [0, True], "backend": "gloo"}]}, "is not an integer"),
+        ({**ADD, "args": [{"group": [0], "backend": "gloo; rm"}]}, "unknown backend"),
+        ({**ADD, "args": [{"group": [0]}]}, "unknown backend"),
+        ({**ADD, "awaited_seconds": {"forward": "1"}}, "is not a number"),
         ({**ADD, "args": [[[[[[1]]]]]]}, "nested too deeply"),
         ({**ADD, "kwargs": {"a b": 1}}, "not the name of an argument"),
         ({**ADD, "count": {"forward": 0}}, "less than 1"),
@@ -143,6 +156,9 @@ def test_an_order_must_fit_its_calls(order, said):
         ({**HEADER, "version": 2}, "version 2"),
         ({**HEADER, "threads": "two"}, "is not an integer"),
         ({**HEADER, "sizes": {"a; b": 1}}, "not a name for an axis"),
+        ({**HEADER, "rank": 2, "ranks": 2}, "2 is not one of 2 ranks"),
+        ({**HEADER, "rank": "0", "ranks": 2}, "is not an integer"),
+        ({**HEADER, "rank": 0}, "ranks: 'None' is not an integer"),
     ],
 )
 def test_a_file_of_something_else_is_refused(header, said):
@@ -166,7 +182,9 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["t", "s", "v", "a", "o", "d", "dtype", "is"]), inner)
+        | st.dictionaries(
+            st.sampled_from(["t", "s", "v", "a", "o", "d", "dtype", "is", "group"]), inner
+        )
     ),
     max_leaves=12,
 )

@@ -24,6 +24,8 @@ from perf.chaos.commands import COMMANDS, trial
         ("run", "INT twice"),
         ("capture", "KILL of the group"),
         ("capture", "TERM"),
+        ("collectives", "INT"),
+        ("collectives", "KILL"),
         ("C++ build", "KILL"),
         ("env create", "INT"),
         ("report", "TERM"),

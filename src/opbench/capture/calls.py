@@ -14,10 +14,24 @@ from functools import cached_property
 from typing import Any
 
 from opbench.capture.compiled.graph import Graph
-from opbench.capture.values import Arguments, Opaque, TensorSpec, leaves, mapped, tensors_in
+from opbench.capture.values import (
+    Arguments,
+    GroupSpec,
+    Opaque,
+    TensorSpec,
+    leaves,
+    mapped,
+    tensors_in,
+)
 
 #: Namespaces of operators that talk to other ranks.
 COLLECTIVES = ("c10d", "_c10d_functional", "_c10d_functional_autograd", "_dtensor")
+
+#: Operators of which the two ranks of a message call one each.
+POINT_TO_POINT = (
+    "c10d::send", "c10d::recv_", "c10d::recv_any_source_", "_c10d_functional::isend",
+    "_c10d_functional::irecv", "_c10d_functional::batch_p2p_ops",
+)  # fmt: skip
 
 #: In the order in which a training step runs through them.
 PHASES = ("data", "forward", "backward", "optimizer")
@@ -43,6 +57,9 @@ class OperatorCall:
     counts: Mapping[str, int] = field(default_factory=dict)
     #: Phase → seconds in the captured window, when captured with timing.
     seconds: Mapping[str, float] = field(default_factory=dict)
+    #: Phase → seconds in the captured window until a collective was complete, where the recording
+    #: waited for it: the call itself returns before that.
+    awaited_seconds: Mapping[str, float] = field(default_factory=dict)
     #: Phase → seconds that the GPU worked for it in the captured window; of all calls of a capture
     #: on a GPU, zeros included, or of none.
     device_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -90,6 +107,12 @@ class OperatorCall:
         return self.operator.partition("::")[0] in COLLECTIVES
 
     @property
+    def group(self) -> GroupSpec | None:
+        """The process group of a collective; older files do not have it."""
+        groups = (value for value in leaves(self.given.values) if isinstance(value, GroupSpec))
+        return next(groups, None)
+
+    @property
     def in_place(self) -> bool:
         return bool(self.writes)
 
@@ -99,7 +122,7 @@ class OperatorCall:
         if self.graph is not None and self.graph.reason:
             return self.graph.reason
         if self.collective:
-            return "a collective needs the other ranks"
+            return "a collective needs the other ranks: opbench collectives"
         opaque = (value for value in leaves(self.given.values) if isinstance(value, Opaque))
         return next((value.obstacle for value in opaque), "")
 

@@ -11,7 +11,7 @@ from opbench.errors import printable
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 #: A name in torch's registry; what does not look like one is not even looked up.
-OPERATOR = re.compile(r"([A-Za-z]\w*::[A-Za-z_]\w*)(?:\.(\w+))?", re.ASCII)
+OPERATOR = re.compile(r"([A-Za-z_]\w*::[A-Za-z_]\w*)(?:\.(\w+))?", re.ASCII)
 #: The only operators whose names look like Python's own: `x & y` is `aten::__and__`.
 BITWISE = re.compile(r"aten::__i?(and|or|xor|lshift|rshift)__")
 #: Registered operators that read or write files: no business of a benchmark.

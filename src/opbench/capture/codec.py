@@ -27,6 +27,7 @@ from opbench.capture.contents.decoding import values_of
 from opbench.capture.values import (
     ITEM_SIZE,
     Arguments,
+    GroupSpec,
     ModuleSpec,
     NodeRef,
     Opaque,
@@ -54,11 +55,15 @@ MEMORY_FORMATS = (
 SPARSE_PARTS = {
     "sparse_coo": 2, "sparse_csr": 3, "sparse_csc": 3, "sparse_bsr": 3, "sparse_bsc": 3,
 }  # fmt: skip
-CONSTANTS = ("dtype", "device", "layout", "memory_format", "generator")
+#: What a collective does with the tensors of the ranks.
+REDUCE_OPS = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM")
+CONSTANTS = ("dtype", "device", "layout", "memory_format", "generator", "reduce_op")
 NOT_FINITE = ("inf", "-inf", "nan")
 
 #: torch itself stops at 64 dimensions; the rest keeps a hostile file from exhausting memory here.
 MOST_DIMENSIONS = 64
+#: More than the largest clusters have.
+MOST_RANKS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ class Codec:
             return {"storage": value.bytes}
         if isinstance(value, TorchConstant):
             return {value.kind: value.name}
+        if isinstance(value, GroupSpec):
+            return {"group": list(value.ranks), "backend": value.backend}
         if isinstance(value, dict):
             return {"dict": [[name, self.encode(part)] for name, part in value.items()]}
         if isinstance(value, slice):
@@ -174,6 +181,8 @@ class Codec:
             return NodeRef(whole(content, kind))
         if kind == "storage":
             return StorageSpec(whole(content, kind))
+        if kind == "group":
+            return group_of(content, value.get("backend"))
         if kind == "float":
             return float_of(content, kind)
         if kind == "complex":
@@ -218,6 +227,8 @@ class Codec:
             return name in LAYOUTS
         if kind == "memory_format":
             return name in MEMORY_FORMATS
+        if kind == "reduce_op":
+            return name in REDUCE_OPS
         return DEVICE.fullmatch(name) is not None
 
     def _is_dtype(self, name: str) -> bool:
@@ -281,6 +292,15 @@ def dotted(name: Any, what: str) -> str:
     if not isinstance(name, str) or len(name) > 300 or not DOTTED.fullmatch(name):
         raise Wrong(f"{what}: {str(name)[:60]!r} is not a name such as 'torch.nn.functional.relu'")
     return name
+
+
+def group_of(ranks: Any, backend: Any) -> GroupSpec:
+    found = tuple(whole(rank, "group") for rank in sequence(ranks, "group"))
+    if not found or len(found) > MOST_RANKS or len(set(found)) < len(found):
+        raise Wrong("group: expected one or more ranks, each once")
+    if not isinstance(backend, str) or len(backend) > 40 or not NAME.fullmatch(backend):
+        raise Wrong(f"unknown backend {str(backend)[:40]!r}")
+    return GroupSpec(found, backend)
 
 
 def float_of(value: Any, what: str) -> float:

@@ -11,6 +11,7 @@ from opbench.capture.checks import LARGEST, LONGEST_TEXT, Wrong
 from opbench.capture.codec import API
 from opbench.capture.values import (
     Arguments,
+    GroupSpec,
     ModuleSpec,
     Opaque,
     StorageSpec,
@@ -45,7 +46,7 @@ def describe(value: Any, ranges: bool = False, depth: int = 0) -> Any:
         return TorchConstant("device", str(value))
     if isinstance(value, torch.Generator):
         return TorchConstant("generator", value.device.type)
-    if isinstance(value, StorageSpec):
+    if isinstance(value, (GroupSpec, StorageSpec, TorchConstant)):
         return value
     if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
         return StorageSpec(value.nbytes())

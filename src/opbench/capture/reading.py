@@ -164,6 +164,10 @@ def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
     for key in ("threads", "steps"):
         if key in content:
             whole(content[key], key, least=1)
+    if "rank" in content or "ranks" in content:
+        ranks = whole(content.get("ranks"), "ranks", least=1)
+        if whole(content.get("rank"), "rank") >= ranks:
+            raise Wrong(f"rank: {content['rank']} is not one of {ranks} ranks")
     for key in ("sizes", "probes"):
         for axis, size in mapping(content.get(key, {}), key).items():
             if not NAME.fullmatch(axis):
@@ -204,6 +208,12 @@ def operator_call(
         seconds={
             phase_of(phase): number(seconds, "seconds")
             for phase, seconds in mapping(content.get("seconds", {}), "seconds").items()
+        },
+        awaited_seconds={
+            phase_of(phase): number(seconds, "awaited_seconds")
+            for phase, seconds in mapping(
+                content.get("awaited_seconds", {}), "awaited_seconds"
+            ).items()
         },
         device_seconds={
             phase_of(phase): number(seconds, "device_seconds")

@@ -92,8 +92,18 @@ class TensorSpec:
 class TorchConstant:
     """A value that torch has a name for, such as the dtype `float32`."""
 
-    kind: str  # dtype, device, layout, memory_format, generator
+    kind: str  # dtype, device, layout, memory_format, generator, reduce_op
     name: str
+
+
+@dataclass(frozen=True)
+class GroupSpec:
+    """The process group of a collective."""
+
+    #: Ranks of the whole program, in the order of the group.
+    ranks: tuple[int, ...]
+    #: `gloo`, `nccl`: the one that serves the device of the tensors.
+    backend: str
 
 
 @dataclass(frozen=True)
@@ -199,6 +209,8 @@ def shown(value: Any) -> str:
         return f"storage[{value.bytes}]"
     if isinstance(value, TorchConstant):
         return value.name
+    if isinstance(value, GroupSpec):
+        return f"<group of {len(value.ranks)}, {value.backend}>"
     if isinstance(value, Opaque):
         return f"<{value.description}>"
     if isinstance(value, ModuleSpec):

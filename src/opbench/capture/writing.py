@@ -65,6 +65,7 @@ def call_line(call: OperatorCall) -> dict[str, Any]:
         "out": [OPERATORS.encode(each) for each in call.outputs],
         "count": dict(call.counts),
         "seconds": {phase: rounded(value) for phase, value in call.seconds.items()},
+        "awaited_seconds": {p: rounded(value) for p, value in call.awaited_seconds.items()},
         "device_seconds": {p: rounded(value) for p, value in call.device_seconds.items()},
         "modules": list(call.modules),
         "api": list(call.apis),

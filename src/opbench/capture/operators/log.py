@@ -31,7 +31,8 @@ class LoggedCall:
     """One unique call."""
 
     __slots__ = (
-        "apis", "arguments", "counts", "func", "index", "modules", "outputs", "seconds", "steps",
+        "apis", "arguments", "awaited", "awaited_steps", "counts", "func", "index", "modules",
+        "outputs", "seconds", "steps",
     )  # fmt: skip
 
     def __init__(self, index: int, func: Any, arguments: Any) -> None:
@@ -45,6 +46,9 @@ class LoggedCall:
         self.seconds: dict[str, float] = {}
         #: The same of each step that ended.
         self.steps: list[dict[str, float]] = []
+        #: Both once more, of a collective: until it was complete.
+        self.awaited: dict[str, float] = {}
+        self.awaited_steps: list[dict[str, float]] = []
         self.modules: dict[str, None] = {}
         self.apis: dict[str, None] = {}
 
@@ -59,18 +63,12 @@ class LoggedCall:
         if self.seconds:
             self.steps.append(self.seconds)
             self.seconds = {}
-
-    def typical_seconds(self) -> dict[str, float]:
-        """Phase → seconds in the window. One step in which something else ran does not count more
-        than the others: its median times the number of steps."""
-        self.end_step()
-        by_phase: dict[str, list[float]] = {}
-        for step in self.steps:
-            for phase, seconds in step.items():
-                by_phase.setdefault(phase, []).append(seconds)
-        return {phase: median(found) * len(found) for phase, found in by_phase.items()}
+        if self.awaited:
+            self.awaited_steps.append(self.awaited)
+            self.awaited = {}
 
     def described(self, values: bool, device: DeviceTimes | None) -> OperatorCall:
+        self.end_step()
         args, kwargs = self.arguments
         given = described_arguments(args, kwargs, values)
         region = self.func if isinstance(self.func, Region) else None
@@ -89,7 +87,8 @@ class LoggedCall:
             writes=writes,
             outputs=outputs,
             counts=dict(self.counts),
-            seconds=self.typical_seconds(),
+            seconds=typical(self.steps),
+            awaited_seconds=typical(self.awaited_steps),
             device_seconds={}
             if device is None
             else {phase: device.of_call.get((self.index, phase), 0.0) for phase in self.counts},
@@ -103,6 +102,16 @@ class LoggedCall:
             reason = Opaque(f"value this format has no words for ({error})"[:LONGEST_NAME])
             return replace(call, args=(reason,), kwargs={}, outputs=())
         return call
+
+
+def typical(steps: list[dict[str, float]]) -> dict[str, float]:
+    """Phase → seconds in the window. One step in which something else ran does not count more than
+    the others: its median times the number of steps."""
+    by_phase: dict[str, list[float]] = {}
+    for step in steps:
+        for phase, seconds in step.items():
+            by_phase.setdefault(phase, []).append(seconds)
+    return {phase: median(found) * len(found) for phase, found in by_phase.items()}
 
 
 def writes_of(func: Any, positional: int) -> tuple[int | str, ...]:
@@ -141,6 +150,11 @@ class OperatorLog:
         self.last_order, self.order, self.call_ends = self.order, [], []
         for call in self.calls.values():
             call.end_step()
+
+    def forget_awaited(self) -> None:
+        """Collectives are no longer waited for: a part of them is no sum."""
+        for call in self.calls.values():
+            call.awaited, call.awaited_steps = {}, []
 
     def end_call(self) -> None:
         self.call_ends.append(len(self.order))

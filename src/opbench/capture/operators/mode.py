@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from time import perf_counter, thread_time
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from opbench.capture.calls import COLLECTIVES
 from opbench.capture.compiled.regions import Region
 from opbench.capture.contents.regimes import (
     STEERED,
@@ -27,6 +29,7 @@ from opbench.capture.operators.device_clock import DeviceClock
 from opbench.capture.operators.log import LoggedCall, OperatorLog
 from opbench.capture.operators.phases import Phases
 from opbench.capture.snapshots import SPARSE, take_snapshots
+from opbench.capture.values import GroupSpec, TorchConstant
 from opbench.worker.cuda.cupti import Recorder
 
 #: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
@@ -50,6 +53,8 @@ class Facts:
     #: It marks a place for a profiler, and does no work.
     marker: bool
     steered: bool
+    #: It talks to other ranks.
+    collective: bool
 
 
 #: By identity, which holds as long as the operator does.
@@ -61,7 +66,8 @@ def facts(func: Any) -> Facts:
     if found is None:
         marker = getattr(func, "namespace", "") == "profiler"
         steered = str(getattr(func, "__name__", "")).partition(".")[0] in STEERED
-        found = _facts[id(func)] = Facts(func, marker, steered)
+        collective = getattr(func, "namespace", "") in COLLECTIVES
+        found = _facts[id(func)] = Facts(func, marker, steered, collective)
     return found
 
 
@@ -83,6 +89,8 @@ class OperatorMode(TorchDispatchMode):
         #: None: operators on the CPU only, as on other devices it means waiting for each of them.
         self.timing = timing
         self.active = True
+        #: Whether collectives are waited for, as every call is that is timed.
+        self.awaiting = True
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -121,13 +129,18 @@ class OperatorMode(TorchDispatchMode):
         """Run the call, and note it."""
         entered, busy = perf_counter(), thread_time()
         tensors: list[Tensor] = []
-        key: tuple[Any, ...] = (id(func), *[part(a, tensors) for a in args])
+        known = facts(func) if run is None else None
+        collective = known is not None and known.collective
+        seen_args, seen_kwargs = args, kwargs
+        if collective:
+            seen_args, seen_kwargs = distributed().plain_arguments(func, args, kwargs)
+        key: tuple[Any, ...] = (id(func), *[part(a, tensors) for a in seen_args])
         if kwargs:
-            key = (*key, *[(name, part(value, tensors)) for name, value in kwargs.items()])
+            key = (*key, *[(name, part(value, tensors)) for name, value in seen_kwargs.items()])
         reads = tuple([address(tensor) for tensor in tensors])
         if len(reads) > 1 and len(set(reads)) < len(reads):
             key = (*key, sharing(tensors, reads))
-        steered = run is None and facts(func).steered
+        steered = known is not None and known.steered
         if steered:
             key = (*key, *[glance(tensor) for tensor in tensors])
         call = self.log.calls.get(key)
@@ -138,7 +151,9 @@ class OperatorMode(TorchDispatchMode):
                 self.clock.push_own()
             # What compiled code does with them is not known here.
             ordered = steered or run is not None
-            arguments = seen.arguments if seen else take_snapshots(args, kwargs, reads, ordered)
+            arguments = (
+                seen.arguments if seen else take_snapshots(seen_args, seen_kwargs, reads, ordered)
+            )
             call = LoggedCall(len(self.log.calls), func, arguments)
             self.log.calls[key] = call
             if seen is None and self.clock is not None:
@@ -166,6 +181,9 @@ class OperatorMode(TorchDispatchMode):
             if self.timing and torch.cuda.is_initialized():
                 torch.cuda.synchronize()
             call.seconds[phase] = call.seconds.get(phase, 0.0) + (perf_counter() - began)
+            # A wait with a limit on a GPU would end the group when the limit is over.
+            if collective and self.awaiting and all(tensor.is_cpu for tensor in tensors):
+                self.wait_for(call, phase, result, began)
         call.note(phase, module, api)
         outputs: tuple[int, ...] = ()
         if isinstance(result, Tensor):
@@ -177,6 +195,28 @@ class OperatorMode(TorchDispatchMode):
         self.log.add((call.index, phase, reads, outputs))
         phases.handle(phase, perf_counter() - entered, thread_time() - busy)
         return result
+
+    def wait_for(self, call: LoggedCall, phase: str, result: Any, began: float) -> None:
+        """Wait until a collective is complete, as for every call that is timed."""
+        work = distributed().work_of(call.func, result)
+        if work is None:
+            return
+        self.awaiting = distributed().completed(work)
+        call.awaited[phase] = call.awaited.get(phase, 0.0) + (perf_counter() - began)
+        if not self.awaiting:
+            self.log.forget_awaited()
+
+
+@cache
+def distributed() -> Any:
+    """What records collectives; not every torch is built with what it imports."""
+    from opbench.capture.operators import collectives as found
+
+    keep_uncompiled(
+        found.plain_arguments, found.tensors_in, found.group_spec, found.reduction, found.work_of,
+        found.completed,
+    )  # fmt: skip
+    return found
 
 
 def behind(phases: Phases) -> tuple[str, str]:
@@ -204,6 +244,8 @@ def part(argument: Any, tensors: list[Tensor]) -> Any:
     if isinstance(argument, (list, tuple)):
         return tuple([part(each, tensors) for each in argument])
     if isinstance(argument, (torch.dtype, torch.device, torch.layout, torch.memory_format)):
+        return argument
+    if isinstance(argument, (GroupSpec, TorchConstant)):
         return argument
     return kind.__name__
 
@@ -247,7 +289,8 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
 
 
 keep_uncompiled(
-    OperatorMode.__torch_dispatch__, OperatorMode.note, facts, behind, part, address, sharing,
-    shapes, glance, glance_at, first_row, order_of, take_snapshots, OperatorLog.add,
-    LoggedCall.note, DeviceClock.push, DeviceClock.push_own, Recorder.push, Recorder.pop,
+    OperatorMode.__torch_dispatch__, OperatorMode.note, OperatorMode.wait_for, facts, behind, part,
+    address, sharing, shapes, glance, glance_at, first_row, order_of, take_snapshots,
+    OperatorLog.add, LoggedCall.note, DeviceClock.push, DeviceClock.push_own, Recorder.push,
+    Recorder.pop,
 )  # fmt: skip

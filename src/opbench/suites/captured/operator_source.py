@@ -19,6 +19,23 @@ COLD_BYTES = 64 << 20
 MOST_COPIES = 1024
 
 
+def owners_of(tensors: Sequence[TensorSpec]) -> list[int]:
+    """Of each tensor: the number of the one whose memory it lies in."""
+    owners: list[int] = []
+    for number, spec in enumerate(tensors):
+        shares = spec.alias is not None and tensors[spec.alias].dtype == spec.dtype
+        owners.append(owners[spec.alias or 0] if shares else number)
+    return owners
+
+
+def memory_sizes(tensors: Sequence[TensorSpec], owners: Sequence[int]) -> dict[int, int]:
+    """Owner → how many elements its memory needs."""
+    sizes: dict[int, int] = {}
+    for spec, owner in zip(tensors, owners, strict=True):
+        sizes[owner] = max(sizes.get(owner, 0), spec.extent)
+    return sizes
+
+
 class OperatorWriter(SourceWriter):
     """Tensors with their strides and values, in shared memory where it was shared."""
 
@@ -26,17 +43,9 @@ class OperatorWriter(SourceWriter):
         super().__init__(device)
         #: A counter on another device than the captured program's stays there.
         self.captured_on = captured_on
-        #: Tensor → the one whose memory it lies in; and how many elements that memory needs.
-        self._owners: dict[int, int] = {}
-        self._sizes: dict[int, int] = {}
-        self._shared: set[int] = set()
-        for number, spec in enumerate(tensors):
-            owner = number
-            if spec.alias is not None and tensors[spec.alias].dtype == spec.dtype:
-                owner = self._owners[spec.alias]
-                self._shared.add(owner)
-            self._owners[number] = owner
-            self._sizes[owner] = max(self._sizes.get(owner, 0), spec.extent)
+        self._owners = owners_of(tensors)
+        self._sizes = memory_sizes(tensors, self._owners)
+        self._shared = {owner for number, owner in enumerate(self._owners) if owner != number}
 
     def opaque(self, value: Opaque) -> str:
         return "None"  # such a call is not run; its source is only shown

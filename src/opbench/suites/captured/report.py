@@ -189,7 +189,7 @@ def ledger_table(account: Ledger) -> Table:
 MEANINGS = {
     "compiled": "compiled: regions of torch.compile, replayed",
     "refused": "refused: not replayed; their time while captured",
-    "collectives": "collectives: not replayed; until the call returned, while captured",
+    "collectives": "collectives: not replayed (opbench collectives); until the call returned",
     "waiting": "waiting: the program did not run (data loader, other ranks, other programs)",
     "Python": "Python: CPU time between the calls, while captured, less what recording costs",
 }

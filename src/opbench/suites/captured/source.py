@@ -11,6 +11,7 @@ from typing import Any
 
 from opbench.capture.values import (
     Arguments,
+    GroupSpec,
     ModuleSpec,
     Opaque,
     StorageSpec,
@@ -71,6 +72,8 @@ class SourceWriter:
             return f"torch.UntypedStorage({value.bytes}, device={self.device!r})"
         if isinstance(value, TorchConstant):
             return self._constant(value)
+        if isinstance(value, GroupSpec):
+            return self.opaque(Opaque("process group"))
         if isinstance(value, ModuleSpec):
             return self.module(value)
         if isinstance(value, float) and not isfinite(value):
@@ -87,5 +90,7 @@ class SourceWriter:
     def _constant(self, value: TorchConstant) -> str:
         if value.kind == "device":
             return f"torch.device({self.quoted(self.device_for(value.name))})"
+        if value.kind == "reduce_op":
+            return f"torch.distributed.ReduceOp.{value.name}"
         # Without a generator, the default one draws the numbers.
         return "None" if value.kind == "generator" else f"torch.{value.name}"

@@ -84,10 +84,12 @@ class Captured(Suite):
         return replay(run, targets)
 
     def commands(self) -> Iterable[Command]:
+        from opbench.suites.captured.collectives_command import collectives
         from opbench.suites.captured.command import SETTINGS, CaptureCommand, capture
 
         settings = {"cls": CaptureCommand, "context_settings": SETTINGS}
         yield Command("capture", capture, settings=settings)
+        yield Command("collectives", collectives)
 
 
 def refuse_pickle(path: Path) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 
-from opbench.capture.calls import Capture
-from opbench.capture.values import TensorSpec
+from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.values import ITEM_SIZE, TensorSpec, tensors_in
 from opbench.report.table import Column, Table
 from opbench.report.units import format_value
 from opbench.suites.captured.findings.differences import differences
 from opbench.suites.captured.findings.ledger import numbers_of
+
+#: Their tensor names a device, or was moved by another call.
+EMPTY = ("c10d::barrier", "c10d::monitored_barrier_", "_c10d_functional::wait_tensor")
 
 
 def table(captures: Sequence[Capture]) -> Table:
@@ -31,7 +35,7 @@ def row(capture: Capture, phases: Sequence[str]) -> tuple[str, ...]:
     step = header.get("step_seconds") or header.get("captured_seconds")
     took, idle = numbers_of(capture, "phase_seconds"), numbers_of(capture, "idle_seconds")
     collectives = [call for call in capture.calls if call.collective]
-    moved = sum(call.count * largest(call.tensors) for call in collectives) / capture.steps
+    moved = sum(call.count * message_bytes(call) for call in collectives) / capture.steps
     spent = sum(call.time for call in collectives) / capture.steps
     return (
         capture.name,
@@ -44,9 +48,16 @@ def row(capture: Capture, phases: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def largest(tensors: Sequence[TensorSpec]) -> int:
-    """Bytes: an operator of a collective names its buffer more than once, or one for each rank."""
-    return max((tensor.bytes for tensor in tensors), default=0)
+def message_bytes(call: OperatorCall) -> int:
+    """What a collective is about: the larger of what it gives and what it takes, of all ranks."""
+    if call.operator in EMPTY:
+        return 0
+    sides = [*call.given.values, list(call.outputs)]
+    return max(sum(held(tensor) for tensor in tensors_in(side)) for side in sides)
+
+
+def held(tensor: TensorSpec) -> int:
+    return prod(tensor.shape) * ITEM_SIZE[tensor.dtype]
 
 
 def seconds(value: float | None) -> str:
