@@ -22,9 +22,14 @@ FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
 TIMEOUT_S = 300.0
 
 
-def inventory(framework: str, on_line: Callable[[str], None] | None = None) -> dict[str, list[str]]:
-    """Names of operators by module; UserError where the framework cannot be imported."""
-    found: dict[str, list[str]] = asked(framework, "probe.inventory", framework, on_line=on_line)
+def inventory(
+    framework: str, on_line: Callable[[str], None] | None = None
+) -> dict[str, list[list[str]]]:
+    """The operators of each module, each with all its names; UserError where the framework cannot
+    be imported."""
+    found: dict[str, list[list[str]]] = asked(
+        framework, "probe.inventory", framework, on_line=on_line
+    )
     return found
 
 

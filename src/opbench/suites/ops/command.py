@@ -93,12 +93,14 @@ def print_uncovered(framework: str) -> int:
             continue
         answered += 1
         calls = covered(name)
-        for place, names in operators.items():
+        for place, listed in operators.items():
             missing = [
-                each for each in names if each not in calls and each.rstrip("_") not in calls
+                names[0]
+                for names in listed
+                if not calls.intersection([*names, *(each.rstrip("_") for each in names)])
             ]
             console.print(
-                f"{name}, {place}: {len(names)} operators, {len(names) - len(missing)} in the "
+                f"{name}, {place}: {len(listed)} operators, {len(listed) - len(missing)} in the "
                 f"catalogue, {len(missing)} not",
                 markup=False,
             )

@@ -23,11 +23,24 @@ NOT_OPERATORS = (
 
 def main(framework):
     found = globals().get("of_" + framework, of_modules)(framework)
-    print(json.dumps({group: sorted(names) for group, names in found.items()}))
+    print(json.dumps({group: sorted(map(listed, names)) for group, names in found.items()}))
+
+
+def listed(names):
+    """All names of one operator."""
+    return [names] if isinstance(names, str) else sorted(names)
 
 
 def of_modules(framework):
-    return {name: functions(importlib.import_module(name)) for name in MODULES[framework]}
+    return {name: synonyms(importlib.import_module(name)) for name in MODULES[framework]}
+
+
+def synonyms(module):
+    """The names of each function: `acos` of NumPy is `arccos`."""
+    found: dict = {}
+    for name in functions(module):
+        found.setdefault(id(getattr(module, name)), []).append(name)
+    return found.values()
 
 
 def functions(module):
