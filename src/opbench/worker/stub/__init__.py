@@ -3,22 +3,32 @@
 A user's file says `import opbench as ob`, but it is imported where opbench may not be installed,
 and where a nested `ob.run()` makes no sense. Here the decorator registers, exactly as the real
 one does (it is the same file, `bench.py`), and everything else does nothing.
+
+Every child imports it anew, and most files use little of it: the parts are imported when they are
+first asked for.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 
-from . import layers, snippets, sweeps
 from .addresses import BenchError, package_of
 from .bench import bench, registered
-from .versus import compared
 
 __all__ = [
-    "BenchError", "Nothing", "bench", "compared", "install", "layers", "package_of", "registered",
-    "snippets", "sweeps",
+    "BenchError", "Nothing", "bench", "install", "layers", "package_of", "registered", "snippets",
+    "sweeps",
 ]  # fmt: skip
+
+PARTS = ("layers", "snippets", "sweeps")
+
+
+def __getattr__(name):
+    if name in PARTS:
+        return importlib.import_module("." + name, __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Nothing:
@@ -69,6 +79,8 @@ class Nothing:
 
 def versus(*functions, **given):
     """Registers the functions; `opbench run` measures them with what is given for the run."""
+    from .versus import compared
+
     entries, options = compared(*functions, **given)
     registered().extend({**entry, "options": options} for entry in entries)
     return Nothing()
@@ -78,7 +90,18 @@ class Stub(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in ("layer_pair", "grad_sample_mode"):
+            return getattr(__getattr__("layers"), name)
         return Nothing()
+
+
+class Snippets(types.ModuleType):
+    """The only submodule, `opbench.snippets`: definitions made with it are data."""
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name != "__all__":  # who looks through all modules asks those
+            raise AttributeError(name)
+        return getattr(__getattr__("snippets"), name)
 
 
 def install() -> types.ModuleType:
@@ -86,12 +109,12 @@ def install() -> types.ModuleType:
     for name in [n for n in sys.modules if n == "opbench" or n.startswith("opbench.")]:
         del sys.modules[name]
     stub = Stub("opbench", __doc__)
-    stub.__path__ = []  # a package without submodules: `import opbench.x` fails clearly
-    stub.__dict__.update(bench=bench, versus=versus, BenchError=BenchError)
-    stub.__dict__.update(layer_pair=layers.layer_pair, grad_sample_mode=layers.grad_sample_mode)
-    sys.modules["opbench"] = stub
-    # The only submodule: definitions made with it are data.
-    stub.__dict__["snippets"] = sys.modules["opbench.snippets"] = snippets
+    stub.__path__ = []  # a package without other submodules: `import opbench.x` fails clearly
+    snippets = Snippets("opbench.snippets")
+    stub.__dict__.update(bench=bench, versus=versus, BenchError=BenchError, snippets=snippets)
+    sys.modules.update({"opbench": stub, "opbench.snippets": snippets})
     registered().clear()
-    layers.clear()
+    layers = sys.modules.get(__name__ + ".layers")
+    if layers is not None:
+        layers.clear()
     return stub

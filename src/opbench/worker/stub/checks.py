@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 import textwrap
 
@@ -36,16 +35,24 @@ def check_axes(axes, more, label):
             raise BenchError(f"{label}: the axis {axis} is given twice")
     labels, written = {}, {}
     for axis, values in {**more, **axes}.items():
-        near = difflib.get_close_matches(axis, OPTIONS, n=1) if axis in more else []
-        if near and (isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")):
-            raise BenchError(f"{label}: unknown option {axis}; did you mean {near[0]}=?")
+        no_list = isinstance(values, (str, bytes)) or not hasattr(values, "__iter__")
+        if no_list and axis in more:
+            check_option(axis, label)
         if not (isinstance(axis, str) and axis.isidentifier()) or axis in ("seed", "stage"):
             hint = "; did you mean stages=?" if axis == "stage" else ""
             raise BenchError(f"{label}: {axis!r} cannot be the name of an axis{hint}")
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        if no_list:
             raise BenchError(f"{label}: axis {axis} needs a list of values, not {values!r}")
         labels[axis], written[axis] = check_values(axis, values, label)
     return labels, {axis: entries for axis, entries in written.items() if entries}
+
+
+def check_option(name, label):
+    """Raise where this looks like an option that was misspelt."""
+    import difflib  # only for mistakes: every child imports this file
+
+    for near in difflib.get_close_matches(name, OPTIONS, n=1):
+        raise BenchError(f"{label}: unknown option {name}; did you mean {near}=?")
 
 
 def check_values(axis, values, label):

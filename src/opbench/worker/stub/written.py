@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import enum
 import functools
-import hashlib
 import inspect
 import linecache
 import math
@@ -221,6 +220,8 @@ def lambda_source(tree, code):
         nodes = [node for node in nodes if _same_code(node, code)]
     if not nodes:
         raise Unsendable("a lambda, whose source is not known")
+    import hashlib  # and OpenSSL with it
+
     text = ast.unparse(nodes[0])
     name = f"lambda_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     return f"{name} = {text}", name
