@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import os
@@ -13,8 +14,10 @@ import pytest
 from tests.suites.ops.inprocess import HERE, called, case_of, check_all, computed, prepared
 from tests.suites.ops.settings import options, second
 
+from opbench import frameworks
 from opbench.running.agreement import Output, disagreement
 from opbench.suites.ops.catalogue import catalogue, find
+from opbench.suites.ops.programs import program
 
 pytest.importorskip("torch")
 pytest.importorskip("jax")
@@ -153,6 +156,34 @@ def test_names_of_operators_are_those_operators():
     for name in ("lamb", "ftrl", "SequenceMask"):
         assert catalogue()[name].call("torch").emulated
         assert not catalogue()[name].call("mxnet").emulated
+
+
+#: More than one call, and still the operator: views and conversions of what it takes or gives, a
+#: mean or sum of what it gives, the half of a loss that another framework's operator computes too.
+ONE = {
+    "random_exponential", "sample_normal", "sample_poisson", "aminmax", "copyto_asnumpy", "CTCLoss",
+    "KLDiv", "GridGenerator", "BatchNorm", "softmax_cross_entropy", "smooth_l1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("framework", ["torch", "mxnet"])
+def test_what_takes_several_operators_is_marked_as_emulated(framework):
+    """Where nothing is compiled; fused entries say themselves how they are joined."""
+    unmarked = []
+    for operator in catalogue().values():
+        call = operator.call(framework)
+        if call is None or operator.parts or operator.category in ("aten", "gluon", "optimizer"):
+            continue
+        if call.emulated or operator.name in ONE or (framework, operator.category) == (
+            "mxnet", "loss",
+        ):  # fmt: skip
+            continue
+        text = program(operator, frameworks.get(framework), operator.values(), "cpu").forward
+        nodes = ast.walk(ast.parse(text))
+        if sum(isinstance(node, (ast.Call, ast.BinOp)) for node in nodes) > 1:
+            unmarked.append(operator.name)
+    assert unmarked == []
+    assert catalogue()["linalg_gelqf"].call("torch").emulated, "qr of a transpose"
 
 
 def test_weights_stay_ordinary_numbers_where_a_constant_gradient_would_lead_elsewhere():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import POSITIVE, Domain, uniform
-from opbench.suites.ops.entry import ANALYTIC, ANY, NUMBERS, Input, Operator
+from opbench.suites.ops.entry import ANALYTIC, ANY, NUMBERS, Call, Input, Operator
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import binary, op
 
@@ -73,7 +73,8 @@ OPERATORS = (
         torch="torch.pow(base, exp)", onnx="Pow(base, exp)", mxnet="nd.power(base, exp)",
         numpy="np.power(base, exp)"),
     op("add_n", "binary", tuple("abcd"), flops=3.0, dtypes=NUMBERS,
-        torch="a + b + c + d", onnx="Sum(a, b, c, d)", mxnet="nd.add_n(a, b, c, d)",
+        torch=Call("a + b + c + d", emulated=True),
+        onnx="Sum(a, b, c, d)", mxnet="nd.add_n(a, b, c, d)",
         numpy="a + b + c + d"),
     op("addcmul", "binary", ("data", "lhs", "rhs"), **THREE,
         torch="torch.addcmul(data, lhs, rhs, value={value})",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import uniform
-from opbench.suites.ops.entry import Operator, weight
+from opbench.suites.ops.entry import Call, Operator, weight
 from opbench.suites.ops.shapes import (
     op,
 )
@@ -50,7 +50,7 @@ OPERATORS = (
         mxnet="nd.LeakyReLU(data, act_type='gelu')"),
     activation("swish", aliases=("silu",),
         torch="F.silu(data)", jax="nn.silu(data)", onnx="s = Sigmoid(data)\ny = Mul(data, s)",
-        mxnet="data * nd.sigmoid(data)"),
+        mxnet=Call("data * nd.sigmoid(data)", emulated=True)),
     # Slopes differ by default (1/6 in torch and JAX, 0.2 in ONNX and MXNet): all are given 1/6.
     activation("hard_sigmoid", flops=3.0,
         torch="F.hardsigmoid(data)", jax="nn.hard_sigmoid(data)",

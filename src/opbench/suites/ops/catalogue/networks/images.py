@@ -50,8 +50,8 @@ OPERATORS = (
     op("SpatialTransformer", "nn_basic",
         ("data", Input("theta", uniform(-0.4, 0.4), grad=False, shape=lambda v: (v.data[0], 2, 3))),
         shapes=PICTURES, flops=18.0, tolerance=64.0,
-        torch="F.grid_sample(data, F.affine_grid(theta, data.shape, align_corners=True), "
-        "align_corners=True)",
+        torch=Call("F.grid_sample(data, F.affine_grid(theta, data.shape, align_corners=True), "
+            "align_corners=True)", emulated=True),
         onnx=lambda v: (
             f"g = AffineGrid(theta, {list(v.data)}, align_corners=1)\n"
             "y = GridSample(data, g, align_corners=1)"

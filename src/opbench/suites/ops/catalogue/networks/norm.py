@@ -86,7 +86,7 @@ OPERATORS = (
         mxnet=Call("nd.GroupNorm(data, ones, zeros, num_groups={num_groups}, eps={eps}) "
             "* nd.reshape(gamma, shape=(1, -1, 1, 1)) + nd.reshape(beta, shape=(1, -1, 1, 1))",
             setup="ones = nd.ones(({num_groups},), {options})\n"
-            "zeros = nd.zeros(({num_groups},), {options})")),
+            "zeros = nd.zeros(({num_groups},), {options})", emulated=True)),
     op("L2Normalization", "norm", "data", flops=each(3.0), tolerance=8.0,
         torch="F.normalize(data, dim=1)", onnx="LpNormalization(data, axis=1, p=2)",
         mxnet="nd.L2Normalization(data)",

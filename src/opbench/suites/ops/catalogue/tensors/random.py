@@ -40,7 +40,8 @@ def density(
     return op(
         f"random_pdf_{name}", "random", (Input("sample", sample), *rows),
         {size: shape for size, shape in PLANE.items() if size != "large"}, flops=30.0, dtypes=FULL,
-        tolerance=8.0, torch=f"torch.distributions.{torch.format(**wide)}.log_prob(sample).exp()",
+        tolerance=8.0, torch=Call(
+            f"torch.distributions.{torch.format(**wide)}.log_prob(sample).exp()", emulated=True),
         jax=f"jax.scipy.stats.{jax.format(**wide)}",
         mxnet=f"nd.random_pdf_{name}(sample, {', '.join(parameters)})", **more,
     )  # fmt: skip
@@ -132,8 +133,9 @@ OPERATORS = (
         shapes={"sample": sizes((64, 3), (16384, 8), skewed=(10000, 2))},
         result=lambda v: v.sample[:1], flops=lambda v: 30.0 * v.sample[0] * v.sample[1],
         dtypes=FULL, tolerance=8.0,
-        torch="torch.distributions.Dirichlet(alpha, validate_args=False)"
-        ".log_prob(sample).exp()", jax="jax.scipy.stats.dirichlet.pdf(sample.T, alpha)",
+        torch=Call("torch.distributions.Dirichlet(alpha, validate_args=False)"
+            ".log_prob(sample).exp()", emulated=True),
+        jax="jax.scipy.stats.dirichlet.pdf(sample.T, alpha)",
         mxnet=Call("nd.random_pdf_dirichlet(samples, alphas)",
             setup="samples, alphas = sample.expand_dims(0), alpha.expand_dims(0)", compared="y[0]",
             differentiable=False)),
