@@ -91,6 +91,7 @@ def test_mistakes_are_one_line(opbench_here, filled, arguments, said):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_every_chart_as_png_and_svg(opbench_here, filled, tmp_path):
     done = opbench_here("report", "night 6", "--charts", "drawn", "--store", filled, "--no-history")
     assert done.returncode == 0, done.stderr

@@ -138,6 +138,7 @@ def test_a_commit_against_itself_blames_nobody_by_much(
     assert f"{before[:12]} {before[:9]} ratio" in " ".join(ran.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_case_that_only_one_commit_has_is_named(
     opbench_here: Command, git_project, tmp_path
 ) -> None:

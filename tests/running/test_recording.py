@@ -85,7 +85,7 @@ def test_a_run_killed_again_and_again_is_completed_by_cont(
     pause = random.Random(20261115)
     before: dict[str, float] = {}
     # Killed after so many results and a moment: while it starts, sets up, measures, stores.
-    for results in (0, 1, 0, 2):
+    for results in (0, 2):
         (tmp_path / "limit").write_text(str(len(before) + results + 1))
         what = ["--cont", "--yes"] if _has_run(store) else [bench_file, *QUICK]
         run = started(tmp_path, *what, "--store", store)
@@ -279,6 +279,7 @@ def _forget(store: Store, case_hash: str) -> None:
         connection.execute(delete(tables.results).where(tables.results.c.case_hash == case_hash))
 
 
+@pytest.mark.slow
 def test_two_runs_write_to_one_store_at_once(bench_file, tmp_path, marked, eventually):
     short = ("--num-runs", "1", "--num-repeats", "1")
     runs = [started(tmp_path, bench_file, *short, "--name", name) for name in ("a", "b")]

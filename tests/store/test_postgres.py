@@ -127,6 +127,7 @@ for number in range(int(sys.argv[2])):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_create_and_fill_one_store_at_once_lose_and_double_nothing(url):
     command = [sys.executable, "-c", WRITER, url, "60"]
     writers = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]

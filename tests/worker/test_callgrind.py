@@ -142,6 +142,7 @@ def test_counts_of_two_workers_are_identical(count, of_a_fresh_worker):
         assert [warning.code for warning in one.warnings] == ([] if exact else ["nameless"])
 
 
+@pytest.mark.slow
 def test_what_was_made_before_does_not_change_a_count(count):
     """Objects of a setup fill pools of small blocks; a call must not meet the edge of one."""
     found = set()

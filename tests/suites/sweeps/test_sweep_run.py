@@ -225,7 +225,10 @@ class Words(torch.nn.Module):
 
 @pytest.mark.parametrize(
     ("model", "key"),
-    [("Pair", 'output = "y[0]"'), ("Words", 'input_values = ["integers:10"]')],
+    [
+        ("Words", 'input_values = ["integers:10"]'),
+        pytest.param("Pair", 'output = "y[0]"', marks=pytest.mark.slow),
+    ],
 )
 def test_what_an_unusual_model_needs_is_said_and_then_it_runs(opbench_here, tmp_path, model, key):
     (tmp_path / "models.py").write_text(UNUSUAL)
