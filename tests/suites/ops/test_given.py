@@ -68,3 +68,14 @@ def test_work_counts_every_side_of_a_tensor():
     # One in each place of a 3 by 3 kernel, two apart: 8 · 4 channels, 9 weights, 8 · 8 places.
     fused = case_at("conv_relu", size="small", form="fused", strides="2x2", channels=4)
     assert fused.work.flops == 2 * 8 * 4 * 9 * 8 * 8
+
+
+def test_a_given_shape_may_take_all_the_memory_that_is_free(monkeypatch):
+    """2**31 half floats and as many results: 8 GiB, and as much again to be sure."""
+    from opbench.suites.ops import scaling
+
+    given = {"data": "2147483649", "dtype": "float16"}
+    monkeypatch.setattr(scaling, "free_memory", lambda: 17.0 * 2**30)
+    assert not case_at("identity", **given).unsupported
+    monkeypatch.setattr(scaling, "free_memory", lambda: 15.0 * 2**30)
+    assert "needs more memory than is free" in case_at("identity", **given).unsupported

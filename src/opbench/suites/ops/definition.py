@@ -57,7 +57,9 @@ class OperatorDefinition(Definition):
                 check(entry, size, values)
             labels = {**point, **self.labels_given()}
             if any(isinstance(value, tuple) for value in given.values()):
-                if obstacle(entry, values, **where, backward=stage != FORWARD) == "memory":
+                # Whoever gives a shape wants that one: it may take all that is free.
+                needed = obstacle(entry, values, **where, backward=stage != FORWARD, share=1.0)
+                if needed == "memory":
                     reason = f"{entry.name} at these shapes needs more memory than is free"
                     yield self.unsupported_case(stage, reason, labels, context)
                     continue

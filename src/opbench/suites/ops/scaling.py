@@ -49,10 +49,17 @@ def fitted(
 
 
 def obstacle(
-    operator: Operator, values: Values, *, device: str, threads: int, backward: bool
+    operator: Operator,
+    values: Values,
+    *,
+    device: str,
+    threads: int,
+    backward: bool,
+    share: float = MEMORY_SHARE,
 ) -> str:
+    """`memory` where it takes more than that share of what is free, `time`, or empty."""
     kind = "cuda" if device.startswith("cuda") else "cpu"
-    room = (GPU_BYTES if kind == "cuda" else free_memory()) * MEMORY_SHARE
+    room = (GPU_BYTES if kind == "cuda" else free_memory()) * share
     if traffic(operator, values) * COPIES[backward] > room:
         return "memory"
     amount = work(operator, values)
