@@ -346,3 +346,20 @@ def test_a_rank_that_is_killed_ends_the_command_with_one_line(tmp_path, opbench_
     done = opbench_here("collectives", "step.rank0.jsonl", "step.rank1.jsonl")
     assert done.returncode == 2
     assert done.stderr.strip() == "opbench: rank 1 was ended by SIGKILL"
+
+
+@pytest.mark.slow
+def test_a_collective_that_cannot_end_costs_its_limit_and_nothing_else(tmp_path, opbench_here):
+    tensor = TensorSpec("float32", (8,))
+    broadcast = replace(reduce_of(8), operator="c10d::broadcast_", args=([tensor], BOTH, 0, 0))
+    for rank, sizes in enumerate(([4, 4], [8, 0])):
+        # Rank 1 keeps everything for rank 0, which expects a half and sends one.
+        args = (tensor, tensor, BOTH, [], sizes)
+        exchange = replace(reduce_of(8), operator="c10d::alltoall_base_", args=args)
+        write(capture(rank, exchange, broadcast), tmp_path / f"step.rank{rank}.jsonl")
+    files = [f"step.rank{rank}.jsonl" for rank in range(2)]
+    done = opbench_here("collectives", *files, "--starts", "1", "--timeout", "5")
+    assert done.returncode == 0, done.stderr
+    assert "c10d::alltoall_base_: not replayed: " in done.stdout
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith(" c10d::broadcast_ ")]
+    assert "±" in row, "in a group of its own"

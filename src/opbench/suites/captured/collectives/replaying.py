@@ -112,6 +112,8 @@ class Rank:
             calls, blocks = planned(self.block(call, TRIAL_CALLS))
             return Measured(tuple(self.block(call, calls) for _ in range(blocks)))
         except Failed as error:
+            # A group in which one has waited in vain serves nobody any more.
+            self.connect(call.group for call in collective.calls if call.group)
             return Measured(reason=str(error))
 
     def block(self, call: Callable[[], None], calls: int) -> float:
