@@ -110,13 +110,25 @@ def at_points(
     axes: Mapping[str, Sequence[Label]],
     same: Mapping[str, Any],
 ) -> Iterable[Case]:
-    for number, row in enumerate(points, 1):
+    rows = [(number, row) for number, row in enumerate(points, 1) if allowed(row, axes)]
+    if not rows:
+        raise UserError("no row of the shapes has the values that -a asks for")
+    for number, row in rows:
         named = [axis for axis in row if axis not in (*RESERVED, "stage")]
         check_axes({axis: [row[axis]] for axis in named}, definitions)
         able = [each for each in definitions if all(axis in each.axes for axis in named)]
         if not able:
             raise UserError(f"row {number}: no benchmark has the axes {', '.join(named)} together")
         yield from expand(able, axes={**axes, **{axis: [v] for axis, v in row.items()}}, **same)
+
+
+def allowed(row: Mapping[str, Label], axes: Mapping[str, Sequence[Label]]) -> bool:
+    """Whether the row has one of the values given on each axis that both have."""
+    return all(
+        label_text(value) in map(label_text, axes[axis])
+        for axis, value in row.items()
+        if axis in axes
+    )
 
 
 def points_of(

@@ -125,6 +125,15 @@ def test_a_table_of_shapes_is_a_point_for_each_row(opbench_here, tmp_path):
         assert len(done.stdout.splitlines()) > 2
 
 
+def test_of_a_table_only_the_rows_that_are_asked_for(opbench_here):
+    words = ("list", "ops", "--shapes", "empty", "-a")
+    (line,) = opbench_here(*words, "op=exp").stdout.splitlines()
+    assert "ops/exp[" in line
+    refused = opbench_here(*words, "op=tan")
+    assert refused.returncode == 2
+    assert "no row of the shapes has the values that -a asks for" in refused.stderr
+
+
 def test_shapes_are_measured_and_stored_with_the_run(opbench_here):
     quick = ("--num-runs", "1", "--num-repeats", "2")
     done = opbench_here("run", "ops", "--shapes", "empty", "-a", "framework=numpy", *quick)
