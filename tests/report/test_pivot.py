@@ -8,6 +8,7 @@ from opbench.analyse.compare import ComparisonRow
 from opbench.plan.groups import Baseline
 from opbench.report.pivot import factor, pivots
 from opbench.report.terminal.run import tables
+from opbench.result import Result
 from synthetic import blocks, case, timed
 
 
@@ -75,3 +76,14 @@ def test_why_a_verdict_is_unknown_is_said_once():
     (table,) = pivots(results, Baseline("impl", "a"))
     (note,) = table.notes
     assert note.startswith("unknown: b, n=64 and 1 more: ")
+
+
+def test_beside_a_baseline_that_failed_a_cell_holds_its_own_value():
+    of = {name: case("mm", impl=name) for name in ("a", "b")}
+    failed = Result(of["a"].hash, "time", "s", "failed", "NameError: name 'x' is not defined")
+    results = [(of["a"], failed), (of["b"], timed(of["b"], 2e-6).result)]
+    (table,) = pivots(results, Baseline("impl", "a"))
+    ((base, new),) = table.rows
+    assert base.text == "failed"
+    assert new.text.startswith("2.00 µs")
+    assert not table.notes

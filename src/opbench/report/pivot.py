@@ -94,7 +94,7 @@ def cell(result: Result | None, row: ComparisonRow | None) -> Cell:
     if not result.ok:
         return Cell(result.outcome, "muted" if result.outcome == "unsupported" else "failed")
     value = format_interval(result.estimate, result.low, result.high, result.unit)
-    if row is None:
+    if row is None or (row.base is not None and not row.base.ok):
         return Cell(value)
     return Cell(factor(row), row.verdict if row.verdict != "same" else "")
 
