@@ -74,6 +74,7 @@ def test_a_device_is_a_variable_where_it_is_used():
         ({"statements": ["f()", " f() "]}, "is given twice"),
         ({"statements": ["f()"], "axes": {"a b": ["1"]}}, "must be a Python name"),
         ({"statements": ["f()"], "axes": {"statement": ["1"]}}, "must be a Python name"),
+        ({"statements": ["f(n)"], "axes": {"m": ["1"]}}, "-a m: neither a statement nor --setup"),
     ],
 )
 def test_mistakes_are_one_line(arguments, message):
