@@ -24,9 +24,16 @@ def test_the_signature_and_the_help_name_every_option(command):
     offered = options_of(command)
     assert set(offered) < set(shown)
     for name, option in offered.items():
-        assert shown[name].annotation == option.kind.keyword
+        optional = " | None" if option.default is None else ""
+        assert shown[name].annotation == option.kind.keyword + optional
         assert f"    {name} " in function.__doc__
     assert not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in shown.values())
+
+
+def test_the_help_is_about_keywords_where_a_flag_says_the_opposite():
+    for function in (opbench.run, opbench.ab):
+        (line,) = (line for line in function.__doc__.splitlines() if line.startswith("    save "))
+        assert line.split(maxsplit=1)[1] == "False: store nothing."
 
 
 def test_a_function_shows_the_defaults_of_its_own():

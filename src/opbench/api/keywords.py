@@ -15,7 +15,7 @@ from opbench.case import Label
 class AbKeywords(TypedDict, total=False):
     """Options of `opbench.ab`."""
 
-    #: Use these values on this axis; may be repeated.
+    #: Use these values of axes, by name.
     axes: Mapping[str, Label | Sequence[Label]] | None
     #: A CSV file of points, a column for each axis (m,n,k); or a list that ships.
     shapes: str | Path | Sequence[Mapping[str, Label]] | None
@@ -70,7 +70,7 @@ class AbKeywords(TypedDict, total=False):
     store: str | Path | None
     #: A name for this run.
     name: str | None
-    #: Show results, store nothing.
+    #: False: store nothing.
     save: bool | None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from opbench.plan.option import Option
 from opbench.plan.options import options_of
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -48,18 +49,23 @@ def takes_options(command: str, **defaults: object) -> Callable[[Function], Func
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=each.default,
-                annotation=each.kind.keyword,
+                annotation=annotation(each),
             )
             for name, each in offered.items()
         ]
         shown = signature.replace(parameters=[*own, *keywords])
         function.__signature__ = shown  # type: ignore[attr-defined]
         width = max(map(len, offered)) + 2
-        lines = [f"    {name:<{width}}{each.full_help}" for name, each in offered.items()]
+        lines = [f"    {name:<{width}}{each.full_keyword_help}" for name, each in offered.items()]
         function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", *lines])
         return function
 
     return decorate
+
+
+def annotation(option: Option) -> str:
+    kind = option.kind.keyword
+    return f"{kind} | None" if option.default is None else kind
 
 
 def keywords_source() -> str:
@@ -68,13 +74,14 @@ def keywords_source() -> str:
     assert set(both) <= set(run)
     rest = {name: each for name, each in run.items() if name not in both}
     parts = [HEADER]
-    for title, about, offered in (
+    for title, summary, offered in (
         ("AbKeywords(TypedDict, total=False)", "Options of `opbench.ab`.", both),
         ("RunKeywords(AbKeywords, total=False)", "Options of `opbench.run`.", rest),
     ):
-        parts.append(f'\nclass {title}:\n    """{about}"""\n\n')
+        parts.append(f'\nclass {title}:\n    """{summary}"""\n\n')
         for name, each in offered.items():
-            parts += [f"    #: {line}\n" for line in textwrap.wrap(each.help, 92)]
+            about = each.keyword_help or each.help
+            parts += [f"    #: {line}\n" for line in textwrap.wrap(about, 92)]
             # None leaves it at the default, which is not the same in both functions.
             parts.append(f"    {name}: {each.kind.keyword} | None\n")
         parts.append("\n")

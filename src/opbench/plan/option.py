@@ -70,6 +70,8 @@ class Option:
     #: cases nor what their results mean.
     adjustable: bool = False
     default: Any = None
+    #: What the keyword in Python means, where the help of the flag does not fit it.
+    keyword_help: str = ""
 
     def flags_of(self, name: str) -> tuple[str, ...]:
         return self.flags or ("--" + name.replace("_", "-"),)
@@ -82,8 +84,15 @@ class Option:
 
     @property
     def full_help(self) -> str:
+        return self._with_default(self.help)
+
+    @property
+    def full_keyword_help(self) -> str:
+        return self._with_default(self.keyword_help or self.help)
+
+    def _with_default(self, text: str) -> str:
         default = self.default_text
-        return f"{self.help} [default: {default}]" if default else self.help
+        return f"{text} [default: {default}]" if default else text
 
 
 def option(default: Any, kind: Kind, help: str, section: str, **more: Any) -> Any:

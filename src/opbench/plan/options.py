@@ -52,6 +52,7 @@ class RunOptions:
     axes: Mapping[str, Sequence[Label]] = option(
         {}, AXES, "Use these values on this axis; may be repeated.", WHAT,
         where=("run", "ab", "time", "list", "file"), flags=("-a", "--axis"),
+        keyword_help="Use these values of axes, by name.",
     )  # fmt: skip
     shapes: tuple[Mapping[str, Label], ...] = option(
         (), POINTS, "A CSV file of points, a column for each axis (m,n,k); or a list that ships.",
@@ -190,7 +191,7 @@ class RunOptions:
     )  # fmt: skip
     save: bool = option(
         True, SWITCH, "Show results, store nothing.", KEEPING, where=("run", "ab", "suite", "time"),
-        flags=("--no-save",), stored=False,
+        flags=("--no-save",), stored=False, keyword_help="False: store nothing.",
     )  # fmt: skip
 
     @classmethod
