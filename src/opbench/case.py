@@ -233,3 +233,24 @@ def label_text(value: Label) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def shortens(text: str, case_id: str) -> bool:
+    """Whether the text is the id less what tables leave out: its suite, axes, its stage.
+
+    `linear[n=64]` is short for `layers/linear[mode=hooks,n=64]/forward`."""
+    name, labels, stage = _parts(text.lower())
+    full_name, full_labels, full_stage = _parts(case_id.lower())
+    return (
+        bool(labels)
+        and f"/{full_name}".endswith(f"/{name}")
+        and labels <= full_labels
+        and stage in ("", full_stage)
+    )
+
+
+def _parts(case_id: str) -> tuple[str, set[str], str]:
+    """What is before, in and behind the brackets."""
+    name, _, rest = case_id.partition("[")
+    labels, _, stage = rest.rpartition("]")
+    return name, set(filter(None, labels.split(","))), stage

@@ -105,6 +105,7 @@ def test_the_other_commands_too(refused, arguments, said):
 def test_unknown_runs_cases_and_formats_of_a_store(opbench_here, refused, bench_file, fixed):
     assert opbench_here("run", bench_file, "-k", "total", "-a", "n=1", *fixed).returncode == 0
     assert "total" in refused("show", "bench_small/totl", "--in", bench_file)
+    assert "did you mean bench_small/total[n=1," in refused("show", "bench_small/totl[n=1")
     assert "json" in refused("export", "--format", "jsn")
     assert "no-such-run" in refused("export", "no-such-run")
     assert "cannot write" in refused("export", "-o", "no/such/folder/x.csv")

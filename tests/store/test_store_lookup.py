@@ -21,7 +21,7 @@ def filled(store):
     ):
         store.begin_run(RunRecord(run_id, name, created=1e9 + position))
     for name in ("linear", "conv2d", "linear_relu"):
-        case = Case("layers", name, "forward", "f()", labels=(("mode", "hooks"),))
+        case = Case("layers", name, "forward", "f()", labels=(("mode", "hooks"), ("n", 64)))
         store.add_result("20261115-031502-ab12", case, Result(case.hash, "time", "s"))
     return store
 
@@ -71,11 +71,14 @@ def test_an_empty_store_says_that_it_is_empty(store):
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("layers/linear[mode=hooks]/forward", "linear"),
+        ("layers/linear[mode=hooks,n=64]/forward", "linear"),
         ("layers/linear[", "linear"),
         ("layers/CONV", "conv2d"),
         ("conv", "conv2d"),
         ("relu", "linear_relu"),
+        ("linear[n=64]", "linear"),  # as tables shorten it
+        ("linear_relu[n=64]/forward", "linear_relu"),
+        ("Linear[n=64,mode=hooks]", "linear"),
     ],
 )
 def test_a_case_is_found_by(filled, text, name):
@@ -93,11 +96,16 @@ def test_a_case_is_found_by_its_hash_or_the_beginning_of_it(filled):
     [
         (
             "linear",
-            "'linear' matches 2 cases: layers/linear[mode=hooks]/forward, "
-            "layers/linear_relu[mode=hooks]/forward",
+            "'linear' matches 2 cases: layers/linear[mode=hooks,n=64]/forward, "
+            "layers/linear_relu[mode=hooks,n=64]/forward",
         ),
         ("linaer", "no case 'linaer' in the store; did you mean linear"),
-        ("layers/conv3d[mode=hooks]/forward", "did you mean layers/conv2d[mode=hooks]/forward"),
+        (
+            "layers/conv3d[mode=hooks,n=64]/forward",
+            "did you mean layers/conv2d[mode=hooks,n=64]/forward",
+        ),
+        ("linear[n=65]", "no case 'linear[n=65]' in the store; did you mean layers/linear["),
+        ("linear[n=64]/backward", "no case 'linear[n=64]/backward' in the store"),
         ("l_near", "no case 'l_near'"),  # no wildcards
         ("", "name a case: its id"),
     ],

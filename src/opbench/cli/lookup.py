@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from opbench.case import Case
-from opbench.errors import UserError, first_of, nearest
+from opbench.case import Case, shortens
+from opbench.errors import UserError, first_of
 
 if TYPE_CHECKING:
     from opbench.store.records import StoredResult
@@ -72,14 +72,27 @@ def spelled(text: str, targets: Sequence[str]) -> Case | None:
     return None
 
 
-def among(text: str, cases: Sequence[Case]) -> Case:
-    """The one case that `text` names."""
+def stored_ids(store: str | None) -> list[str]:
+    from opbench.store import Store, StoreError
+
+    try:
+        with Store.open(store, create=False) as opened:
+            return [case.id for case in opened.cases()]
+    except StoreError:
+        return []
+
+
+def among(text: str, cases: Sequence[Case], others: Callable[[], Sequence[str]] = list) -> Case:
+    """The one case that `text` names; an error offers the ids of `others` too."""
     exact = [case for case in cases if text in (case.id, case.hash)]
     matches = exact or [case for case in cases if text in case.id or case.hash.startswith(text)]
+    matches = matches or [case for case in cases if shortens(text, case.id)]
     if len(matches) == 1:
         return matches[0]
     if not matches:
-        hint = nearest(text, [case.id for case in cases], cutoff=0.3)
+        from opbench.store.lookup import near_case
+
+        hint = near_case(text, [*others(), *(case.id for case in cases)])
         raise UserError(f"no case '{text}'{hint}")
     ids = first_of(case.id for case in matches)
     raise UserError(f"'{text}' matches {len(matches)} cases: {ids}")

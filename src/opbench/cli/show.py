@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,10 +88,13 @@ def _show_files(paths: list[Path]) -> bool:
 
 def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[StoredResult]]:
     """A stored case with its results, or a case that could be run."""
-    from opbench.cli.lookup import among, defined, spelled, stored
+    from opbench.cli.lookup import among, defined, spelled, stored, stored_ids
 
     known = None if targets else stored(text, store)
-    return known or (spelled(text, targets) or among(text, defined(targets)), [])
+    if known:
+        return known
+    others = partial(stored_ids, store) if not targets else list
+    return spelled(text, targets) or among(text, defined(targets), others), []
 
 
 def _counted(case: Case, results: list[StoredResult]) -> StoredResult:

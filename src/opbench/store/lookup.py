@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, func, or_, select
 
+from opbench.case import shortens
 from opbench.errors import first_of, nearest, plural
 from opbench.store.errors import NotFound, StoreError
 from opbench.store.tables import cases, runs
@@ -56,7 +57,8 @@ def _run_back(connection: Connection, steps: int) -> str:
 def find_case_hashes(connection: Connection, text: str) -> list[str]:
     """The hashes of one case, newest first: an edited case keeps its id and gets a new hash.
 
-    An exact id or hash wins; then the beginning of a hash or of an id; then any part of an id.
+    An exact id or hash wins; then the beginning of a hash or of an id; then any part of an id; then
+    an id as tables shorten it.
     Upper and lower case are the same unless the match is exact.
     """
     if not text:
@@ -65,29 +67,38 @@ def find_case_hashes(connection: Connection, text: str) -> list[str]:
     exact = newest.where(or_(cases.c.id == text, cases.c.hash == text))
     if rows := connection.execute(exact).all():
         return [row.hash for row in rows]
-    lower = text.lower()
-    conditions = [
-        func.lower(cases.c.id).startswith(lower, autoescape=True),
-        func.lower(cases.c.id).contains(lower, autoescape=True),
-    ]
-    if len(text) >= SHORTEST_HASH_PREFIX:
-        conditions.insert(0, cases.c.hash.startswith(lower, autoescape=True))
-    for condition in conditions:
+    for condition in _conditions(connection, text):
         rows = connection.execute(newest.where(condition)).all()
         ids = sorted({row.id for row in rows})
         if len(ids) == 1:
             return [row.hash for row in rows]
         if ids:
             raise StoreError(f"{text!r} matches {len(ids)} cases: {first_of(ids)}")
-    raise NotFound(_unknown_case(text, connection.scalars(select(cases.c.id).distinct())))
+    raise NotFound(_unknown_case(text, _case_ids(connection)))
 
 
-def _unknown_case(text: str, known: Iterable[str]) -> str:
-    ids = list(known)
+def _conditions(connection: Connection, text: str) -> Iterator[ColumnElement[bool]]:
+    lower = text.lower()
+    if len(text) >= SHORTEST_HASH_PREFIX:
+        yield cases.c.hash.startswith(lower, autoescape=True)
+    yield func.lower(cases.c.id).startswith(lower, autoescape=True)
+    yield func.lower(cases.c.id).contains(lower, autoescape=True)
+    yield cases.c.id.in_([id for id in _case_ids(connection) if shortens(text, id)])
+
+
+def _case_ids(connection: Connection) -> list[str]:
+    return list(connection.scalars(select(cases.c.id).distinct()))
+
+
+def _unknown_case(text: str, ids: Sequence[str]) -> str:
     if not ids:
         return f"no case {text!r}: the store has no results yet"
-    # A person remembers `linear`, not the whole id: names are offered when no id is near.
-    near = nearest(text, ids) or nearest(
+    return f"no case {text!r} in the store{near_case(text, ids) or f'; it has {first_of(ids)}'}"
+
+
+def near_case(text: str, ids: Sequence[str]) -> str:
+    """`; did you mean …?`: a person remembers `linear`, not the whole id, so names are offered when
+    no id is near."""
+    return nearest(text, ids) or nearest(
         text, {re.split(r"[\[/]", id.split("/", 1)[-1])[0] for id in ids}
     )
-    return f"no case {text!r} in the store{near or f'; it has {first_of(ids)}'}"
