@@ -68,12 +68,13 @@ def test_a_run_shows_its_table_and_stores_each_result_with_its_samples(run, stor
 
 
 def test_a_run_ends_with_commands_that_work(run, command):
-    run("-k", "total")
-    last = run("-k", "total").stderr.strip().splitlines()[-1]
-    assert last.startswith("Next: opbench report ")
-    for text in last.removeprefix("Next: ").split(" · "):
-        done = command(*shlex.split(text)[1:])
-        assert done.returncode == 0, done.stderr
+    # The first has no run to compare with; the third has a baseline, and nothing else.
+    for options in ((), (), ("-a", "mode=plain", "--baseline", "mode=plain")):
+        last = run("-k", "total", *options).stderr.strip().splitlines()[-1]
+        assert last.startswith("Next: opbench report ")
+        for text in last.removeprefix("Next: ").split(" · "):
+            done = command(*shlex.split(text)[1:])
+            assert done.returncode == 0, done.stderr
     assert "Next:" not in run("-k", "total", "--no-save").stderr
 
 

@@ -81,14 +81,25 @@ def _what_next(finished: Finished, options: dict[str, Any]) -> str:
     """One line of commands that go on from here."""
     store = ["--store", _shown_store(options)] if "store" in options else []
     case, _ = (finished.failures or finished.results)[0]
-    commands = [
-        ["report", finished.id, "-o", "report.html"],
-        ["compare", "last~1", "last"],
-        ["show", case.id],
-    ]
-    if finished.baseline is not None:
-        commands[1] = ["compare", finished.id, "--col", finished.baseline.axis]
+    commands = [["report", finished.id, "-o", "report.html"], ["show", case.id]]
+    if comparison := _comparison(finished, options):
+        commands.insert(1, comparison)
     return "Next: " + " · ".join(shlex.join(["opbench", *each, *store]) for each in commands)
+
+
+def _comparison(finished: Finished, options: dict[str, Any]) -> list[str]:
+    """The command that compares what the run has, or the run with the one before; empty where
+    there is nothing to compare."""
+    from opbench.store import Store, StoreError
+
+    baseline = finished.baseline
+    if baseline and len({baseline.value_of(case) for case, _ in finished.results} - {None}) > 1:
+        return ["compare", finished.id, "--col", baseline.axis]
+    try:
+        with Store.open(options.get("store"), create=False) as store:
+            return ["compare", "last~1", "last"] if len(store.runs(limit=2)) > 1 else []
+    except StoreError:
+        return []
 
 
 def _shown_store(options: dict[str, Any]) -> str:
