@@ -87,3 +87,13 @@ def test_beside_a_baseline_that_failed_a_cell_holds_its_own_value():
     assert base.text == "failed"
     assert new.text.startswith("2.00 µs")
     assert not table.notes
+
+
+def test_a_reason_stands_below_the_table_and_not_in_the_cell():
+    of = {name: case("mm", impl=name) for name in ("a", "b")}
+    one = blocks(1e-6, starts=1, children=1, count=1)
+    results = [(each, timed(each, 1e-6, samples=one).result) for each in of.values()]
+    (table,) = pivots(results, Baseline("impl", "a"))
+    assert table.rows[0][1].text == "unknown"
+    (note,) = table.notes
+    assert note.startswith("unknown: b: one sample ")

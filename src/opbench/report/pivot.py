@@ -76,7 +76,8 @@ def _reasons(
     for value, rows in compared.items():
         for name, row in rows.items():
             # Of what failed the reason stands with the other failures.
-            if row.verdict == "unknown" and row.reason and row.value is not None:
+            measured = all(side is not None and side.ok for side in (row.base, row.new))
+            if row.verdict == "unknown" and row.reason and measured:
                 where = ", ".join(part for part in (value, short.get(name, "")) if part)
                 found.setdefault(row.reason, []).append(where)
     return [f"unknown: {first_of(where, 1)}: {reason}" for reason, where in found.items()]
@@ -102,7 +103,7 @@ def cell(result: Result | None, row: ComparisonRow | None) -> Cell:
 def factor(row: ComparisonRow) -> str:
     """`1.02× slower [1.01, 1.03]`, `3.1× faster [2.9, 3.3]`, `same [0.99, 1.01]`."""
     if row.value is None or row.low is None or row.high is None:
-        return f"{verdict_word(row.verdict, row.unit)}: {row.reason}" if row.reason else row.verdict
+        return verdict_word(row.verdict, row.unit)
     value, low, high = row.value, row.low, row.high
     if row.verdict == "faster":
         value, low, high = 1 / value, 1 / high, 1 / low
