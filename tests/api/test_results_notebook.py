@@ -122,6 +122,9 @@ def test_the_baseline_of_a_run_is_shown_and_compared(tmp_path, monkeypatch):
     assert len(run.compare().frame()) == 2
     lines = {point["line"] for point in run.chart().spec["datasets"]["points"]}
     assert len(lines) == 2  # one for each function
+    assert repr(run.chart()) == "Chart('bench_two/sums: scaling with n')"
+    with pytest.raises(StoreError, match="unknown metric 'tiem'; did you mean time"):
+        run.chart("tiem")
     assert len(run.frame(samples=True)) == 4 * 2
     assert len(run.compare(run).rows) == 4
     assert run.page().save(tmp_path / "page.html").exists()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from opbench.errors import plural
+from opbench.errors import plural, unknown
 from opbench.store import Store, StoreError
 
 if TYPE_CHECKING:
@@ -215,6 +215,9 @@ def first_chart(
     from opbench.report.charts.ratios import ratios
     from opbench.report.charts.scaling import scaling
 
+    measured = dict.fromkeys(each.result.metric for each in results)
+    if metric is not None and metric not in measured:
+        raise StoreError(unknown("metric", metric, measured))
     drawing = scaling(results, metric=metric)
     for comparison in comparisons_within(baseline, results) if drawing is None else ():
         drawing = drawing or ratios(comparison, metric)

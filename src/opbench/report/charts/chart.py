@@ -152,6 +152,9 @@ class Chart:
         height = width_mm * float(found[2]) / float(found[1])
         return text.replace(found[0], f'width="{width_mm:g}mm" height="{height:.4g}mm"', 1)
 
+    def __repr__(self) -> str:
+        return f"Chart({self.spec.get('title', '')!r})"
+
     def _repr_png_(self) -> bytes:
         """In a notebook: a picture that every viewer of the file shows."""
         return self.png()
