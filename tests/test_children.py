@@ -202,3 +202,24 @@ def test_a_later_process_with_the_same_number_is_left_alone():
     tidy.end(b"%d" % process.pid, b"%d" % tidy.start_of(process.pid))
     assert process.wait() == -signal.SIGKILL
     tidy.end(b"%d" % process.pid, b"1")  # it has ended
+
+
+def test_what_removes_temporary_files_is_waited_for_on_a_busy_machine(tmp_path):
+    """It may not run for seconds; the guard ends nobody who ends by themselves within ten."""
+    code = (
+        "import os, sys, time\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from worker.ending import orphans\n"
+        "pids = []\n"
+        "for name in ('spared', 'other'):\n"
+        "    pid = os.fork()\n"
+        "    if not pid:\n"
+        "        time.sleep(1.5)\n"
+        "        open(os.path.join(sys.argv[2], name), 'w').close()\n"
+        "        os._exit(0)\n"
+        "    pids.append(pid)\n"
+        "orphans.kill_all(spare=lambda pid: pid == pids[0])\n"
+    )
+    package = Path(children.__file__).parent
+    subprocess.run([sys.executable, "-c", code, str(package), str(tmp_path)], check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["spared"]

@@ -137,7 +137,8 @@ def test_a_long_set_up_does_not_leave_a_case_with_a_single_block(group, python_c
     case = replace(python_case("sum(range(99))"), setup="import time\ntime.sleep(0.4)")
     (member,) = group([case], replace(QUICK, max_time=0.3, precision=1e-9)).sample()
     assert member.stopped == "time"
-    assert len(member.samples) == QUICK.min_rounds
+    # All rounds, as long as they cost next to nothing; which they do not where a block is held up.
+    assert 1 < len(member.samples) <= QUICK.min_rounds
 
 
 def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python_case, tmp_path):

@@ -95,7 +95,7 @@ def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_sta
     assert "Stored as the baseline of HEAD" in first.stdout
     assert stored(project) == [IDS]
 
-    (project / "src" / "mine" / "naps.py").write_text(NAPS.format(factor=5))
+    (project / "src" / "mine" / "naps.py").write_text(NAPS.format(factor=20))
     gate = ("-k", "nap", "--opbench-fail-on", "slower:50%")
     for _ in range(2):  # what was found slower is not the next baseline
         slow = run(project, *QUICK, *gate)

@@ -12,6 +12,7 @@ import importlib
 import os
 import resource
 import signal
+import time
 
 from . import orphans
 
@@ -68,11 +69,22 @@ def watch(pid):
 
 def tidies(pid):
     """Whether a process only removes the temporary files of one that has ended (`tidy.py`)."""
-    try:
-        with open("/proc/%d/cmdline" % pid, "rb") as words:
-            return words.read().endswith(b"main.py\0ending.tidy\0")
-    except OSError:
-        return False
+    return words_of(pid).endswith(b"main.py\0ending.tidy\0")
+
+
+def words_of(pid):
+    """The command line of a process. One that has just begun to run another program has none for a
+    moment, which may be long where the host takes the processor away."""
+    for _ in range(10):
+        try:
+            with open("/proc/%d/cmdline" % pid, "rb") as file:
+                words = file.read()
+        except OSError:  # it has ended
+            return b""
+        if words:
+            return words
+        time.sleep(0.01)
+    return b""
 
 
 def end_all(code):

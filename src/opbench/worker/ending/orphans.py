@@ -15,6 +15,8 @@ PR_SET_CHILD_SUBREAPER = 36
 
 #: A process that the kernel cannot kill (it waits for a dead disk) must not block us for ever.
 KILL_SECONDS = 2.0
+#: Those that end by themselves have longer: a busy machine may not let them run for seconds.
+SPARED_SECONDS = 10.0
 
 
 def die_with_parent(signal_number):
@@ -44,13 +46,15 @@ def kill_orphans(sessions):
 
 def kill_all(spare=None):
     """Kill every descendant of this process; the orphans of one round are found in the next. Those
-    that end by themselves, as `spare(pid)` says, are given half of the time for it."""
-    began = time.monotonic()
-    deadline = began + KILL_SECONDS
-    while time.monotonic() < deadline:
-        spared = [] if spare is None else [pid for pid in child_pids() if spare(pid)]
-        late = time.monotonic() > began + KILL_SECONDS / 2
-        kill_orphans(() if late else spared)
+    that end by themselves, as `spare(pid)` says, are given some time for it."""
+    began, limit = time.monotonic(), KILL_SECONDS
+    while (waited := time.monotonic() - began) < limit:
+        spared = []
+        if spare is not None and waited < SPARED_SECONDS:
+            spared = [pid for pid in child_pids() if spare(pid)]
+        if spared:
+            limit = SPARED_SECONDS + KILL_SECONDS
+        kill_orphans(spared)
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
                 time.sleep(0.005)

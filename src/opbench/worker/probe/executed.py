@@ -106,7 +106,8 @@ def profiled_in_child(mxnet, cases):
 
 def profiled(mxnet, cases):
     profiler = mxnet.profiler
-    profiler.set_config(profile_imperative=True, aggregate_stats=True)
+    # It would write a file of its own to the current folder.
+    profiler.set_config(profile_imperative=True, aggregate_stats=True, filename=os.devnull)
     seen, failed = set(), {}
     for case in cases:
         try:
