@@ -93,14 +93,16 @@ def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_sta
     assert "6 passed" in first.stdout
     assert "Measured alone, after the tests ended." in first.stdout
     assert "Stored as the baseline of HEAD" in first.stdout
+    assert "\nopbench: measuring 6 cases, alone\n" in first.stdout
     assert stored(project) == [IDS]
 
     (project / "src" / "mine" / "naps.py").write_text(NAPS.format(factor=20))
     gate = ("-k", "nap", "--opbench-fail-on", "slower:50%")
     for _ in range(2):  # what was found slower is not the next baseline
-        slow = run(project, *QUICK, *gate)
+        slow = run(project, "-q", *QUICK, *gate)
         assert slow.returncode == 1, slow.stdout + slow.stderr
         assert "2 passed" in slow.stdout
+        assert "\nopbench: measuring 2 cases, alone\n" in slow.stdout
         assert re.search(r"ms=2 .*▲ slower", slow.stdout)
         assert re.search(r"gate: [12] cases? failed", slow.stdout)
     assert stored(project)[1:] == [IDS[1:3]] * 2

@@ -133,6 +133,8 @@ class Progress(Listener):
         self._total = cases
         if self._reporter is not None:
             self._reporter.ensure_newline()
+            if self._reporter.verbosity < 0:  # of `pytest -q` it does not know the open line
+                self._reporter.write_line("")
             text = f"opbench: measuring {plural(cases, 'case')}, alone"
             self._reporter.write_line(text)
 
