@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import json
 import os
+import tempfile
 
 #: An operator of MXNet's that its profiler knows by its kind alone.
 KINDS = {"TernaryOp": "fill_element_0index"}
@@ -69,7 +70,8 @@ def described(error):
 
 def of_mxnet(cases):
     mxnet = importlib.import_module("mxnet")
-    seen, failed = profiled_in_child(mxnet, cases)
+    with tempfile.TemporaryDirectory() as folder:
+        seen, failed = profiled_in_child(mxnet, cases, folder)
     handles = {handle_of(mxnet, name) for name in seen} - {None}
     known = mxnet.operator.get_all_registered_operators()
     return {name for name in known if handle_of(mxnet, name) in handles}, (), failed
@@ -82,7 +84,7 @@ def handle_of(mxnet, name):
     return handle.value if found == 0 else None
 
 
-def profiled_in_child(mxnet, cases):
+def profiled_in_child(mxnet, cases, folder):
     """What the cases run, and which cannot, in a child: MXNet may crash. Then each half is tried in
     a child of its own, down to the case that crashes."""
     reading, writing = os.pipe()
@@ -90,7 +92,7 @@ def profiled_in_child(mxnet, cases):
     if child == 0:
         os.close(reading)
         with os.fdopen(writing, "w") as stream:
-            json.dump(profiled(mxnet, cases), stream)
+            json.dump(profiled(mxnet, cases, folder), stream)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as stream:
@@ -100,14 +102,16 @@ def profiled_in_child(mxnet, cases):
     if len(cases) == 1:
         return [], {cases[0]["name"]: "crashed"}
     half = len(cases) // 2
-    first, second = (profiled_in_child(mxnet, part) for part in (cases[:half], cases[half:]))
+    halves = cases[:half], cases[half:]
+    first, second = (profiled_in_child(mxnet, part, folder) for part in halves)
     return first[0] + second[0], {**first[1], **second[1]}
 
 
-def profiled(mxnet, cases):
+def profiled(mxnet, cases, folder):
     profiler = mxnet.profiler
-    # It would write a file of its own to the current folder.
-    profiler.set_config(profile_imperative=True, aggregate_stats=True, filename=os.devnull)
+    # It writes a file of its own, and replaces what has that name.
+    unread = os.path.join(folder, "profile.json")
+    profiler.set_config(profile_imperative=True, aggregate_stats=True, filename=unread)
     seen, failed = set(), {}
     for case in cases:
         try:
