@@ -19,6 +19,8 @@ from tests.kept_workers import KeptPool, end_all
 
 from opbench.case import Case
 from opbench.counting import valgrind
+from opbench.envs.environments import Environment, find
+from opbench.errors import UserError
 from opbench.worker.cpp import toolchain
 from opbench.workers.process import Worker
 from opbench.workers.shared import PoolError, Supervisor
@@ -216,6 +218,17 @@ def unavailable() -> Callable[[Exception], None]:
         pytest.skip(str(why))
 
     return skip
+
+
+@pytest.fixture(scope="session")
+def mxnet(unavailable: Callable[[Exception], None]) -> Environment:
+    """Built once for this user, not once for every test run: it is 300 MB, and needs a network and
+    an older Python, which not every machine has."""
+    try:
+        return find("mxnet")
+    except UserError as error:
+        unavailable(error)
+        raise
 
 
 @pytest.fixture(scope="session")

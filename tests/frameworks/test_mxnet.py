@@ -7,19 +7,8 @@ import subprocess
 import pytest
 
 from opbench.define.program import Tensor
-from opbench.envs.environments import Environment, find
-from opbench.errors import UserError
 
 pytest.importorskip("torch")
-
-
-@pytest.fixture(scope="module")
-def mxnet() -> Environment:
-    """Built once for this user, not once for every test run: it is 300 MB."""
-    try:
-        return find("mxnet")
-    except UserError as error:
-        pytest.skip(str(error))
 
 
 def test_it_agrees_with_torch_in_every_stage(cases, outcomes, mxnet):

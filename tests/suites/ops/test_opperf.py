@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opbench.envs.environments import find
 from opbench.envs.inventory import executed
-from opbench.errors import UserError
 from opbench.suites.ops.called import runnable
 
 #: What opperf of MXNet 1.9.1 selects from the operators that this version registers.
@@ -16,12 +14,8 @@ OPPERF = (Path(__file__).parent / "opperf.txt").read_text(encoding="utf-8").spli
 
 
 @pytest.fixture(scope="module")
-def ran():
+def ran(mxnet):
     """By running every entry of MXNet once, in its environment."""
-    try:
-        find("mxnet")
-    except UserError as error:
-        pytest.skip(str(error))
     return executed("mxnet", runnable("mxnet"))
 
 
