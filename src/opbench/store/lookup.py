@@ -67,23 +67,29 @@ def find_case_hashes(connection: Connection, text: str) -> list[str]:
     exact = newest.where(or_(cases.c.id == text, cases.c.hash == text))
     if rows := connection.execute(exact).all():
         return [row.hash for row in rows]
-    for condition in _conditions(connection, text):
+    for condition in _conditions(text):
         rows = connection.execute(newest.where(condition)).all()
-        ids = sorted({row.id for row in rows})
-        if len(ids) == 1:
-            return [row.hash for row in rows]
-        if ids:
-            raise StoreError(f"{text!r} matches {len(ids)} cases: {first_of(ids)}")
-    raise NotFound(_unknown_case(text, _case_ids(connection)))
+        if only := _only(text, {row.id for row in rows}):
+            return [row.hash for row in rows if row.id == only]
+    known = _case_ids(connection)
+    if only := _only(text, {id for id in known if shortens(text, id)}):
+        return list(connection.scalars(newest.where(cases.c.id == only)))
+    raise NotFound(_unknown_case(text, known))
 
 
-def _conditions(connection: Connection, text: str) -> Iterator[ColumnElement[bool]]:
+def _conditions(text: str) -> Iterator[ColumnElement[bool]]:
     lower = text.lower()
     if len(text) >= SHORTEST_HASH_PREFIX:
         yield cases.c.hash.startswith(lower, autoescape=True)
     yield func.lower(cases.c.id).startswith(lower, autoescape=True)
     yield func.lower(cases.c.id).contains(lower, autoescape=True)
-    yield cases.c.id.in_([id for id in _case_ids(connection) if shortens(text, id)])
+
+
+def _only(text: str, ids: set[str]) -> str | None:
+    """The one id among them; raises where there are several."""
+    if len(ids) > 1:
+        raise StoreError(f"{text!r} matches {len(ids)} cases: {first_of(sorted(ids))}")
+    return next(iter(ids), None)
 
 
 def _case_ids(connection: Connection) -> list[str]:

@@ -71,7 +71,9 @@ def definition_of(
             raise UserError(f"-a {name}: the name of a value must be a Python name of its own")
     mentioned = names_in("\n".join([setup, *texts]))
     if unused := [name for name in grid if name not in mentioned]:
-        raise UserError(f"-a {unused[0]}: neither a statement nor --setup uses {unused[0]}")
+        raise UserError(
+            f"-a {unused[0]}: neither a statement nor --setup uses {unused[0]}; leave it out"
+        )
     found = [each for each in named_frameworks() if mentioned & spellings(each)]
     chosen = frameworks.get(framework) if framework else (found or [frameworks.get("python")])[0]
     return WrittenDefinition(

@@ -73,17 +73,20 @@ def tidies(pid):
 
 
 def words_of(pid):
-    """The command line of a process. One that has just begun to run another program has none for a
-    moment, which may be long where the host takes the processor away."""
-    for _ in range(10):
-        try:
+    """The command line of a process; empty when it has ended. One that has just begun to run
+    another program has none for a moment, which may be long where the host takes the processor
+    away."""
+    try:
+        for _ in range(10):
             with open("/proc/%d/cmdline" % pid, "rb") as file:
                 words = file.read()
-        except OSError:  # it has ended
-            return b""
-        if words:
-            return words
-        time.sleep(0.01)
+            with open("/proc/%d/stat" % pid, "rb") as file:
+                zombie = file.read().rpartition(b")")[2].split()[0] == b"Z"
+            if words or zombie:
+                return words
+            time.sleep(0.01)
+    except OSError:  # it is gone
+        pass
     return b""
 
 
