@@ -45,6 +45,9 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 #: JAX compiles every operation for every shape; each is then called once or twice.
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
+#: Containers often set it, users do not: without it, what is printed may stay in a buffer.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 #: Inherited by every process a test starts, so that what is left behind can be found.
 MARKER = "OPBENCH_TEST_MARKER"
 

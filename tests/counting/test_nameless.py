@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opbench.counting import Function, Profile
-from opbench.counting.instructions import nameless
+from opbench.counting.instructions import allocator_unknown, nameless
 
 
 def profile(**counts: int) -> Profile:
@@ -36,3 +36,8 @@ def test_another_library_is_named_without_a_package():
     said = nameless(profile(libgomp_so=500))
     assert "libgomp.so" in said
     assert "apt" not in said
+
+
+def test_allocations_are_incomplete_where_any_function_of_python_has_no_name():
+    assert "python3.11 has functions without names" in allocator_unknown(profile(python3_11=1))
+    assert allocator_unknown(profile(libgomp_so=500, libc_so=500)) == ""

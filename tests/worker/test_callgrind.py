@@ -233,7 +233,9 @@ def test_raw_count_and_allocations_stand_beside_it(count, of_nothing):
     assert raw >= filtered > 0
     if named(found["instructions"]):  # else Python's own allocator is not recognisable
         assert raw > filtered
-        assert found["allocations"].estimate == pytest.approx(2, abs=0.1)
+    # Its buffer is from the C library's allocator, the object itself from Python's own.
+    complete = not found["allocations"].warnings
+    assert found["allocations"].estimate == pytest.approx(1 + complete, abs=0.1)
     assert "SIMD" in found["instructions"].detail["source"]
     assert of_nothing["allocations"].estimate == pytest.approx(0, abs=0.05)
 

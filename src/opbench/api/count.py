@@ -52,9 +52,10 @@ class Counted:
 
     def __repr__(self) -> str:
         raw, allocations = self.per_call("instructions_raw"), self.per_call("allocations")
+        least = "at least " if self.results["allocations"].warnings else ""
         return (
             f"{self.per_call():,.1f} instructions per call "
-            f"({raw:,.1f} with allocators and hash tables, {allocations:,.1f} allocations)"
+            f"({raw:,.1f} with allocators and hash tables, {least}{allocations:,.1f} allocations)"
         )
 
 

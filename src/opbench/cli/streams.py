@@ -111,8 +111,18 @@ def guarded() -> Iterator[None]:
     try:
         yield
     except ReaderGone:
-        # Else the interpreter would try once more to write what is left, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), before[0].fileno())
         sys.exit(0)
     finally:
         sys.stdout, sys.stderr = before
+        for stream in filter(None, before):
+            drop_unwritable(stream)
+
+
+def drop_unwritable(stream: Any) -> None:
+    """What is left in a stream that cannot be written goes nowhere: else the interpreter would try
+    once more, complain, and exit with a status of its own."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):  # closed
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

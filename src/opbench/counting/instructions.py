@@ -29,6 +29,9 @@ FRAMEWORK_START = 20.0
 #: Above this share of instructions in functions without names, too little is known about them.
 NAMELESS = 0.05
 
+#: The interpreter's own file, by whose version its package is named.
+PYTHON = re.compile(r"(?:lib)?(python3\.\d+)")
+
 
 def unsupported(case: Case) -> str:
     """Why this case's instructions cannot be counted; empty when they can."""
@@ -91,11 +94,13 @@ def results(case: Case, answer: Mapping[str, Any], place: Mapping[str, Any]) -> 
         )
     if warning := nameless(counted[best]):
         found[0] = found[0].with_warning("nameless", warning)
+    if warning := allocator_unknown(counted[best]):
+        found[2] = found[2].with_warning("nameless", warning)
     return found
 
 
-def nameless(profile: Profile) -> str:
-    """The warning about a library without symbols that holds much of the count; else empty.
+def unnamed_instructions(profile: Profile) -> dict[str, int]:
+    """By library: instructions in functions without a name.
 
     A system's own Python is mostly stripped: Valgrind then knows its functions by address only.
     """
@@ -103,13 +108,29 @@ def nameless(profile: Profile) -> str:
     for function, count in profile.own.items():
         if function.name == "???" and not noise(function):
             unnamed[function.object] = unnamed.get(function.object, 0) + count
-    total = profile.total
+    return unnamed
+
+
+def allocator_unknown(profile: Profile) -> str:
+    """The warning about a Python whose own allocator may be among its functions without names."""
+    library = next(filter(PYTHON.match, unnamed_instructions(profile)), None)
+    if library is None:
+        return ""
+    return (
+        f"{library} has functions without names, so memory from Python's own allocator is not "
+        "counted, only that from the C library's"
+    )
+
+
+def nameless(profile: Profile) -> str:
+    """The warning about a library without symbols that holds much of the count; else empty."""
+    unnamed, total = unnamed_instructions(profile), profile.total
     if total <= 0 or not unnamed:
         return ""
     library = max(unnamed, key=unnamed.__getitem__)
     if unnamed[library] <= NAMELESS * total:
         return ""
-    python = re.match(r"(?:lib)?(python3\.\d+)", library)
+    python = PYTHON.match(library)
     package = f" (Debian: apt install {python[1]}-dbg)" if python else ""
     return (
         f"{unnamed[library] / total:.0%} of the instructions are in functions of {library} "
