@@ -61,6 +61,16 @@ def test_a_run_gets_another_name(command, store):
         assert opened.find_run("before the change").id == "20261118-120000-0003"
 
 
+def test_a_name_that_another_run_has_stands_for_the_latest(command, store):
+    done = command("runs", "--rename", "night 0", "layers")
+    assert done.stdout.splitlines()[1] == (
+        "1 other run has this name; it stands for the latest, 20261118-120000-0003"
+    )
+    with Store.open(store, create=False) as opened:
+        assert opened.find_run("layers").id == "20261118-120000-0003"
+
+
+
 def test_a_store_that_is_not_there_is_not_made(command, tmp_path):
     assert command("runs", "--delete", "last", "--yes").returncode == 2
     assert not (tmp_path / ".opbench").exists()

@@ -48,6 +48,12 @@ def _rename(store: Store, ref: str, name: str) -> None:
     store.rename_run(run.id, name)
     before = f", called {printable(run.name)} before" if run.name else ""
     typer.echo(f"run {run.id} is {printable(name) or 'without a name'} now{before}")
+    others = [other for other in store.runs() if name and other.name == name and other.id != run.id]
+    if others:
+        latest = max([run, *others], key=lambda each: each.created)
+        have = "has" if len(others) == 1 else "have"
+        also = f"{plural(len(others), 'other run')} {have} this name"
+        typer.echo(f"{also}; it stands for the latest, {latest.id}")
 
 
 def _delete(store: Store, ref: str, yes: bool) -> None:
