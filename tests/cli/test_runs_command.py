@@ -70,7 +70,6 @@ def test_a_name_that_another_run_has_stands_for_the_latest(command, store):
         assert opened.find_run("layers").id == "20261118-120000-0003"
 
 
-
 def test_a_store_that_is_not_there_is_not_made(command, tmp_path):
     assert command("runs", "--delete", "last", "--yes").returncode == 2
     assert not (tmp_path / ".opbench").exists()

@@ -8,6 +8,7 @@ rarely of interest; so the metric `instructions` leaves them out, and `instructi
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -165,7 +166,12 @@ def _result(
 
 def _take(path: str) -> Profile:
     file = Path(path)
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        profile = read(lines)
+    text = file.read_text(encoding="utf-8", errors="replace")
     file.unlink()
-    return profile
+    head, mark, counts = text.partition("\npositions:")
+    return _read_once(mark + counts) if mark else read(head.split("\n"))
+
+
+@functools.lru_cache(maxsize=8)  # of a case or two, and of the empty loop, the same in all cases
+def _read_once(text: str) -> Profile:
+    return read(text.split("\n"))

@@ -198,7 +198,8 @@ def describe(error, path):
 def main(path, fd, model=""):
     fd = int(fd)
     os.set_inheritable(fd, False)  # what the file starts must not keep our pipe open
-    sys.stdout.reconfigure(line_buffering=True)  # what it prints before a crash says why
+    if hasattr(sys.stdout, "reconfigure"):  # what it prints before a crash says why
+        sys.stdout.reconfigure(line_buffering=True)
     line = json.dumps(collect(path, model)).encode() + b"\n"
     while line:
         line = line[os.write(fd, line) :]
