@@ -112,18 +112,16 @@ def build(case):
     replacements = dict(sections)
     timed = dict(sections, PREPARE=sections["BEFORE"], BODY=sections["STMT"])
     replacements["TIMED"] = _splice(ast.parse(loop).body, timed)
-    nothing = {"PREPARE": [], "BODY": [ast.Pass()], "SYNC": []}
+    nothing = {"PREPARE": [], "BODY": [_pass()], "SYNC": []}
     replacements["EMPTY"] = _splice(ast.parse(empty).body, nothing)
 
     tree = ast.parse(_TEMPLATE)
     tree.body = _splice(tree.body, replacements)
-    ast.fix_missing_locations(tree)
     module = types.ModuleType("opbench_case")
     module.__file__ = filename
     sys.modules["opbench_case"] = module
     linecache.cache[filename] = (len(listing), None, listing.splitlines(True), filename)
-    top = ast.Module(body=sections["GLOBALS"] or [ast.Pass()], type_ignores=[])
-    ast.fix_missing_locations(top)
+    top = ast.Module(body=sections["GLOBALS"] or [_pass()], type_ignores=[])
     try:
         code = compile(tree, filename, "exec")
     except SyntaxError as error:
@@ -164,16 +162,16 @@ def _parse(source, title, offset, filename):
     if not source.strip():
         return []
     try:
-        tree = ast.parse(source)
+        tree = ast.parse("\n" * offset + source)  # the lines before it are other sections
         # Compiled alone as a module, so that `return`, `yield` and `break` are refused here
         # instead of changing the generator they will be spliced into.
-        compile(source, filename, "exec")
+        compile(tree, filename, "exec")
     except SyntaxError as error:
         line = (error.text or "").strip()
+        number = None if error.lineno is None else error.lineno - offset
         raise SourceError(
-            "%s, line %s: %s%s" % (title, error.lineno, error.msg, ": " + line if line else "")
+            "%s, line %s: %s%s" % (title, number, error.msg, ": " + line if line else "")
         ) from None
-    ast.increment_lineno(tree, offset)
     return tree.body
 
 
@@ -203,6 +201,11 @@ def assigned(statements):
     return names
 
 
+def _pass():
+    """Numbered, as `compile` wants it of all nodes; those that were parsed are."""
+    return ast.Pass(lineno=1, col_offset=0)
+
+
 def _splice(statements, replacements):
     """Copy `statements`, with each bare name in `replacements` replaced by its statements."""
     result = []
@@ -217,7 +220,7 @@ def _splice(statements, replacements):
             if isinstance(children, list) and children and isinstance(children[0], ast.stmt):
                 children = _splice(children, replacements)
                 if field == "body" and not children:
-                    children = [ast.Pass()]
+                    children = [_pass()]
                 setattr(statement, field, children)
         result.append(statement)
     return result
