@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from opbench.plan.options import OPTIONS
 from opbench.store import Store
-from opbench.testing.measuring import branch_of
+from opbench.testing.measuring import branch_of, given, spelled_for_pytest
 
 QUICK = ("--opbench-option", "num_runs=3", "--opbench-option", "num_repeats=2")
 
@@ -187,3 +188,13 @@ def test_the_branch_is_the_one_checked_out(tmp_path, monkeypatch):
     assert branch_of(tmp_path) == "speed/up"
     monkeypatch.setenv("GITHUB_REF_NAME", "elsewhere")
     assert branch_of(tmp_path) == "speed/up"
+
+
+def test_advice_names_options_as_pytest_takes_them():
+    said = spelled_for_pytest("raise --max-time-per-case, or --max-starts 24; --opbench-compare")
+    assert said == (
+        "raise --opbench-option max_time_per_case=…, or --opbench-option max_starts=24; "
+        "--opbench-compare"
+    )
+    assert {"max_time_per_case", "max_starts", "num_runs", "precision"} <= set(OPTIONS)
+    assert given(["max_starts=24"]) == {"max_starts": 24}

@@ -7,6 +7,7 @@ that compares leaves it as it is, so that a slower case stays slower until someb
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -39,6 +40,9 @@ from opbench.store.records import StoredResult
 MAIN = ("main", "master")
 #: Where CI systems say which branch they check out, detached as it is.
 BRANCH_VARIABLES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BRANCH_NAME")
+
+#: What advice may name: an option of `opbench run`, and its value where one is given.
+OPTION = re.compile(r"--(max-time-per-case|max-starts|num-runs|precision)(?: (\d[\w.%]*))?")
 
 
 @dataclass
@@ -85,7 +89,8 @@ def reported(
     against: str | None,
     alone_text: str,
 ) -> Measured:
-    found = Measured([alone_text, *run_text(run).rstrip().splitlines()], bool(run.failures))
+    text = spelled_for_pytest(run_text(run).rstrip())
+    found = Measured([alone_text, *text.splitlines()], bool(run.failures))
     if against is None:
         found.lines.append(
             f"Stored as the baseline of {branch}; compare with it: pytest --opbench-compare"
@@ -101,7 +106,8 @@ def reported(
         return found
     compared = compare(base.results, run.stored, names=(base.name, "now"))
     if compared.rows:
-        found.lines += comparison_text(compared).rstrip().splitlines()
+        text = spelled_for_pytest(comparison_text(compared).rstrip())
+        found.lines += text.splitlines()
     found.lines += new_cases(compared)
     found.lines += gate_lines([compared], gate)
     found.failed |= bool(gate.exit_code([compared]))
@@ -153,6 +159,15 @@ class Progress(Listener):
 
     def finished(self, status: str) -> None:
         self._show("")
+
+
+def spelled_for_pytest(text: str) -> str:
+    """Advice such as `raise --max-time-per-case`, with the option as pytest takes it."""
+
+    def option(found: re.Match[str]) -> str:
+        return f"--opbench-option {found[1].replace('-', '_')}={found[2] or '…'}"
+
+    return OPTION.sub(option, text)
 
 
 def given(texts: Sequence[str]) -> dict[str, Any]:
