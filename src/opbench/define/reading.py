@@ -22,6 +22,13 @@ LARGEST_COUNT = 2**63 - 1
 #: More than any machine has; a range up to a billion would fill its memory.
 MOST_CPUS = 1 << 16
 
+#: A comma that is not within brackets; a tuple of whole numbers, and one of these.
+BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
+TUPLE = re.compile(r"[(\[]\s*-?\d+\s*(,\s*-?\d+\s*)*,?\s*[)\]]")
+WHOLE = re.compile(r"-?\d+")
+#: What a tuple of whole numbers is called in an id.
+SHAPE = re.compile(r"\d+(x\d+)+|\(\)")
+
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
 
@@ -55,13 +62,20 @@ def axes(value: Any) -> dict[str, list[Any]]:
             axis, equals, given = text.partition("=")
             if not equals or not axis or not given:
                 raise ValueError(f"an axis is written AXIS=V1,V2, not '{text}'")
-            by_axis.setdefault(axis, []).extend(each for each in given.split(",") if each)
+            by_axis.setdefault(axis, []).extend(listed(given))
     for axis, values in by_axis.items():
         try:
             by_axis[axis] = axis_values(values)
         except ValueError as error:
             raise ValueError(f"axis '{axis}': {error}") from None
     return by_axis
+
+
+def listed(given: str) -> list[str]:
+    """`64,512`, `2x3,8x8` or `(2,3),(8,8)`: values with commas between them. A tuple of whole
+    numbers is called as everywhere else, `2x3`."""
+    found = filter(None, (each.strip() for each in BETWEEN.split(given)))
+    return ["x".join(WHOLE.findall(each)) if TUPLE.fullmatch(each) else each for each in found]
 
 
 def axis_name(name: Any) -> str:

@@ -9,6 +9,7 @@ import pytest
 from opbench.define.expand import expand
 from opbench.errors import UserError
 from opbench.frameworks.jax import waiting
+from opbench.plan import options
 from opbench.suites.snippets.written import definition_of
 
 
@@ -50,6 +51,14 @@ def test_axes_are_variables_and_statements_the_last_axis():
     ]
     assert "n = 4\nx = [0] * n" in cases[0].setup
     assert "n = 'a b'\n" in cases[2].setup
+
+
+def test_shapes_are_tuples_however_they_are_written():
+    axes = options.asked({"axes": ["shape=2x3,(4, 5),()"]})["axes"]
+    cases = expand([definition_of(["torch.ones(shape)"], axes=axes)])
+    assert [case.axes["shape"] for case in cases] == ["2x3", "4x5", "()"]
+    made = [case.setup.splitlines()[-1] for case in cases]
+    assert made == ["shape = (2, 3)", "shape = (4, 5)", "shape = ()"]
 
 
 def test_a_device_is_a_variable_where_it_is_used():

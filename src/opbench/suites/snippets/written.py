@@ -14,6 +14,7 @@ from opbench import frameworks
 from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
+from opbench.define.reading import SHAPE, WHOLE
 from opbench.errors import UserError
 from opbench.frameworks.framework import Framework
 
@@ -39,10 +40,11 @@ class WrittenDefinition(Definition):
             unsupported = (
                 f"neither statement nor setup uses `device`, so it cannot run on {context.device}"
             )
+        given = (f"{name} = {spelled(value)}" for name, value in values.items())
         program = Program(
             statement,
             globals=self.imports,
-            setup=lines(*(f"{name} = {value!r}" for name, value in values.items()), self.setup),
+            setup=lines(*given, self.setup),
             unsupported=unsupported,
         )
         yield self.case("call", "statement", program, point, context)
@@ -116,6 +118,13 @@ def names_in(source: str) -> set[str]:
     """The names that the source reads."""
     found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
     return {node.id for node in found if isinstance(node.ctx, ast.Load)}
+
+
+def spelled(value: Label) -> str:
+    """A value of an axis as Python: `2x3` is a shape here as everywhere else."""
+    if isinstance(value, str) and SHAPE.fullmatch(value):
+        return repr(tuple(map(int, WHOLE.findall(value))))
+    return repr(value)
 
 
 def label(text: str) -> Label:
