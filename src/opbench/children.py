@@ -2,8 +2,9 @@
 is killed.
 
 A child is started under a guard (`worker/ending/guard.py`), which ends it and all that it has
-started. Temporary files are removed by one process for all of them (`worker/ending/tidy.py`), for a
-command that is killed can remove nothing. Workers guard their own children, in `worker/parent.py`.
+started; should the guard be killed, or a worker, the command itself ends what they leave behind.
+Temporary files are removed by one process for all of them (`worker/ending/tidy.py`), for a command
+that is killed can remove nothing. Workers guard their own children, in `worker/parent.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from opbench.worker.ending import guard, orphans
 from opbench.worker.main import command
 
 #: A guard that was asked to end has this long; it needs some milliseconds.
@@ -86,6 +88,35 @@ def run(
     if check and process.returncode:
         raise subprocess.CalledProcessError(process.returncode, words, output, errors)
     return subprocess.CompletedProcess(words, process.returncode, output, errors)
+
+
+#: Set by a command whose child is to stay: a browser.
+_left = False
+
+
+def leave_running() -> None:
+    """From here on, nothing is ended with the command but what has a guard."""
+    global _left
+    _left = True
+
+
+@contextlib.contextmanager
+def none_left_behind() -> Iterator[None]:
+    """Of the processes that came to this one because a guard or a worker was killed (by the code
+    under test, or because memory ran out) none runs when the block has ended."""
+    before = orphans.child_pids()
+    orphans.become_subreaper()
+    try:
+        yield
+    finally:
+        if not _left:
+            orphans.kill_others(lambda pid: pid in before or _stays(pid))
+
+
+def _stays(pid: int) -> bool:
+    """Whether it removes our temporary files, or keeps workers for other commands."""
+    words = guard.words_of(pid)
+    return not words or words.endswith(b"ending.tidy\0") or b"pool.supervisor\0" in words
 
 
 def dying_with_us() -> Callable[[], None]:

@@ -149,6 +149,10 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    except RuntimeError as error:  # how pathlib reports a link that leads to itself
+        if "Symlink loop" not in str(error):
+            raise
+        raise UserError(f"cannot write {path}: a symbolic link that leads to itself") from None
 
 
 @contextmanager
@@ -156,10 +160,13 @@ def writing(path: Path) -> Iterator[Path]:
     """Where to write what will be at `path` once the block has ended; after a failure nothing has
     changed. What the system refuses is one line."""
     # A device or a pipe (`-o /dev/null`) is written to, not replaced; a link stays one.
-    special = path.exists() and not path.is_file()
-    target = path if special else path.resolve()
-    partial = target if special else target.with_name(f".{target.name}.{os.getpid()}")
+    with _explained(path):
+        special = path.exists() and not path.is_file()
+        target = path if special else path.resolve()
+    partial = target
     if not special:
+        shortened = target.name.encode("utf-8", "surrogateescape")[:LONGEST]
+        partial = target.with_name(f".{os.fsdecode(shortened)}.{os.getpid()}")
         children.remove_at_end(partial)
     try:
         with _explained(path):

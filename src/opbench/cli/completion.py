@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +23,9 @@ from opbench.errors import UserError, unknown
 ASKED = "_OPBENCH_COMPLETE"
 #: More than this nobody reads.
 MOST = 200
+#: A store of any size is read within it, and somebody else's may be made to take for ever. Asked
+#: after so many steps of SQLite's.
+SECONDS, STEPS = 1.0, 10_000
 
 #: Bash breaks words at = and : too, and replaces only what stands behind the last of them. Case ids
 #: have brackets, so what is offered is quoted.
@@ -89,14 +93,19 @@ def run_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Runs, newest first, by name and by id."""
     query = "SELECT name, id FROM runs ORDER BY created DESC LIMIT ?"
     rows = _stored(ctx, query, MOST)
-    names = ["last", "last~1", *(each for row in rows for each in row if each)]
-    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+    names = ["last", "last~1", *(str(each) for row in rows for each in row if each)]
+    return [name for name in _offered(names) if name.startswith(incomplete)]
 
 
 def case_ids(ctx: typer.Context, incomplete: str) -> list[str]:
     """Ids of stored cases."""
     query = "SELECT DISTINCT id FROM cases WHERE substr(id, 1, ?) = ? ORDER BY id LIMIT ?"
-    return [str(row[0]) for row in _stored(ctx, query, len(incomplete), incomplete, MOST)]
+    return _offered(str(row[0]) for row in _stored(ctx, query, len(incomplete), incomplete, MOST))
+
+
+def _offered(names: Iterable[str]) -> list[str]:
+    """Each once, on a line of its own: one with a line break would be two."""
+    return [name for name in dict.fromkeys(names) if name.isprintable()]
 
 
 def suite_names(incomplete: str) -> list[str]:
@@ -151,6 +160,8 @@ def _stored(ctx: typer.Context, query: str, *values: Any) -> list[tuple[Any, ...
         if "://" in str(where).removeprefix("sqlite:///") or not path.is_file():
             return []
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=0.5)) as store:
+            until = time.monotonic() + SECONDS
+            store.set_progress_handler(lambda: time.monotonic() > until, STEPS)
             return store.execute(query, values).fetchall()
     except (sqlite3.Error, UserError, OSError, RuntimeError, ValueError):
         return []

@@ -46,14 +46,15 @@ def _is_default(where: str) -> bool:
 
 
 def executes(request: dict[str, Any]) -> list[str]:
-    """The files, modules and interpreters that a stored request names, suites of ours apart."""
+    """The files, modules, interpreters and clusters that a stored request names, suites of ours
+    apart; of the options as they will be read, however they are written there."""
     from opbench.define import suites
+    from opbench.plan.options import read
 
-    named = [each for key in ("targets", "imports") for each in _texts(request.get(key))]
+    keys = ("targets", "imports", "environments", "on")
+    options = read({key: request[key] for key in keys if key in request})
+    named = [str(each) for key in ("targets", "imports") for each in options.get(key, ())]
     found = [each for each in named if each not in suites.named()]
-    found += [each for each in _texts(request.get("environments")) if "/" in each]
+    found += [each for each in options.get("environments", ()) if "/" in each]
+    found += [f"on {options['on']}"] if options.get("on") else []
     return list(dict.fromkeys(found))
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, (list, tuple)) else []

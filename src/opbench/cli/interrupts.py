@@ -49,5 +49,6 @@ class Interrupts:
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
     def exit_code(self, code: int) -> int:
-        """Of a command that was ended by a signal: 128 and its number, as of any program."""
-        return 128 + self.received if self.received and code == 130 else code
+        """Of a command that was ended by a signal: 128 and its number, as of any program. (A query
+        that a signal ends fails.)"""
+        return 128 + self.received if self.received and code in (2, 130) else code

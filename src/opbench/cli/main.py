@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from opbench import children
 from opbench.cli import streams
 from opbench.cli.ab import ab
 from opbench.cli.compare import compare
@@ -86,7 +87,7 @@ def main() -> None:
     """The entry point of the console script."""
     streams.open_missing()
     interrupts = Interrupts()
-    with interrupts.handled(), streams.guarded():
+    with children.none_left_behind(), interrupts.handled(), streams.guarded():
         sys.exit(interrupts.exit_code(exit_code()))
 
 

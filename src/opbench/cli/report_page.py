@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from opbench import children
 from opbench.cli.completion import run_names
 from opbench.cli.options import run_option
 from opbench.errors import UserError, plural
@@ -67,8 +68,10 @@ def page(
     took = time.monotonic() - began
     count = plural(len(contents.results), "result")
     typer.echo(f"{output}: {count}, {size:.1f} MB, {took:.1f} s", err=True)
-    if show and not webbrowser.open(output.absolute().as_uri()):
-        raise UserError(f"no browser found to open {output}; set BROWSER")
+    if show:
+        children.leave_running()
+        if not webbrowser.open(output.absolute().as_uri()):
+            raise UserError(f"no browser found to open {output}; set BROWSER")
 
 
 def _write_charts(contents: Contents, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from opbench.errors import UserError
 def read(value: Any) -> tuple[dict[str, Any], ...]:
     """A CSV file with a column for each axis, or the name of a list that ships; or its rows."""
     if not isinstance(value, (str, Path)):
+        if not isinstance(value, Sequence) or not all(isinstance(row, Mapping) for row in value):
+            raise ValueError(f"expected the name of a CSV file, or rows of it, found {value!r}")
         rows = [{str(axis): given for axis, given in row.items()} for row in value]
     else:
         try:

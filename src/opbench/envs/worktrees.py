@@ -25,6 +25,9 @@ WORK_TREE = (".", "HEAD", "@")
 SHORT = 12
 #: Git reads its settings in some milliseconds.
 CONFIG_SECONDS = 60.0
+#: Names of files that differ. Of a submodule its commit, and not its files: Git would run what that
+#: repository's own settings say.
+CHANGED = ("diff", "--name-only", "--ignore-submodules=dirty")
 #: Targets that are files; any other is the name of a suite.
 FILES = (".py", ".toml", ".json")
 
@@ -99,7 +102,7 @@ def project_of(folder: Path) -> Path:
 
 def changes(tree: Path) -> list[str]:
     """Files that differ from the commit. Untracked files do not count."""
-    names = _git(tree, "diff", "--name-only", "-z", "HEAD")
+    names = _git(tree, *CHANGED, "-z", "HEAD")
     return [name for name in (names or "").split("\0") if name]
 
 
@@ -141,7 +144,7 @@ def _is_intact(commit: Commit) -> bool:
     if not (commit.folder / ".git").is_file():
         return False  # git would answer for the enclosing project
     head = _git(commit.folder, "rev-parse", "HEAD")
-    return head == commit.sha and _git(commit.folder, "diff", "--name-only", "HEAD") == ""
+    return head == commit.sha and _git(commit.folder, *CHANGED, "HEAD") == ""
 
 
 def _add(commit: Commit) -> None:

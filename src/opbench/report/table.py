@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from opbench.errors import plural
+from opbench.report.terminal.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -160,13 +161,19 @@ def printed(show: Callable[[Console], None], width: int = 120) -> str:
 
 
 def one_line(text: str) -> str:
-    """One line that cannot break the table it stands in."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("`", "'")
+    """One line that cannot break the table it stands in, nor become a tag."""
+    line = _line(str(text)).replace("|", "\\|").replace("`", "'")
+    return line.replace("<", "&lt;")
+
+
+def _line(text: str) -> str:
+    """One line, in which control characters show: somebody may print the file on a terminal."""
+    return visible(" ".join(text.split()))
 
 
 def escaped(text: str) -> str:
     """One line in which nothing is Markdown: names come from results."""
-    text = " ".join(text.split())
+    text = _line(text)
     for sign in "\\`*_{}[]<>|#":
         text = text.replace(sign, "\\" + sign)
     return text
@@ -174,7 +181,7 @@ def escaped(text: str) -> str:
 
 def code(text: str) -> str:
     """A code span; even there a bar would end the cell of a table."""
-    return f"`{' '.join(text.split()).replace('`', '').replace('|', chr(92) + '|')}`"
+    return f"`{_line(text).replace('`', '').replace('|', chr(92) + '|')}`"
 
 
 def markdown(table: Table, escape: Callable[[str], str] = one_line) -> list[str]:

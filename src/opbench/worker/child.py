@@ -27,6 +27,7 @@ def main(session_fd, output_fd, memory_limit):
     os.setsid()  # a process group of its own: its children are killed with it
     orphans.become_subreaper()  # daemons they leave behind stay ours
     isolate(output_fd, memory_limit)
+    os.set_inheritable(session_fd, False)  # a program that the case starts must not keep it open
     channel = protocol.Channel(socket.socket(fileno=session_fd))
     serve(channel)
     os._exit(0)  # skip the framework's exit handlers: they can hang and cost time

@@ -196,7 +196,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        return not self._lost and self._process.poll() is None
+        return not self._lost and self._process.poll() is None and not self._stopped()
 
     def let_go(self) -> None:
         """Kill its children and have it end, without waiting for that."""
@@ -280,6 +280,8 @@ class Worker:
                     )
 
     def _next_event(self, timeout: float) -> dict | None:
+        if self._control.fileno() < 0:  # it was closed, while somebody still had a session in it
+            return None
         deadline = time.monotonic() + timeout
         while not select.select([self._control], [], [], max(0.0, min(timeout, LOOK_SECONDS)))[0]:
             timeout = deadline - time.monotonic()
@@ -310,6 +312,8 @@ class Worker:
     def _last_line(self) -> str:
         if isinstance(self._process, Leased):
             return "it was a worker of the pool"
+        if self._log.closed:
+            return "it was closed"
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.2)  # its sockets close a moment before it is gone
         status = self._process.poll()

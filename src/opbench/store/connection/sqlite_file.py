@@ -36,6 +36,9 @@ APPLICATION_ID = 0x6F70626E
 #: Bytes of a text or blob: no message of a worker is longer, and what we write is far shorter.
 LONGEST_VALUE = 64 << 20
 
+#: Steps of SQLite's between two looks for a signal: some milliseconds.
+STEPS = 1_000_000
+
 #: Files up to this size are checked page by page when opened (about 10 ms at most); larger ones
 #: are checked where they are read.
 QUICK_CHECK_BYTES = 4_000_000
@@ -78,6 +81,10 @@ def connect(path: Path, mode: str, timeout: float = 0.0) -> sqlite3.Connection:
     )
     # What the file itself says is data: no functions in its schema, no value without bounds.
     connection.execute("PRAGMA trusted_schema = OFF")
+    # Checking a file would compute the conditions in its schema, which may take for ever.
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    # A signal is noticed by Python only: so that Ctrl-C ends a query.
+    connection.set_progress_handler(lambda: 0, STEPS)
     if sys.version_info >= (3, 11):
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     return connection
@@ -94,6 +101,8 @@ def check_objects(connection: sqlite3.Connection, path: Path) -> None:
             raise StoreError(f"{path} has a {what} {name!r}, which no store has; left untouched")
         if kind == "table":
             tables.append(name)
+        elif computes(connection, name):
+            raise StoreError(f"{path} has an index {name!r} that computes; left untouched")
     for table in tables:
         columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,))
         for name, hidden in columns:
@@ -102,6 +111,16 @@ def check_objects(connection: sqlite3.Connection, path: Path) -> None:
                     f"{path} computes the column {name!r} of {table!r}, which no store does; "
                     "left untouched"
                 )
+
+
+def computes(connection: sqlite3.Connection, index: str) -> bool:
+    """Whether an index is of an expression, or of the rows that fulfil a condition."""
+    columns = connection.execute("SELECT cid FROM pragma_index_xinfo(?)", (index,)).fetchall()
+    if any(number == -2 for (number,) in columns):
+        return True
+    lists = "SELECT l.partial FROM sqlite_master m, pragma_index_list(m.tbl_name) l "
+    found = connection.execute(f"{lists} WHERE m.name = ? AND l.name = m.name", (index,))
+    return any(partial for (partial,) in found)
 
 
 def has_log(path: Path) -> bool:

@@ -62,6 +62,22 @@ def kill_all(spare=None):
             return
 
 
+def kill_others(spare):
+    """Kill the children of this process, and what they leave behind, but for those that
+    `spare(pid)` names."""
+    began = time.monotonic()
+    while left := [pid for pid in child_pids() if not spare(pid)]:
+        if time.monotonic() - began > KILL_SECONDS:
+            return
+        for pid in left:
+            kill_group(pid)
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+        time.sleep(0.005)
+
+
 def child_pids():
     """The children of this process; empty where the kernel does not list them."""
     found = []
