@@ -51,6 +51,17 @@ def test_what_the_system_refuses_is_one_line(tmp_path):
         partial.write_text("")
 
 
+def test_odd_places_are_refused_in_one_line_and_long_names_written(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    for name, why in (("loop", "leads to itself"), ("x" * 300, "File name too long")):
+        with pytest.raises(UserError, match=why), writing(tmp_path / name):
+            pass
+    longest = tmp_path / ("x" * 255)
+    with writing(longest) as partial:
+        partial.write_text("whole")
+    assert longest.read_text() == "whole"
+
+
 @given(st.text())
 @example("../../evil")
 @example("/etc/passwd")

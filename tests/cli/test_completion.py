@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -68,6 +71,21 @@ def test_suites_metrics_and_formats(shell):
 
 def test_another_store_is_asked(shell, tmp_path):
     assert in_bash(shell, f"opbench export --store {tmp_path}/none.db nigh") == [""]
+
+
+def test_a_store_of_somebody_else_neither_hangs_the_shell_nor_breaks_its_lines(shell, tmp_path):
+    path = tmp_path / "theirs.db"
+    shutil.copy(shell / ".opbench" / "results.db", path)
+    with closing(sqlite3.connect(path)) as raw:
+        raw.execute("UPDATE runs SET name = 'one' || char(10) || '--store=evil'")
+        raw.execute("ALTER TABLE cases RENAME TO old")
+        endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+        raw.execute(f"CREATE VIEW cases AS {endless} SELECT 'x' AS id, i FROM n")
+        raw.commit()
+    assert in_bash(shell, f"opbench show --store {path} x") == [""]
+    offered = in_bash(shell, f"opbench export --store {path} ")
+    assert "20261116-120000-0001" in offered
+    assert "evil" not in "".join(offered)
 
 
 @pytest.mark.parametrize("name", ["zsh", "fish"])

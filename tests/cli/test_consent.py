@@ -83,9 +83,20 @@ def test_the_folder_s_own_store_and_files_one_names_oneself_need_no_question(
         ({"targets": ["tour", "a.toml", "x.jsonl"]}, ["a.toml", "x.jsonl"]),
         ({"targets": ["tour"], "imports": ["evil.ops"]}, ["evil.ops"]),
         ({"targets": [], "environments": ["current", "/tmp/python"]}, ["/tmp/python"]),
-        ({"targets": "a.py", "imports": 3, "environments": None}, []),
+        ({"targets": "a.py", "imports": "evil"}, ["a.py", "evil"]),
+        ({"targets": ["ops"], "environments": "/tmp/python"}, ["/tmp/python"]),
+        ({"targets": ["ops"], "on": "ray://elsewhere:1"}, ["on ray://elsewhere:1"]),
         ({}, []),
     ],
 )
 def test_what_a_request_executes(request_, executed):
     assert consent.executes(request_) == executed
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"imports": 3}, {"shapes": ["/etc/passwd"]}, {"shapes": [[1]]}, {"shapes": {"a": 1}}]
+)
+def test_a_request_of_the_wrong_form_is_one_line(command, foreign, wrong):
+    done = command("run", "--cont", "--store", foreign(targets=["tour"], **wrong))
+    assert done.returncode == 2
+    assert f"{next(iter(wrong))}: expected" in done.stderr

@@ -5,10 +5,14 @@ All commands with all signals: `python -m perf chaos`.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from perf.chaos.commands import COMMANDS, trial
@@ -33,6 +37,50 @@ from perf.chaos.commands import COMMANDS, trial
 )
 def test_nothing_is_left(command, end, tmp_path):
     assert trial(COMMANDS[command], end, tmp_path).faults(end) == []
+
+
+#: Leaves a daemon without a trace of who started it, and kills the process that would end it.
+ESCAPE = """\
+import os, signal, time
+def escape():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            os.execve("/bin/sleep", ["sleep", "600"], {"MARK": os.environ["MARK"]})
+        os._exit(0)
+    time.sleep(0.1)
+    os.kill(os.getppid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "said"),
+    [
+        ("escape()\n", ["list", "bench.py"], "importing it crashed Python (SIGKILL)"),
+        ("import opbench as ob\nob.bench(escape)\n", ["run", "bench.py"], "the worker"),
+    ],
+    ids=["while imported", "while measured"],
+)
+def test_a_daemon_whose_guard_is_killed_ends_with_the_command(code, words, said, tmp_path):
+    (tmp_path / "bench.py").write_text(ESCAPE + code)
+    mark = uuid.uuid4().hex
+    done = subprocess.run(
+        [sys.executable, "-m", "opbench", *words],
+        cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "MARK": mark},
+    )  # fmt: skip
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert alive(f"MARK={mark}") == []
+
+
+def alive(mark: str) -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+    return found
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05, 0.2, 0.5])

@@ -55,6 +55,24 @@ def test_work_trees_are_in_nobodys_way(project: Path) -> None:
     assert (project / ".opbench" / ".gitignore").read_text() == "# mine\n*\n"
 
 
+def test_settings_of_a_submodule_run_nothing(project: Path, git_project: Commit) -> None:
+    inner = project / "inner"
+    inner.mkdir()
+    git(inner, "init", "--quiet")
+    (inner / "f").write_text("x")
+    git(inner, "add", "f")
+    who = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
+    git(inner, *who, "commit", "--quiet", "--message", "one")
+    git_project({"other.py": ""})
+    git(inner, "config", "filter.z.clean", f"touch {project / 'ran'}; cat")
+    (inner / ".git" / "info" / "attributes").write_text("* filter=z\n")
+    os.utime(inner / "f", (1e9, 1e9))  # Git must read it to know whether it is the same
+    assert worktrees.changes(project) == []
+    worktrees.environment_for("HEAD")
+    worktrees.environment_for("HEAD")
+    assert not (project / "ran").exists()
+
+
 def test_two_commits_never_share_a_fingerprint(project: Path) -> None:
     sides = [worktrees.environment_for(rev) for rev in ("HEAD~1", "HEAD")]
     marks = {fingerprint({}, interpreter_facts_of(side)) for side in sides}

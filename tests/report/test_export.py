@@ -19,6 +19,7 @@ import pytest
 from opbench.case import Case
 from opbench.errors import UserError
 from opbench.report import export
+from opbench.report.table import Column, Table, markdown
 from opbench.result import Result, Sample, Warning
 from opbench.store import RunRecord, StoredResult
 
@@ -158,3 +159,11 @@ def test_formats_are_found_by_their_files():
     assert not export.needs_samples("csv")
     with pytest.raises(UserError, match=r"unknown format 'jsn'; did you mean json"):
         exported("jsn")
+
+
+def test_names_become_neither_tags_nor_control_characters_in_markdown():
+    name = "<img src=x onerror=alert(1)>\x1b[2J|`"
+    table = Table([Column("case", code=True), Column("name")], [[name, name]])
+    (_, _, row) = markdown(table)
+    assert row.endswith("| &lt;img src=x onerror=alert(1)>␛[2J\\|' |")
+    assert "\x1b" not in row

@@ -61,6 +61,15 @@ def test_a_worker_that_is_lost_once_costs_nobody_a_result(outcomes, tmp_path, nu
         assert time.monotonic() - began < 55, "a minute is waited for an answer that never comes"
 
 
+def test_workers_that_a_case_stopped_are_replaced_before_the_next_one(outcomes, monkeypatch):
+    from opbench.sampling import drift
+
+    monkeypatch.setattr(drift, "APART", 0.0)  # the cases kept to see the drift are looked at
+    stops = case("stops", stmt="os.kill(os.getppid(), 19)", setup="import os")
+    found = outcomes([case("a"), stops, case("b"), case("c")])
+    assert all(found[name].ok for name in "abc"), found
+
+
 def test_code_that_ends_every_worker_fails_alone(outcomes):
     deadly = "import os\nos.kill(os.getppid(), 9)\nimport time\ntime.sleep(5)"
     found = outcomes([case("a"), case("deadly", setup=deadly), case("c")])

@@ -7,6 +7,7 @@ means, so that every printer can show it in its own way.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -160,10 +161,14 @@ def printed(show: Callable[[Console], None], width: int = 120) -> str:
     return stream.getvalue()
 
 
+#: Begins a tag; "<0.01 %" does not.
+TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+
+
 def one_line(text: str) -> str:
     """One line that cannot break the table it stands in, nor become a tag."""
     line = _line(str(text)).replace("|", "\\|").replace("`", "'")
-    return line.replace("<", "&lt;")
+    return TAG.sub("&lt;", line)
 
 
 def _line(text: str) -> str:
