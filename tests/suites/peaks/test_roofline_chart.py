@@ -46,7 +46,7 @@ def test_the_table_says_rates_limit_and_share(drawn):
 def test_markdown_and_csv_hold_the_same(drawn):
     stream = io.StringIO()
     text.to_markdown(*drawn, stream)
-    assert "| ops/<dot>\\|/forward | 100 ms | 80 | 0.1 | 800 | arithmetic | 80 % |" in (
+    assert "| ops/&lt;dot>\\|/forward | 100 ms | 80 | 0.1 | 800 | arithmetic | 80 % |" in (
         stream.getvalue()
     )
     stream = io.StringIO()
