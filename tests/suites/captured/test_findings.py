@@ -134,6 +134,17 @@ def test_disturbed_blocks_and_a_choice_made_under_load_are_named():
     assert any("the capture was made under load" in str(part) for part in parts)
 
 
+def test_a_replay_that_takes_longer_than_the_step_is_explained():
+    step = ledger(replay_of(TIMED, [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.2)])).total
+    assert "longer than the step" not in text_of(
+        result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.2)
+    )
+    slow = step.measured * 2
+    assert "longer than the step did" in text_of(
+        result(MM, slow), result(RELU, 0.5), result(MUL, 1.2)
+    )
+
+
 def test_operators_by_module_with_their_work_and_what_they_could_gain():
     a, b = TensorSpec("float32", (10, 20)), TensorSpec("float32", (20, 30))
     out = (TensorSpec("float32", (10, 30)),)

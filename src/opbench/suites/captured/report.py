@@ -195,6 +195,8 @@ MEANINGS = {
 }
 #: Above this share of blocks in which something else ran, a sum says little.
 DISTURBED = 0.2
+#: Of the step: what its parts may take beyond it before that is worth a word.
+LONGER = 0.1
 #: Captured and measured time of the same calls, further apart than this: one was under load.
 APART = 2.0
 
@@ -223,6 +225,7 @@ def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -
                 f"{format_percent(account.disturbed)} of the blocks were disturbed by other "
                 "processes: measure again on a quiet machine."
             )
+        lines += longer(account.total)
     lines += apart(calls, replay)
     if replay.on_device:
         lines.append(busy(replay))
@@ -237,6 +240,18 @@ def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -
             "script run some steps outside the window."
         )
     return lines + missing_lines(calls, every, account) + left_out_lines(best, calls)
+
+
+def longer(total: Entry) -> list[str]:
+    """What a negative rest means, which a reader may take for an error of the sum."""
+    rest = total.unattributed
+    if rest is None or not total.measured or rest > -LONGER * total.measured:
+        return []
+    return [
+        f"Replayed, the parts take {format_value(-rest, 's')} longer than the step did: the "
+        "machine was slower during the replay (other programs, or the host of a virtual one). "
+        "Capture and measure again when it is quiet: opbench doctor."
+    ]
 
 
 def left_out_lines(best: Fidelity, calls: Fidelity) -> list[str]:
