@@ -114,9 +114,9 @@ def none_left_behind() -> Iterator[None]:
 
 
 def _stays(pid: int) -> bool:
-    """Whether it removes our temporary files, or keeps workers for other commands."""
+    """Whether it has ended, removes our temporary files, or keeps workers for other commands."""
     words = guard.words_of(pid)
-    return not words or words.endswith(b"ending.tidy\0") or b"pool.supervisor\0" in words
+    return not words or guard.tidies(pid) or b"pool.supervisor\0" in words
 
 
 def dying_with_us() -> Callable[[], None]:

@@ -149,10 +149,6 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from None
-    except RuntimeError as error:  # how pathlib reports a link that leads to itself
-        if "Symlink loop" not in str(error):
-            raise
-        raise UserError(f"cannot write {path}: a symbolic link that leads to itself") from None
 
 
 @contextmanager
@@ -162,7 +158,9 @@ def writing(path: Path) -> Iterator[Path]:
     # A device or a pipe (`-o /dev/null`) is written to, not replaced; a link stays one.
     with _explained(path):
         special = path.exists() and not path.is_file()
-        target = path if special else path.resolve()
+        target = path if special else Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise UserError(f"cannot write {path}: it is a link that leads to itself; remove it")
     partial = target
     if not special:
         shortened = target.name.encode("utf-8", "surrogateescape")[:LONGEST]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 import sqlite3
 import time
 import tracemalloc
@@ -17,6 +18,7 @@ import pytest
 from opbench.case import Case
 from opbench.result import Result, Sample, Warning
 from opbench.store import RunRecord, Store, StoreError
+from opbench.store.connection import sqlite_file
 
 #: Everything that reads a store and prints, but for the page.
 READING = (
@@ -114,6 +116,20 @@ def test_a_schema_that_computes_is_refused(copy, statements, said):
         store.runs()
     assert said in str(caught.value)
     assert path.read_bytes() == before
+
+
+def test_a_signal_ends_a_query(copy):
+    def interrupted(_signal, _frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        with closing(sqlite_file.connect(copy(), "mode=ro")) as connection:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+                connection.execute(f"SELECT count(*) FROM ({ENDLESS})")
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_conditions_in_a_schema_are_not_computed(copy, opbench_here):

@@ -119,8 +119,15 @@ def allocator_unknown(profile: Profile) -> str:
         return ""
     return (
         f"{library} has functions without names, so memory from Python's own allocator is not "
-        "counted, only that from the C library's"
+        f"counted, only that from the C library's; {to_name(library)}"
     )
+
+
+def to_name(library: str) -> str:
+    """What to do about functions without names."""
+    python = PYTHON.match(library)
+    package = f" (Debian: apt install {python[1]}-dbg)" if python else ""
+    return f"install its debug symbols{package}, or use a build that has them"
 
 
 def nameless(profile: Profile) -> str:
@@ -131,12 +138,10 @@ def nameless(profile: Profile) -> str:
     library = max(unnamed, key=unnamed.__getitem__)
     if unnamed[library] <= NAMELESS * total:
         return ""
-    python = PYTHON.match(library)
-    package = f" (Debian: apt install {python[1]}-dbg)" if python else ""
     return (
         f"{unnamed[library] / total:.0%} of the instructions are in functions of {library} "
         "without names, so its allocator and hash tables cannot be left out, nor changes be "
-        f"attributed; install its debug symbols{package}, or use a build that has them"
+        f"attributed; {to_name(library)}"
     )
 
 

@@ -27,7 +27,7 @@ BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
 TUPLE = re.compile(r"[(\[]\s*-?\d+\s*(,\s*-?\d+\s*)*,?\s*[)\]]")
 WHOLE = re.compile(r"-?\d+")
 #: What a tuple of whole numbers is called in an id.
-SHAPE = re.compile(r"\d+(x\d+)+|\(\)")
+SHAPE = re.compile(r"\d+(x\d+)*|\(\)")
 
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
@@ -76,6 +76,11 @@ def listed(given: str) -> list[str]:
     numbers is called as everywhere else, `2x3`."""
     found = filter(None, (each.strip() for each in BETWEEN.split(given)))
     return ["x".join(WHOLE.findall(each)) if TUPLE.fullmatch(each) else each for each in found]
+
+
+def shape(text: str) -> tuple[int, ...] | None:
+    """`2x3` as a tuple; None of another text."""
+    return tuple(map(int, WHOLE.findall(text))) if SHAPE.fullmatch(text) else None
 
 
 def axis_name(name: Any) -> str:

@@ -7,17 +7,15 @@ k x n) takes those of the given ones; inputs of one shape stay of one shape.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opbench.case import Label
 from opbench.define.definition import Axis
 from opbench.define.program import LAYOUTS
+from opbench.define.reading import shape
 from opbench.errors import UserError, unknown
 from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast
-
-SHAPE = re.compile(r"\d+(x\d+)*|\(\)")
 
 #: Categories whose operators take tensors of any number of sides.
 ANY_RANK = ("reduction", "sort_search")
@@ -87,8 +85,9 @@ def read_one(operator: Operator, name: str, value: Any) -> Any:
 
 
 def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
-    if isinstance(value, str) and SHAPE.fullmatch(value):
-        value = tuple(int(side) for side in value.split("x")) if value != "()" else ()
+    if isinstance(value, str):
+        found = shape(value)
+        value = value if found is None else found
     if isinstance(value, int) and not isinstance(value, bool):
         value = (value,)
     if isinstance(value, (tuple, list)):  # those of NumPy and torch are whole numbers too

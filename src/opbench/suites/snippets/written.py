@@ -14,7 +14,7 @@ from opbench import frameworks
 from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
-from opbench.define.reading import SHAPE, WHOLE
+from opbench.define.reading import shape
 from opbench.errors import UserError
 from opbench.frameworks.framework import Framework
 
@@ -122,9 +122,8 @@ def names_in(source: str) -> set[str]:
 
 def spelled(value: Label) -> str:
     """A value of an axis as Python: `2x3` is a shape here as everywhere else."""
-    if isinstance(value, str) and SHAPE.fullmatch(value):
-        return repr(tuple(map(int, WHOLE.findall(value))))
-    return repr(value)
+    found = shape(value) if isinstance(value, str) else None
+    return repr(value if found is None else found)
 
 
 def label(text: str) -> Label:

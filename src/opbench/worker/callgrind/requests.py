@@ -137,7 +137,7 @@ def rehearse(source):
     """
     from .. import session
     from ..metrics import instructions
-    from . import plans, small_blocks  # noqa: F401
+    from . import plans, small_blocks  # noqa: F401 (children need the plans)
 
     small_blocks.reserve()
     # Once instrumented, scanning all that was imported takes a second: freeze it first.

@@ -66,15 +66,12 @@ def kill_others(spare):
     """Kill the children of this process, and what they leave behind, but for those that
     `spare(pid)` names."""
     began = time.monotonic()
-    while left := [pid for pid in child_pids() if not spare(pid)]:
-        if time.monotonic() - began > KILL_SECONDS:
+    while time.monotonic() - began < KILL_SECONDS:
+        pids = child_pids()
+        spared = [pid for pid in pids if spare(pid)]
+        if len(spared) == len(pids):
             return
-        for pid in left:
-            kill_group(pid)
-            try:
-                os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                pass
+        kill_orphans(spared)
         time.sleep(0.005)
 
 
