@@ -80,7 +80,9 @@ def test_a_comparison_takes_more_starts_where_more_are_asked_for(asked, taken):
     assert len(design.starts) == taken
 
 
-def one_set(design: PairedDesign, per_call: float = 1e-5, set_up=0.0, values=None):
+def one_set(
+    design: PairedDesign, per_call: float = 1e-5, set_up=0.0, values=None, block_seconds=0.0
+):
     """The turns of both cases in all starts until new children would be forked, or the end.
 
     Gives the number of turns in each start.
@@ -96,7 +98,7 @@ def one_set(design: PairedDesign, per_call: float = 1e-5, set_up=0.0, values=Non
                 design.opened(Child(start, case, seconds=set_up, per_call=per_call))
         for case in range(2):
             value = 1.0 if values is None else values(case, made)
-            design.add(Sample(value, start=start, session=made), case=case)
+            design.add(Sample(value, start=start, session=made), block_seconds, case)
         turns[-1] += 1
     return turns
 
@@ -246,6 +248,13 @@ def test_a_turn_that_takes_all_the_time_is_taken_once(per_call, rounds):
     # 30 s for both cases in six starts are 5 s for each start.
     design = opened(seconds=15.0)
     assert one_set(design, per_call=per_call) == [rounds] * 6
+
+
+@pytest.mark.parametrize(("block_seconds", "rounds"), [(0.01, COARSE_ROUNDS), (0.5, 5), (9.0, 1)])
+def test_what_a_block_takes_beyond_its_calls_counts(block_seconds, rounds):
+    """A GPU's recorder is attached for a tenth of a second to see a microsecond."""
+    design = opened(seconds=15.0)
+    assert one_set(design, per_call=1e-6, block_seconds=block_seconds) == [rounds] * 6
 
 
 def sequence(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opbench.plan.policy import Adaptive
+from opbench.result import Sample
 from opbench.sampling.design import Child, Design, Turn
 from opbench.stats.pair import compare_samples
 from opbench.stats.ratio import Ratio
@@ -55,8 +56,9 @@ class PairedDesign(Design):
         self.too_large = False
         #: Children of the set that is taking its turns.
         self._children: list[Child] = []
-        #: Which round of which start of which set it is.
+        #: Which round of which start of which set it is, and what its rounds have taken.
         self._round = self._start = self._sets = 0
+        self._round_seconds = 0.0
 
     def finished(self) -> bool:
         return self.too_large or super().finished()
@@ -80,8 +82,12 @@ class PairedDesign(Design):
 
     def _turn(self) -> Turn:
         if self._round == 0:
-            self._children = []
+            self._children, self._round_seconds = [], 0.0
         return Turn((self.starts[self._start],), fresh=self._round == 0)
+
+    def add(self, sample: Sample, seconds: float = 0.0, case: int = 0) -> None:
+        self._round_seconds += seconds
+        super().add(sample, seconds, case)
 
     def _turn_over(self) -> None:
         self._round += 1
@@ -99,6 +105,8 @@ class PairedDesign(Design):
         """How many turns each child of this set takes."""
         seconds = self.allowance / len(self.starts)
         turn = sum(child.n * child.per_call for child in self._children)
+        # A block may take far longer than its calls: a GPU is woken, and its recorder attached.
+        turn = max(turn, self._round_seconds / self._round)
         coarse = self.policy.precision >= COARSE and self._sets < LEAST_SETS
         most = COARSE_ROUNDS if coarse else ROUNDS
         # Where one turn alone takes what this start was to take, the starts are the repetition.

@@ -31,10 +31,17 @@ LINEAR = (
     Input("data", dtype="float32"),
     weight("weight", uniform(-0.5, 0.5), dtype="float32", shape=lambda v: (v.units, v.data[1])),
 )
-PACKED = f"""\
+#: The engine that torch 2.13 takes by itself on Linux cannot pack weights on an ARM processor.
+ENGINE = """\
+import platform
+engines = torch.backends.quantized
+if platform.machine() in ("aarch64", "arm64") and engines.engine in ("x86", "fbgemm"):
+    engines.engine = "qnnpack"
+"""
+PACKED = f"""{ENGINE}\
 q = torch.quantize_per_tensor(weight, {SCALE}, 0, torch.qint8)
 packed = torch.ops.quantized.linear_prepack(q, torch.zeros(weight.shape[0]))"""
-CONVOLVED = f"""\
+CONVOLVED = f"""{ENGINE}\
 q = torch.quantize_per_tensor(weight, {SCALE}, 0, torch.qint8)
 bias = torch.zeros(weight.shape[0])
 packed = torch.ops.quantized.conv2d_prepack(q, bias, [1, 1], [1, 1], [1, 1], 1)
