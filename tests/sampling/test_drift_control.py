@@ -105,8 +105,8 @@ def test_a_kept_case_that_dies_is_forgotten(run, monkeypatch):
 
 
 def visit(level: float, stolen: tuple[float, ...] = ()) -> list[Sample]:
-    """Ten blocks of a millisecond at a level; of the first ones a share of the wall time stolen."""
-    shares = [*stolen, *[0.0] * (10 - len(stolen))]
+    """Six blocks of a millisecond at a level; of the first ones a share of the wall time stolen."""
+    shares = [*stolen, *[0.0] * (6 - len(stolen))]
     return [
         Sample(
             level * (1 + 0.001 * i) / (1 - share),
@@ -117,6 +117,33 @@ def visit(level: float, stolen: tuple[float, ...] = ()) -> list[Sample]:
     ]
 
 
+class Clock:
+    """Seconds that go by as a test says, and a lane whose blocks take three milliseconds."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def look(self, _metric: str) -> Sample:
+        self.now += 0.003
+        return Sample(1.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "least", "most"), [(15, 12, 15), (60, 35, 60), (600, 100, 250)]
+)
+def test_a_short_run_is_visited_often_and_a_long_one_less_and_less(seconds, least, most):
+    clock = Clock()
+    lanes = [Kept(clock) for _ in range(4)]
+    visited = DriftControl(clock=clock, kept=lanes)
+    while clock.now < seconds:
+        clock.now += 0.3  # a case
+        visited.visit()
+    assert least <= len(lanes[0].visits) <= most
+    assert sum(len(v) for k in lanes for v in k.visits) * 0.003 < 0.08 * clock.now
+
+
 def control(visits: list[list[Sample]]) -> DriftControl:
     return DriftControl(kept=[Kept(None, visits), Kept(None, visits)])
 
@@ -124,14 +151,14 @@ def control(visits: list[list[Sample]]) -> DriftControl:
 def test_a_visit_while_the_host_had_no_time_for_this_machine_is_no_drift():
     # No process of this machine took the core, so no switch was seen. The blocks waited.
     quiet = [visit(1.0), visit(1.01), visit(0.99)] * 4
-    burst = [*quiet, visit(1.0, stolen=(0.5,) * 10), visit(1.0, stolen=(0.7,) * 9)]
+    burst = [*quiet, visit(1.0, stolen=(0.5,) * 6), visit(1.0, stolen=(0.7,) * 5)]
     assert control(burst).drift == control(quiet).drift
     assert control(quiet).drift.sd == pytest.approx(0.01, rel=0.3)
 
 
 def test_of_a_visit_disturbed_in_part_the_rest_counts():
     quiet = [visit(1.0), visit(1.01), visit(0.99)] * 4
-    found = control([*quiet, visit(1.0, stolen=(0.5,) * 4)]).drift
+    found = control([*quiet, visit(1.0, stolen=(0.5,) * 2)]).drift
     assert found is not None
     assert found.sd == pytest.approx(0.01, rel=0.3)
 
@@ -143,7 +170,7 @@ def test_a_machine_that_became_slower_did_drift():
 
 
 def test_where_every_visit_was_held_up_nothing_is_known_of_drift():
-    held_up = [visit(1.0), *[visit(1.0 + i / 10, stolen=(0.6,) * 10) for i in range(3)]]
+    held_up = [visit(1.0), *[visit(1.0 + i / 10, stolen=(0.6,) * 6) for i in range(3)]]
     assert control([*held_up, visit(1.0), visit(1.0)]).drift is None
 
 

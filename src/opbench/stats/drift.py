@@ -20,8 +20,10 @@ from opbench.stats.prior import Prior
 ENOUGH = 6
 #: One visit while a neighbour was busy must not make a whole run useless.
 MOST = 0.15
-#: More correlation from visit to visit than this is not believed: no run would be long enough.
-MOST_CORRELATED = 0.95
+#: More correlation from visit to visit than this is not believed: no run would be long enough. Nor
+#: are visits worth less than so many degrees of freedom: at one, a drift of 2 % would be ±25 %, and
+#: intervals of simulated runs held no more often.
+MOST_CORRELATED, LEAST_FREEDOM = 0.983, 2.0
 
 #: The blocks of one visit to a case.
 Visit = Sequence[float]
@@ -58,7 +60,7 @@ def drift_between(cases: Sequence[Sequence[Visit]]) -> Prior | None:
     variance = max(0.0, squares / freedom) / (1 - mean_correlation(correlation, longest))
     # All cases are on the same machine: the visits of one know no less than those of all.
     effective = (longest - 1) * (1 - correlation**2) / (1 + correlation**2)
-    return Prior(math.sqrt(variance), max(1.0, effective))
+    return Prior(math.sqrt(variance), max(LEAST_FREEDOM, effective))
 
 
 def _cut(product: float) -> float:

@@ -36,7 +36,7 @@ ENGINE = """\
 import platform
 engines = torch.backends.quantized
 if platform.machine() in ("aarch64", "arm64") and engines.engine in ("x86", "fbgemm"):
-    engines.engine = "qnnpack"
+    engines.engine = "onednn"
 """
 PACKED = f"""{ENGINE}\
 q = torch.quantize_per_tensor(weight, {SCALE}, 0, torch.qint8)
