@@ -92,8 +92,9 @@ def one_set(
     while not design.finished() and design._sets == made:
         turn = design.next()
         (start,) = turn.starts
-        if turn.fresh:
+        if turn.fresh or not turns:  # the first children are there already
             turns.append(0)
+            design._children = []
             for case in range(2):
                 design.opened(Child(start, case, seconds=set_up, per_call=per_call))
         for case in range(2):
@@ -229,7 +230,8 @@ def test_every_set_has_children_of_its_own_in_every_start():
         for case in range(2):
             design.opened(Child(turn.starts[0], case, per_call=1e-5))
             design.add(Sample(1.0 + case, start=turn.starts[0], session=len(fresh)), case=case)
-    assert fresh == [(start,) for start in range(STARTS["paired"])] * LEAST_SETS
+    every = [(start,) for start in range(STARTS["paired"])] * LEAST_SETS
+    assert fresh == every[1:], "the children of the first turn are those of the first set"
 
 
 def test_cases_too_large_to_live_together_cannot_be_paired():
@@ -255,6 +257,16 @@ def test_what_a_block_takes_beyond_its_calls_counts(block_seconds, rounds):
     """A GPU's recorder is attached for a tenth of a second to see a microsecond."""
     design = opened(seconds=15.0)
     assert one_set(design, per_call=1e-6, block_seconds=block_seconds) == [rounds] * 6
+
+
+@pytest.mark.parametrize(
+    ("set_up", "rounds"),
+    # Of 5 s for each start, what two children left; at least half of what they took.
+    [(0.5, 8), (1.5, 4), (3.0, 6)],
+)
+def test_setting_up_is_part_of_the_time_of_a_start(set_up, rounds):
+    design = opened(seconds=15.0)
+    assert one_set(design, 1e-6, set_up, block_seconds=0.25) == [rounds] * 6
 
 
 def sequence(

@@ -24,6 +24,9 @@ ROUNDS = 25
 COARSE, COARSE_ROUNDS = 0.01, 15
 #: Fewer would not be a median.
 LEAST_ROUNDS = 3
+#: Where setting up takes the time of a start (a GPU's context, a compiler), turns get so much of
+#: what that took: with so few starts these decide, and more turns would not help.
+TURNS_SHARE = 0.5
 
 #: Worker starts of a comparison within one environment, and between two (per side): there each
 #: side brings the layout of its own starts, so more of them are needed.
@@ -81,9 +84,11 @@ class PairedDesign(Design):
         self.starts = tuple(range(self.first_start, self.first_start + wanted))
 
     def _turn(self) -> Turn:
-        if self._round == 0:
+        # The children of the first turn are those of the first set: setting up is dear.
+        fresh = self._round == 0 and (self._sets, self._start) != (0, 0)
+        if fresh:
             self._children, self._round_seconds = [], 0.0
-        return Turn((self.starts[self._start],), fresh=self._round == 0)
+        return Turn((self.starts[self._start],), fresh=fresh)
 
     def add(self, sample: Sample, seconds: float = 0.0, case: int = 0) -> None:
         self._round_seconds += seconds
@@ -104,6 +109,8 @@ class PairedDesign(Design):
     def _rounds(self) -> int:
         """How many turns each child of this set takes."""
         seconds = self.allowance / len(self.starts)
+        set_up = sum(child.seconds for child in self._children)
+        left = max(seconds - set_up, TURNS_SHARE * set_up)
         turn = sum(child.n * child.per_call for child in self._children)
         # A block may take far longer than its calls: a GPU is woken, and its recorder attached.
         turn = max(turn, self._round_seconds / self._round)
@@ -111,7 +118,7 @@ class PairedDesign(Design):
         most = COARSE_ROUNDS if coarse else ROUNDS
         # Where one turn alone takes what this start was to take, the starts are the repetition.
         least = LEAST_ROUNDS if turn <= seconds else 1
-        return max(least, min(most, int(seconds / turn) if turn > 0 else most))
+        return max(least, min(most, int(left / turn) if turn > 0 else most))
 
     def _judged(self) -> str:
         """Why to stop: the ratios are known well enough, or the time is spent; empty to go on."""
