@@ -109,3 +109,12 @@ def test_functions_of_a_notebook_are_measured_by_their_source(tmp_path):
     assert second == str(
         [(f"notebook/{name}[group=root,n=5]/call", "ok") for name in ("root", "power")]
     )
+
+
+def test_a_list_that_was_meant_as_one_argument_is_explained(tmp_path):
+    (tmp_path / "compared.py").write_text(SCRIPT.replace("(list(range(n)),)", "list(range(n))"))
+    said = " ".join(subprocess.run(
+        [sys.executable, "compared.py"], cwd=tmp_path, capture_output=True, text=True, timeout=600
+    ).stdout.split())  # fmt: skip
+    assert "inputs returned a list, whose 10 elements are the arguments" in said
+    assert "return a tuple of it, (values,)" in said

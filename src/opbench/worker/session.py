@@ -146,18 +146,25 @@ class Session:
 
     def place_of(self, error):
         """The line of the case's source at which an error was raised, as "at `line`"."""
-        frames = error.__traceback__
-        line = None
+        frames, found = error.__traceback__, None
         name = "" if self.module is None else self.module.__file__
         while frames is not None:
             if frames.tb_frame.f_code.co_filename == name:
-                line = frames.tb_lineno
+                found = frames
             frames = frames.tb_next
-        if line is None:
+        if found is None:
             return ""
         import linecache
 
-        return "at `%s`" % linecache.getline(name, line).strip()[:120]
+        line = linecache.getline(name, found.tb_lineno).strip()[:120]
+        args = found.tb_frame.f_locals.get("args")
+        spread = isinstance(args, list) and "*args" in line and isinstance(error, TypeError)
+        if spread and found.tb_next is None:  # the call itself was refused
+            return (
+                "at `%s`: inputs returned a list, whose %d elements are the arguments; to pass "
+                "it as one, return a tuple of it, (values,)" % (line, len(args))
+            )
+        return "at `%s`" % line
 
     def _load(self, case):
         """Build the module of the case and run its globals, not its setup."""
