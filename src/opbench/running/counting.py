@@ -26,6 +26,8 @@ from opbench.workers.session import SessionEnded
 CASES_PER_WORKER = 10
 #: Each holds a framework and its translation, about a gigabyte for torch.
 MOST_WORKERS = 4
+#: How often it is looked whether a thread has ended.
+POLL_SECONDS = 0.05
 
 Answers = queue.SimpleQueue[tuple[Slot, dict[str, Any] | SessionEnded] | BaseException]
 
@@ -85,7 +87,8 @@ def _count_kind(
             state.fail(slot, metric, error.ended)
         return
     # While they count: torch's 700,000 symbols take as long to read as a dump.
-    symbols = threading.Thread(target=read_symbols, args=([worker.pid for worker in workers],))
+    pids = [worker.pid for worker in workers]
+    symbols = threading.Thread(target=read_symbols, args=(pids,), daemon=True)
     for thread in (symbols, *threads):
         thread.start()
     try:
@@ -103,11 +106,13 @@ def _count_kind(
             for result in instructions.results(slot.case, counted, state.place(slot)):
                 state.keep(slot, result)
     finally:
-        # On an interrupt the workers are ended by the pool, and the threads with them.
+        # On an interrupt the threads end with their workers, also with one that they just started.
         stop.set()
-        state.pool.discard(kind)
         for thread in threads:
-            thread.join()
+            while thread.is_alive():
+                state.pool.discard(kind)
+                thread.join(POLL_SECONDS)
+        state.pool.discard(kind)
 
 
 def _announce(state: RunState, kind: Kind, slots: Sequence[Slot], jobs: int) -> None:
@@ -136,7 +141,7 @@ def _work(
         if stop.is_set():
             return
         try:
-            done.put((slot, _counted(state, metric, kind, number, slot)))
+            done.put((slot, _counted(state, metric, kind, number, slot, stop)))
         except BaseException as error:
             if not stop.is_set():
                 done.put(error)
@@ -144,13 +149,15 @@ def _work(
 
 
 def _counted(
-    state: RunState, metric: Metric, kind: Kind, number: int, slot: Slot
+    state: RunState, metric: Metric, kind: Kind, number: int, slot: Slot, stop: threading.Event
 ) -> dict[str, Any] | SessionEnded:
     """One case in a fresh child; whatever it does there is its outcome, and no other case's."""
     case = slot.case
     timeout = state.request.policy.timeout * valgrind.SLOWDOWN
 
     def counted() -> dict[str, Any]:
+        if stop.is_set():  # its worker did not die: it was ended
+            raise WorkerError("the run has ended")
         worker = state.pool.workers(kind, [number])[0]
         session = worker.open(memory_limit=state.memory_limit(case))
         try:

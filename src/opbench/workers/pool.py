@@ -127,8 +127,9 @@ class Pool:
 
     def discard(self, kind: Kind) -> None:
         """Close the workers of a kind that will not be needed again."""
-        for key in [key for key in self._workers if key[0] == kind]:
-            self._workers.pop(key).close()
+        with self._lock:
+            for key in [key for key in self._workers if key[0] == kind]:
+                self._workers.pop(key).close()
 
     def _start(self, kind: Kind, start: int) -> Worker:
         env = dict(kind.env)
