@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from opbench.stats.distributions import digamma, tetragamma, trigamma
+from opbench.stats.distributions import digamma, t_quantile, tetragamma, trigamma
 
 #: However alike the cases are, they count for no more starts than this: the next case may be of
 #: another kind, and must be able to say so with the starts it has.
@@ -37,11 +37,19 @@ class Prior:
 
     def moderated(self, variance: float, freedom: float) -> tuple[float, float]:
         """A variance seen with so many degrees of freedom, averaged with the known one; and the
-        degrees of freedom of both together."""
+        degrees of freedom of both together.
+
+        To know little must not be worse than to know nothing: where both together are worth less
+        than `UNKNOWN`, that makes up the rest if the interval is narrower for it."""
         total = self.freedom + freedom
-        if total <= 0:
-            return UNKNOWN.sd**2, UNKNOWN.freedom
-        return (self.freedom * self.sd**2 + freedom * variance) / total, total
+        found = (self.freedom * self.sd**2 + freedom * variance) / total if total > 0 else 0.0
+        missing = UNKNOWN.freedom - total
+        if missing <= 0:
+            return found, total
+        filled = (total * found + missing * UNKNOWN.sd**2) / UNKNOWN.freedom
+        if total > 0 and t_quantile(total) ** 2 * found < t_quantile(UNKNOWN.freedom) ** 2 * filled:
+            return found, total
+        return filled, UNKNOWN.freedom
 
 
 NOTHING = Prior()
