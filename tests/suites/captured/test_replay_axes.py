@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opbench.api.run import run as measure
@@ -10,7 +12,7 @@ from opbench.capture.values import TensorSpec, TorchConstant
 from opbench.capture.writing import write
 from opbench.define.expand import expand
 from opbench.suites.captured import onnx
-from opbench.suites.captured.definition import definitions
+from opbench.suites.captured.definition import definitions, time_factors
 from opbench.suites.captured.onnx import NoCounterpart, spelled_in_onnx
 
 HEADER = {"opbench": "capture", "version": 1, "steps": 1, "threads": 1, "device": "cpu"}
@@ -186,3 +188,14 @@ def test_the_costliest_calls_are_rated_against_the_peaks():
     # Two billion operations take a millisecond at the peak, and the bytes much less.
     assert row.of_peak == pytest.approx(0.5)
     assert costliest(capture)[0].of_peak is None
+
+
+def test_a_call_gets_time_by_its_share_of_the_step():
+    mm = replace(ADDMM, seconds={"forward": 0.009})
+    small = replace(CONV, index=1, seconds={"forward": 0.0009, "backward": 0.0001})
+    tiny = replace(CAST, index=2, seconds={"forward": 1e-7})
+    given = time_factors(list(definitions(captured(mm, small, tiny))))
+    assert given["step", "addmm-000"] == pytest.approx(54, rel=0.01)
+    assert given["step", "convolution-001"] == pytest.approx(6, rel=0.01)
+    assert given["step", "_to_copy-002"] == 1
+    assert time_factors(list(definitions(captured(ADDMM)))) == {}, "without times, all get the same"

@@ -34,6 +34,9 @@ CAPTURED = "captured"
 
 #: Name of the benchmark that runs the whole step.
 IN_ORDER = "in_order"
+#: It takes as long as all calls together, and gets so much more time than one of them. A call gets
+#: more by its share of the step, this if it were all of it.
+STEP_TIME_FACTOR, CALL_TIME_FACTOR = 20.0, 60.0
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 LAYOUTS = ("contiguous", "channels_last")
@@ -298,6 +301,18 @@ def costliest(definitions: Sequence[Definition], share: float) -> list[Definitio
         chosen.add(call.index)
         spent += call.time
     return [d for d in definitions if not isinstance(d, CapturedCall) or d.call.index in chosen]
+
+
+def time_factors(definitions: Sequence[Definition]) -> dict[tuple[str, str], float]:
+    """How much more time than others a step gets, and the calls that take much of it: they are most
+    of its sum, and the costliest of a model was measured by a single block."""
+    calls = [d for d in definitions if isinstance(d, CapturedCall)]
+    total = sum(d.call.time for d in calls)
+    found = {(d.suite, d.name): STEP_TIME_FACTOR for d in definitions if d.name == IN_ORDER}
+    for each in calls if total else ():
+        share = each.call.time / total
+        found[(each.suite, each.name)] = max(1.0, CALL_TIME_FACTOR * share)
+    return found
 
 
 def phases_in_order(capture: Capture) -> tuple[str, ...]:

@@ -19,8 +19,6 @@ SUFFIX = ".jsonl"
 #: There are hundreds of calls, and what counts is their sum. More worker starts would take longer
 #: to import torch than all calls take together.
 OPTIONS = {"precision": 0.05, "max_time_per_case": 0.12, "max_starts": 3}
-#: A step in order takes as long as all of its calls together.
-STEP_TIME_FACTOR = 20.0
 
 
 class Captured(Suite):
@@ -35,7 +33,7 @@ class Captured(Suite):
 
             return Targets(definitions_of(file.path))
         from opbench.capture.reading import read
-        from opbench.suites.captured.definition import IN_ORDER, definitions
+        from opbench.suites.captured.definition import definitions, time_factors
 
         capture = read(file.path)
         suggested: dict[str, Any] = {**OPTIONS, "threads": capture.threads}
@@ -45,11 +43,8 @@ class Captured(Suite):
             if default_device() == "cuda":
                 # A child on a GPU takes a second to start; kernels last as long in any of them.
                 suggested |= {"device": "cuda", "max_starts": 2}
-        return Targets(
-            list(definitions(capture)),
-            suggested=suggested,
-            time_factors={(capture.name, IN_ORDER): STEP_TIME_FACTOR},
-        )
+        made = list(definitions(capture))
+        return Targets(made, suggested=suggested, time_factors=time_factors(made))
 
     def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
         if options.imports:
