@@ -51,6 +51,24 @@ def test_time_in_which_the_program_did_not_run_is_waiting():
     )  # no data
 
 
+def test_a_phase_without_a_call_is_in_the_account():
+    """A program that waits for its data loader calls nothing meanwhile: a third of a step was
+    unattributed for it."""
+    header = {
+        **TIMED.header,
+        "phase_seconds": {**TIMED.header["phase_seconds"], "data": 2.0},
+        "idle_seconds": {"data": 1.5},
+        "between_seconds": {"data": 0.25},
+    }
+    results = [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.25)]
+    found = ledger(replay_of(replace(TIMED, header=header), results))
+    data = found.entries[0]
+    assert (data.phase, data.parts["waiting"], data.parts["Python"]) == ("data", 1.5, 0.25)
+    assert data.unattributed == pytest.approx(0.25)
+    assert found.total.parts["waiting"] == 1.5
+    assert "data" not in found.hot_phases, "nothing of it failed"
+
+
 def test_python_is_no_more_than_a_plain_step_leaves_for_it():
     """Recording a small step may take longer between its calls than the step itself."""
     slow = replace(TIMED, header={**TIMED.header, "between_seconds": {"forward": 40.0}})

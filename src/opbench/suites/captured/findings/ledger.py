@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 
-from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.calls import PHASES, Capture, OperatorCall
 from opbench.suites.captured.account import Replay, left_out
 
 #: The parts of a phase, as their columns are named.
@@ -60,7 +60,8 @@ def ledger(replay: Replay) -> Ledger | None:
     # Files of earlier versions know what the program waited for a data loader, and no other wait.
     idle = idle or {"data": float(capture.header.get("waiting_seconds") or 0.0)}
     entries, hot_phases = [], []
-    for phase in capture.phases:
+    # A phase may have no call: a program that waits for its data loader, or clears gradients.
+    for phase in [p for p in PHASES if p in capture.phases or measured.get(p)]:
         parts: dict[str, float] = defaultdict(float)
         alone_of: dict[int, float] = {}
         for index, each in hot.items():
@@ -81,7 +82,7 @@ def ledger(replay: Replay) -> Ledger | None:
             alone = (in_order.estimate or 0.0) + left
         else:
             alone = sum(alone_of.values())
-            hot_phases.append(phase)
+            hot_phases += [phase] * (phase in capture.phases)
         parts["operators"] = max(alone - parts["compiled"], 0.0)
         parts["waiting"] = max(0.0, idle.get(phase, 0.0) - parts["collectives"])
         # Recording disturbs what lies between the calls of a small step more than can be
