@@ -52,11 +52,12 @@ def between(seen: Seen) -> dict[str, float]:
     function = cost_of_being_seen(torch.Tensor.dim, names=True)
     found = {}
     for phase, wall in seen.seconds.items():
-        waited = seen.waiting if phase == "data" else 0.0
-        outside = wall - waited - seen.handled.get(phase, 0.0)
+        outside = wall - seen.handled.get(phase, 0.0)
         if phase not in seen.elsewhere:
-            busy = seen.busy.get(phase, 0.0) - seen.handled_busy.get(phase, 0.0)
-            outside = min(outside, busy)
+            # What a data loader does to hand over a batch is not waiting: it runs.
+            outside = min(outside, seen.busy.get(phase, 0.0) - seen.handled_busy.get(phase, 0.0))
+        elif phase == "data":
+            outside -= seen.waiting
         cost = seen.calls.get(phase, 0) * call + seen.functions.get(phase, 0) * function
         found[phase] = max(0.0, outside - cost)
     return found

@@ -19,6 +19,8 @@ from opbench.suites.captured.account import Replay, left_out
 
 #: The parts of a phase, as their columns are named.
 PARTS = ("operators", "compiled", "refused", "collectives", "waiting", "Python")
+#: A rest smaller than this share is what adding up leaves.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,10 @@ class Entry:
 
     @property
     def unattributed(self) -> float | None:
-        return None if self.measured is None else self.measured - sum(self.parts.values())
+        if self.measured is None:
+            return None
+        rest = self.measured - sum(self.parts.values())
+        return rest if abs(rest) > ROUNDING * self.measured else 0.0
 
 
 @dataclass(frozen=True)
