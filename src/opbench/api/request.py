@@ -65,8 +65,10 @@ def build(
     baseline = Baseline.parse(options.baseline) if options.baseline else None
     if baseline is not None and "baseline" not in wished and not baseline.among(cases):
         options, baseline = replace(options, baseline=None), None
+    # A limit that somebody asked for is one.
+    limited = "max_time_per_case" in {**habits, **wished}
     request = Request(
-        groups=tuple(timed(groups(cases, baseline), targets.time_factors)),
+        groups=tuple(timed(groups(cases, baseline), {} if limited else targets.time_factors)),
         policy=options.policy,
         metrics=options.metrics,
         environments=places or _places(options.environments) or (current(),),

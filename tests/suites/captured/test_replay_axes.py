@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from opbench.api.request import build
 from opbench.api.run import run as measure
 from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.values import TensorSpec, TorchConstant
@@ -199,3 +200,15 @@ def test_a_call_gets_time_by_its_share_of_the_step():
     assert given["step", "convolution-001"] == pytest.approx(6, rel=0.01)
     assert given["step", "_to_copy-002"] == 1
     assert time_factors(list(definitions(captured(ADDMM)))) == {}, "without times, all get the same"
+    hostile = replace(CONV, index=1, seconds={"forward": -0.0089})
+    given = time_factors(list(definitions(captured(mm, hostile))))
+    assert set(given.values()) == {60.0, 1.0}
+
+
+def test_a_limit_that_was_asked_for_is_one(tmp_path):
+    path = tmp_path / "step.jsonl"
+    mm = replace(ADDMM, seconds={"forward": 0.009})
+    write(captured(mm, replace(CONV, index=1, seconds={"forward": 0.001})), path)
+    for asked, factors in (({}, {54.0, 6.0}), ({"max_time_per_case": 1.0}, {1.0})):
+        request, _ = build({"targets": [str(path)], **asked})
+        assert {round(group.time_factor) for group in request.groups} == factors
