@@ -63,7 +63,7 @@ def remove() -> None:
     replaced: list[tuple[Any, str, Any]] = [
         (children, "module", command),
         (children, "program", lambda *words: list(words)),
-        (children.Tidy, "remove_at_end", lambda _self, _path: None),
+        (children.Tidy, "add", lambda _self, _entry: None),
         (streams, "guarded", contextlib.nullcontext),
         (protocol, "validate", lambda message, _vocabulary, _key: message),
         (protocol, "check_fields", lambda message, _fields, _what: message),
@@ -110,8 +110,8 @@ def measure(quick: bool = False) -> str:
         large = folder / "large.db"
         fill(str(large), runs, 1000)
         figures: list[tuple[str, Callable[[str], float], int]] = [
-            (f"a run of {CASES} small cases", lambda side: _run_seconds(folder, side), cases),
-            (f"reading {runs * 1000:,} results", lambda side: _read_seconds(large, side), repeats),
+            (f"a run of {CASES} small cases", lambda side: run_seconds(folder, side), cases),
+            (f"reading {runs * 1000:,} results", lambda side: read_seconds(large, side), repeats),
         ]
         lines = ["| figure | without | with | cost | allowed | |", "|:--|--:|--:|--:|--:|:--|"]
         lines += [_row(what, *_alternated(each, times)) for what, each, times in figures]
@@ -144,7 +144,7 @@ def _row(what: str, without: Sequence[float], with_: Sequence[float]) -> str:
     )
 
 
-def _run_seconds(folder: Path, side: str) -> float:
+def run_seconds(folder: Path, side: str) -> float:
     benchmarks = [{"name": f"s{n}", "stmt": f"sum(range({n}))"} for n in range(CASES)]
     (folder / "small.json").write_text(json.dumps({"benchmark": benchmarks}))
     words = ["run", "small.json", "--num-runs", "1", "--num-repeats", "5"]
@@ -154,7 +154,7 @@ def _run_seconds(folder: Path, side: str) -> float:
     return _children_seconds() - before
 
 
-def _read_seconds(store: Path, side: str) -> float:
+def read_seconds(store: Path, side: str) -> float:
     return float(_python(store.parent, READ, str(store), side).split()[0])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from perf import checks
 from perf.chaos import outages, stores, user_code, workers
 from perf.fuzz.readers import store_seed
 
@@ -55,3 +56,9 @@ def test_faults_of_user_code_are_outcomes(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_run_goes_through_an_outage(server, tmp_path):
     assert outages.outage(server, tmp_path, 1.0, random.Random(3)) == []
+
+
+def test_the_cost_of_the_checks_can_be_measured(tmp_path, monkeypatch):
+    """What `python -m perf checks` takes out of a process, by name, is still there to be taken."""
+    monkeypatch.setattr(checks, "CASES", 1)
+    assert checks.run_seconds(tmp_path, "without") > 0
