@@ -23,7 +23,7 @@ KINDS = (
     "views_in_place", "distributed ddp", "distributed fsdp",
 )  # fmt: skip
 #: A script makes three steps or so. It runs this often; a step of the second time is recorded.
-ROUNDS, STEP = 6, "5"
+ROUNDS, STEP = 12, "5"
 
 
 def measure(quick: bool = False) -> str:

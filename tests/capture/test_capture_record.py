@@ -25,6 +25,19 @@ def test_what_runs_inside_is_recorded_and_nothing_else(tmp_path):
     assert names(tmp_path / "c.jsonl") == ["aten::exp", "aten::dot"]
 
 
+def test_a_function_has_the_name_it_was_called_by(tmp_path):
+    """One C function serves `mm`, `spmm` and `dsmm`; torch's own table knows the last of them."""
+    import opbench
+
+    x = torch.ones(3, 3)
+    with opbench.record(tmp_path / "c.jsonl"):
+        torch.mm(x, x)
+        torch.nn.functional.relu(x)
+    assert [call.apis for call in read(tmp_path / "c.jsonl").calls] == [
+        ("torch.mm",), ("torch.nn.functional.relu",),
+    ]  # fmt: skip
+
+
 @pytest.mark.filterwarnings("error:Accessing the data pointer")
 def test_working_out_shapes_is_no_work(tmp_path):
     """As FSDP does for its sharded tensors: an operator of tensors without data."""

@@ -10,7 +10,8 @@ from torch.overrides import TorchFunctionMode, resolve_name
 
 from opbench.capture.operators.phases import Phases
 
-_names: dict[Any, str] = {}
+#: By function and `__name__`: to Python `torch.mm` equals `torch.spmm`, which one function serves.
+_names: dict[tuple[Any, str], str] = {}
 
 
 class FunctionNames(TorchFunctionMode):
@@ -40,8 +41,9 @@ class FunctionNames(TorchFunctionMode):
 def registered_name(func: Any) -> str:
     """As torch's own table of overridable functions spells it: `torch.nn.functional.relu`; empty
     for a function that is not in it."""
+    name = str(getattr(func, "__name__", ""))
     try:
-        found = _names.get(func)
+        found = _names.get((func, name))
     except TypeError:  # not hashable
         return ""
     if found is None:
@@ -49,5 +51,7 @@ def registered_name(func: Any) -> str:
             found = str(resolve_name(func) or "")
         except Exception:  # a function torch has never heard of
             found = ""
-        _names[func] = found
+        if not found.endswith(f".{name}") and getattr(torch, name, None) == func:
+            found = f"torch.{name}"
+        _names[func, name] = found
     return found

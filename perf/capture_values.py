@@ -1,0 +1,142 @@
+"""Operators whose time depends on the values they are given: replayed from a capture, beside the
+same call on the real values in a plain process, alternated.
+
+A capture keeps no values but what steers time: order, skew, clusters, exact counts. Without them a
+replay draws random ones, and takes up to eight times as long or half as long as the real call.
+`python -m perf.capture_values record FILE` records the step, `… time NAME` times a call of it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+TITLE = "Capture: operators steered by values"
+CODE = ("capture", "suites/captured", "worker")
+
+LOW, HIGH = 0.85, 1.15
+ROUNDS = 5
+
+#: What to look for among the calls of the capture, by the name of the row.
+ROWS = {
+    "searchsorted, sorted boundaries": "aten::searchsorted",
+    "sort of sorted numbers": "aten::sort",
+    "sort of unsorted numbers": "aten::sort",
+    "embedding, ids as frequent as words are": "aten::embedding",
+    "embedding's backward, the same ids": "aten::embedding_dense_backward",
+    "nonzero of a mask in runs": "aten::nonzero",
+    "mm with a transposed weight": "aten::mm",
+}
+
+
+def calls() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Each row's call, and its real arguments."""
+    import torch
+
+    generator = torch.Generator().manual_seed(5)
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator)
+
+    boundaries, values = drawn(100_000).sort().values, drawn(50_000)
+    ordered, unordered = drawn(200_000).sort().values, drawn(300_000)
+    # The n-th most frequent word is 1/n as frequent as the first.
+    weights = 1 / torch.arange(1.0, 20_001.0)
+    ids = torch.multinomial(weights, 16 * 512, replacement=True, generator=generator)
+    ids = torch.randperm(20_000, generator=generator)[ids].view(16, 512)
+    table, gradient = drawn(20_000, 64), drawn(16, 512, 64)
+    lengths = torch.randint(60, 500, (256, 1), generator=generator)
+    mask = torch.arange(512)[None, :] < lengths
+    tokens, weight = drawn(256, 512), drawn(1024, 512)
+    aten = torch.ops.aten
+    found = [
+        (torch.searchsorted, (boundaries, values)),
+        (torch.sort, (ordered,)),
+        (torch.sort, (unordered,)),
+        (torch.nn.functional.embedding, (ids, table)),
+        (aten.embedding_dense_backward, (gradient, ids, 20_000, -1, False)),
+        (torch.nonzero, (mask,)),
+        (torch.mm, (tokens, weight.t())),
+    ]
+    return dict(zip(ROWS, found))
+
+
+def measure(quick: bool = False) -> str:
+    from opbench.report.units import format_value
+
+    replayed: dict[str, list[float]] = {name: [] for name in ROWS}
+    real: dict[str, list[float]] = {name: [] for name in ROWS}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "values.jsonl"
+        _python("record", str(path))
+        for _ in range(1 if quick else ROUNDS):
+            for name, seconds in _replayed(path).items():
+                replayed[name].append(seconds)
+            for name in ROWS:
+                real[name].append(float(json.loads(_python("time", name))))
+    lines = [
+        "| call | real | replayed | replayed / real | to reach | |",
+        "|:--|--:|--:|--:|--:|:--|",
+    ]
+    for name in ROWS:
+        ratio = median(a / b for a, b in zip(replayed[name], real[name]))
+        verdict = "reached" if LOW <= ratio <= HIGH else "**missed**"
+        lines.append(
+            f"| {name} | {format_value(median(real[name]), 's')} "
+            f"| {format_value(median(replayed[name]), 's')} | {ratio:.2f} | {LOW}–{HIGH} "
+            f"| {verdict} |"
+        )
+    return "\n".join(lines)
+
+
+def _replayed(path: Path) -> dict[str, float]:
+    """Seconds of each row's call alone; calls of one operator come in the order of the step."""
+    from opbench.api.run import run
+    from opbench.capture.reading import read
+    from opbench.suites.captured.account import replay_of
+
+    found = replay_of(read(path), run(path, save=False).results)
+    alone: dict[str, list[float]] = {}
+    for one in found.calls:
+        if one.result.estimate is not None:
+            alone.setdefault(one.call.operator, []).append(one.result.estimate)
+    return {name: alone[operator].pop(0) for name, operator in ROWS.items()}
+
+
+def _python(*words: str) -> str:
+    command = [sys.executable, "-m", "perf.capture_values", *words]
+    root = Path(__file__).parent.parent
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def record(path: str) -> None:
+    import torch
+
+    import opbench
+
+    torch.set_num_threads(1)
+    prepared = calls().values()
+    with opbench.record(path):
+        for function, arguments in prepared:
+            function(*arguments)
+
+
+def timed(name: str) -> float:
+    import torch
+    from torch.utils.benchmark import Timer
+
+    torch.set_num_threads(1)
+    function, arguments = calls()[name]
+    timer = Timer("function(*arguments)", globals={"function": function, "arguments": arguments})
+    return timer.blocked_autorange(min_run_time=0.5).median
+
+
+if __name__ == "__main__":
+    what, argument = sys.argv[1:]
+    print(record(argument) if what == "record" else json.dumps(timed(argument)))
