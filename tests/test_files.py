@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opbench.errors import UserError
-from opbench.files import LONGEST, component, writing
+from opbench.files import LONGEST, check_writable, component, writing
+from opbench.store import Store
 
 
 def test_a_failure_leaves_the_earlier_file_and_nothing_else(tmp_path):
@@ -82,3 +83,28 @@ def test_ordinary_names_stay_and_different_ones_stay_different():
     for name in ("gpt2", "linear_bs_16_runs_2", "a[n=64,dtype=float32]"):
         assert component(name) == name
     assert component("a/b") != component("a_b") != component("a:b")
+
+
+def test_a_store_is_never_overwritten(tmp_path):
+    path = tmp_path / "results.db"
+    Store.open(path).close()
+    before = path.read_bytes()
+    with pytest.raises(UserError, match="is a database"), writing(path) as partial:
+        partial.write_text("case,value\n")
+    with pytest.raises(UserError, match="is a database"):
+        check_writable(path)
+    assert path.read_bytes() == before
+
+
+def test_whether_a_file_can_be_written_is_known_before(tmp_path):
+    path = tmp_path / "new" / "c.jsonl"
+    check_writable(path)
+    assert [*path.parent.iterdir()] == []
+    path.write_text("earlier")
+    check_writable(path)
+    assert path.read_text() == "earlier"
+    check_writable(Path(os.devnull))
+    with pytest.raises(UserError, match="is a folder"):
+        check_writable(tmp_path)
+    with pytest.raises(UserError, match=r"cannot write /proc/c\.jsonl"):
+        check_writable(Path("/proc/c.jsonl"))

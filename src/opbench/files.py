@@ -9,6 +9,7 @@ import os
 import re
 import select
 import stat
+import tempfile
 import unicodedata
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ LONGEST = 150
 #: Of a file that is read as a whole: configs, run files, results of other tools. What they hold
 #: takes some ten times as much memory as JSON.
 MOST_BYTES = 32 << 20
+#: How the file of a store begins.
+SQLITE = b"SQLite format 3\0"
 #: What writes into a pipe is running already.
 PIPE_SECONDS = 2.0
 
@@ -151,6 +154,30 @@ def _explained(path: Path) -> Iterator[None]:
         raise UserError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def check_writable(path: Path) -> None:
+    """Raise where `writing` could not write, before the work is done whose result is written."""
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: it is a folder")
+    with _explained(path):
+        if path.exists() and not path.is_file():
+            return  # a device or a pipe
+        _check_no_store(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent, prefix=".opbench-"):
+            pass
+
+
+def _check_no_store(path: Path) -> None:
+    """No file that we write takes the place of a database."""
+    try:
+        with path.open("rb") as stream:
+            found = stream.read(len(SQLITE))
+    except FileNotFoundError:
+        return
+    if found == SQLITE:
+        raise UserError(f"{path} is a database, which is not overwritten: name another file")
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
     """Where to write what will be at `path` once the block has ended; after a failure nothing has
@@ -163,6 +190,8 @@ def writing(path: Path) -> Iterator[Path]:
         raise UserError(f"cannot write {path}: it is a link that leads to itself; remove it")
     partial = target
     if not special:
+        with _explained(path):
+            _check_no_store(target)
         shortened = target.name.encode("utf-8", "surrogateescape")[:LONGEST]
         partial = target.with_name(f".{os.fsdecode(shortened)}.{os.getpid()}")
         children.remove_at_end(partial)

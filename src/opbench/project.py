@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from opbench import files
 from opbench.define import document
 from opbench.errors import UserError
 
@@ -50,12 +51,12 @@ def store() -> str | None:
     if not isinstance(value, str) or not value:
         raise UserError(f"{project.path}: tool.opbench.store: expected text, found {value!r}")
     # A path is relative to the file that names it, wherever in the project the command is given.
-    return value if "://" in value else str(project.path.parent / Path(value).expanduser())
+    return value if "://" in value else str(project.path.parent / files.expanded(value))
 
 
 def _content(path: Path) -> bytes:
     """Nothing where it cannot be read: it is a file of other tools first."""
     try:
-        return path.read_bytes()
-    except OSError:
+        return files.content(path)
+    except UserError:
         return b""

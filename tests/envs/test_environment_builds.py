@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -307,6 +308,16 @@ def test_the_pip_of_opbench_installs_where_it_can(
     for pip in pips:
         assert pip[0] == (sys.executable if expected else own)
         assert (pip[4:6] == ["--python", own]) == expected
+
+
+def test_what_pip_leaves_behind_goes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    code = "import os, tempfile; print(tempfile.mkdtemp(), flush=True); os._exit(0)"
+    lines: list[str] = []
+    installer._run([sys.executable, "-c", code], lines.append)
+    assert Path(lines[0]).is_relative_to(tmp_path)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_the_installers_reason_is_told_and_nothing_stays(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from opbench.store.connection.address import parse_address
@@ -43,6 +45,16 @@ def test_the_project_speaks_where_nobody_did(opbench_here, project):
     assert "time, memory" in said
     assert "precision=0.07" in said
     assert "max_time=3" in said
+
+
+def test_a_store_of_nobody_and_a_file_without_end_are_no_traceback(opbench_here, project):
+    folder = project('store = "~nobody-of-that-name/x.db"')
+    done = opbench_here("runs")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "no such user" in done.stderr
+    os.truncate(folder / "pyproject.toml", 3 << 30)  # with a hole: it takes no room
+    done = opbench_here("runs")
+    assert "there is no store" in done.stderr
 
 
 def test_a_run_file_and_the_command_line_win(opbench_here, project):

@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 
 from opbench.result import Result, Sample, Warning
-from opbench.store import RunRecord, Store, StoredResult, StoreError, new_run_id
+from opbench.store import RunRecord, Store, StoredResult, StoreError, copying, new_run_id
+from opbench.store import store as stores
+from opbench.store.connection.database import Database
 
 SAMPLES = tuple(
     Sample(1.5e-5 + i * 1e-8, start=i % 3, session=i % 2, order=i, n=100, wall_ns=1500, cpu_ns=1490)
@@ -180,3 +182,70 @@ def test_records_and_errors_import_neither_sqlalchemy_nor_pandas():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_run_that_is_added_whole_is_there_whole_or_not_at_all(store, make_case, monkeypatch):
+    cases = [make_case(batch=batch) for batch in (1, 2)]
+    pairs = [(case, measured(case)) for case in cases]
+    record = RunRecord.new("imported", status="finished")
+
+    def interrupted(*_arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stores, "insert_results", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.add_run(record, pairs, {"f1": {"cpu": "x"}})
+    assert store.runs() == []
+    store.add_run(record, pairs, {"f1": {"cpu": "x"}})
+    assert [run.status for run in store.runs()] == ["finished"]
+    assert len(store.results(run=record)) == 2
+    assert store.environment("f1") == {"cpu": "x"}
+
+
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_store_that_is_taken_away_is_noticed(store, run, make_case, how):
+    case = make_case()
+    path = store.path
+    if how != "deleted":
+        path.rename(path.with_name("elsewhere.db"))
+    else:
+        path.unlink()
+    if how == "replaced":
+        Store.open(path).close()
+    with pytest.raises(StoreError, match="deleted, moved or replaced"):
+        store.add_result(run.id, case, measured(case))
+
+
+def test_a_copy_that_was_cut_short_says_so_until_it_is_done_again(
+    store, run, make_case, tmp_path, monkeypatch
+):
+    pairs = [(case, measured(case)) for case in (make_case(batch=batch) for batch in range(5))]
+    store.add_results(run.id, pairs)
+    store.finish_run(run.id)
+    monkeypatch.setattr(copying, "BATCH", 2)
+    written = copying.insert_rows
+
+    def killed_later(connection, rows, payloads):
+        if len(rows) < 2:
+            raise KeyboardInterrupt
+        return written(connection, rows, payloads)
+
+    heard: list[str] = []
+
+    def copied() -> None:
+        copying.copy(Database.open(store.path, False), target, [run.id], lambda *a: heard.append(a))
+
+    target = Database.open(tmp_path / "copy.db", create=True)
+    with Store(target) as copy:
+        with monkeypatch.context() as patched:
+            patched.setattr(copying, "insert_rows", killed_later)
+            with pytest.raises(KeyboardInterrupt):
+                copied()
+        assert heard == []
+        assert [(one.status, one.finished) for one in copy.runs()] == [("interrupted", None)]
+        assert len(copy.results()) == 4
+        copied()
+        assert heard == [(run.id, 5)]
+        assert copy.runs() == store.runs()
+        assert len(copy.results()) == 5

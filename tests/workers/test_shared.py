@@ -17,7 +17,7 @@ from tests.workers.conftest import is_alive
 
 from opbench.case import Case
 from opbench.worker.pool import folder
-from opbench.workers.process import NotInstalled
+from opbench.workers.process import NotInstalled, Worker, WorkerDied, environment_of
 from opbench.workers.shared import PoolError, Supervisor
 
 CLIENT = """
@@ -177,6 +177,22 @@ def test_all_of_it_ends_with_a_killed_supervisor_and_a_new_one_serves(
     second = connect()  # past the socket that was left behind
     assert second.pid != first.pid
     assert lease(second).start_id != worker.start_id
+
+
+@pytest.mark.parametrize("victim", ["supervisor", "start"])
+def test_what_is_killed_while_it_starts_is_nobodys_fault(connect, eventually, tmp_path, victim):
+    """So that whoever asked for the worker asks again."""
+    (tmp_path / "slow.py").write_text("import time; time.sleep(600)")
+    supervisor = connect()
+    env = environment_of({"PYTHONPATH": str(tmp_path)})
+    control = supervisor.lease(sys.executable, ("slow",), start=0, env=env, cpus=())
+    worker = Worker(sys.executable, ("slow",), leased=control)
+    assert eventually(lambda: [each["state"] for each in supervisor.starts()])
+    (start,) = supervisor.starts()
+    os.kill(supervisor.pid if victim == "supervisor" else start["pid"], signal.SIGKILL)
+    with pytest.raises(WorkerDied, match="was killed while it started"):
+        worker.wait_ready(60)
+    assert not worker.alive
 
 
 def test_idle_starts_end_and_the_supervisor_with_the_last(connect, lease, eventually, marked):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opbench.analyse.compare import Comparison, compare
 from opbench.api.progress import python_progress
 from opbench.api.request import build
-from opbench.api.run import command
+from opbench.api.run import command, uninterrupted
 from opbench.api.signature import takes_options
 from opbench.case import Case
 from opbench.define.reading import fraction
@@ -94,6 +94,8 @@ def ab(
     )
     with python_progress() if listener is None else nullcontext(listener) as shown_by:
         finished = recording.measure(request, shown_by)
+    if listener is None:  # the command has more to say
+        uninterrupted(finished)
     base, new = (
         [s for s in stored(finished) if s.result.environment == side.name] for side in sides
     )

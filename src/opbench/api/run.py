@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from opbench.api.progress import python_progress
 from opbench.api.request import build
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from opbench.api.keywords import RunKeywords
     from opbench.api.views import Compared, Page
     from opbench.report.charts.chart import Chart
+
+
+AnyRun = TypeVar("AnyRun", bound=Finished)
 
 
 class Run(Finished):
@@ -88,13 +91,14 @@ def run(
 
     The options are those of `opbench run`, and may be written as there: precision="1%",
     budget="60s", axes={"n": [64, 512]}, metrics=["time", "memory"], baseline="dtype=float32".
-    Results are stored (`.opbench/results.db` unless `store` says otherwise) as they are measured.
+    Results are stored (`.opbench/results.db` unless `store` says otherwise) as they are measured:
+    after Ctrl-C, which ends the calling program too, `opbench.load` has those that were finished.
     """
     if targets or options.get("cont"):
-        return execute({**options, "targets": targets}, listener=listener)
+        return uninterrupted(execute({**options, "targets": targets}, listener=listener))
     file = calling_file()
     if file is not None:
-        return execute({**options, "targets": (file,)}, listener=listener)
+        return uninterrupted(execute({**options, "targets": (file,)}, listener=listener))
     from opbench.define.bench import registered
 
     # A cell that is run again registers again: the last one counts.
@@ -104,7 +108,17 @@ def run(
             "run() without a target measures the benchmarks of the file or notebook that calls it, "
             "and there is none; decorate a function with @ob.bench, or name a suite: run('tour')"
         )
-    return execute_entries(list(entries.values()), options, listener=listener)
+    return uninterrupted(execute_entries(list(entries.values()), options, listener=listener))
+
+
+def uninterrupted(run: AnyRun) -> AnyRun:
+    """Ctrl-C ends the program, or the cell, that measures too; what is finished is stored."""
+    if run.status == "interrupted":
+        text = f"run {run.id} was interrupted"
+        if run.store:
+            text += f"; opbench.load({run.store!r}, {run.id!r}) has what was measured"
+        raise KeyboardInterrupt(text)
+    return run
 
 
 def execute_entries(

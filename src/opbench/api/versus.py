@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opbench.api.run import Run, calling_file, execute_entries
+from opbench.api.run import Run, calling_file, execute_entries, uninterrupted
 from opbench.define.bench import compared
 from opbench.running.listener import Listener
 
@@ -32,4 +32,4 @@ def versus(
     In a file that `opbench run` measures, the functions are registered instead.
     """
     entries, options = compared(*functions, inputs=inputs, **given)
-    return execute_entries(entries, options, file=calling_file(), listener=listener)
+    return uninterrupted(execute_entries(entries, options, file=calling_file(), listener=listener))

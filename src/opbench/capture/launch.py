@@ -46,6 +46,8 @@ class Launch:
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
         self.recorder: Any = None
+        #: Why there is no file.
+        self.failure = ""
 
     def start(self) -> None:
         from opbench.capture.record import api_recorder, operator_recorder
@@ -58,6 +60,8 @@ class Launch:
                 "path", "steps", "calls", "values", "timing", "sizes", "stop", "source"
             )
             self.recorder = operator_recorder(auto=True, **chosen).start()
+            # The script may end in a way that leaves no time to report: `os._exit`, a crash.
+            self.recorder.on_written = self.report
 
     def _chosen(self, *names: str) -> dict[str, Any]:
         return {name: self.options[name] for name in names if name in self.options}
@@ -88,15 +92,23 @@ class Launch:
             code = 130 if isinstance(error, KeyboardInterrupt) else 1
         finally:
             if self.recorder is not None:
-                self.recorder.finish()
+                self._finish()
         self.report()
         if isinstance(code, str):
             print(code, file=sys.stderr)
         return code if isinstance(code, int) else 0 if code is None else 1
 
+    def _finish(self) -> None:
+        from opbench.errors import UserError
+
+        try:
+            self.recorder.finish()
+        except UserError as error:
+            self.failure = str(error)
+
     def report(self) -> None:
         """Say what became of the recording to the command that started us."""
-        found: dict[str, Any] = {"torch": "torch" in sys.modules}
+        found: dict[str, Any] = {"torch": "torch" in sys.modules, "failure": self.failure}
         for name in ("steps", "calls", "written"):
             found[name] = getattr(self.recorder, name, 0)
         found["path"] = str(getattr(self.recorder, "path", ""))
@@ -116,7 +128,7 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     pid = os.getpid()
     code = Launch(options).run(sys.argv[2:])
-    if os.getpid() == pid:
+    if os.getpid() == pid and sys.stdout is not None:  # None: it was closed
         sys.stdout.flush()
     sys.exit(code)
 

@@ -46,7 +46,11 @@ def copy(
         closing(Database.open(source, create=False)) as ours,
         closing(Database.open(target, create=True)) as theirs,
     ):
-        done = copied(ours, theirs, chosen or all_runs(ours), on_run)
+        try:
+            done = copied(ours, theirs, chosen or all_runs(ours), on_run)
+        except KeyboardInterrupt:
+            console.print("not complete: the same command copies the rest", highlight=False)
+            raise
     copied_text = f"{plural(done.results, 'result')} of {plural(done.runs, 'run')}"
     known = f"; {done.known} already there" if done.known else ""
     print(f"copied {copied_text} to {theirs.address.shown}{known}")

@@ -137,16 +137,20 @@ def _run(command: Sequence[str], on_line: Line) -> None:
     """Run to completion, passing on each line. An interrupt, or our death, kills all of it."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
     output: list[str] = []
-    with children.started(
-        children.program(*command),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env=env,
-        start_new_session=True,  # Ctrl-C is ours to handle
-    ) as process:
+    with (
+        # What pip unpacks and builds lies there, whether it comes to tidy up or not.
+        children.temporary_folder("opbench-install-") as scratch,
+        children.started(
+            children.program(*command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env={**env, "TMPDIR": str(scratch)},
+            start_new_session=True,  # Ctrl-C is ours to handle
+        ) as process,
+    ):
         for line in process.stdout or ():
             output.append(line.rstrip())
             on_line(line.rstrip())

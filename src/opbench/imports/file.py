@@ -124,8 +124,7 @@ def _restore(store: Store, part: Part, record: RunRecord, name: str) -> RunRecor
     if any(run.id == record.id for run in store.runs()):
         raise StoreError(f"{part.path}: the store has run {record.id} already")
     record = replace(record, name=name or record.name)
-    store.begin_run(record)
-    store.add_results(record.id, part.found.pairs)
+    store.add_run(record, part.found.pairs)
     return record
 
 
@@ -160,19 +159,18 @@ def _import(store: Store, parts: Sequence[Part], name: str) -> RunRecord:
             "sha256": digest,
             "files": [part.digest for part in parts],
         },
+        status="finished",
+        finished=time.time(),
     )
-    store.begin_run(record)
     fingerprint = first.found.fingerprint
-    store.add_environment(fingerprint, first.found.environment)
     place: dict[str, Any] = {
         "environment": ENVIRONMENT,
         "fingerprint": fingerprint,
         "created": created,
     }
     pairs = [(case, replace(r, **place)) for part in parts for case, r in part.found.pairs]
-    store.add_results(record.id, list(_distinct(pairs)))
-    store.finish_run(record.id)
-    return replace(record, status="finished", finished=time.time())
+    store.add_run(record, _distinct(pairs), {fingerprint: first.found.environment})
+    return record
 
 
 def _distinct(pairs: Sequence[tuple[Case, Result]]) -> Iterator[tuple[Case, Result]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table, select, update
 
 from opbench.store import tables
 from opbench.store.connection.database import Database
@@ -26,6 +26,8 @@ from opbench.store.tables import (
 
 #: Results per transaction: few enough to hold with their samples in memory.
 BATCH = 500
+#: The status of a run some of whose results are still to come.
+CUT_SHORT = "interrupted"
 
 
 @dataclass
@@ -42,13 +44,11 @@ def copy(
     run_ids: Sequence[str],
     on_run: Callable[[str, int], None] | None = None,
 ) -> Copied:
-    """Copy those runs; `on_run` hears of each as it begins, and how many results it has."""
+    """Copy those runs; `on_run` hears of each when it is there, and how many results it has."""
     done = Copied()
     for run_id in run_ids:
         with source.reading() as connection:
             head = _head(connection, run_id)
-        if on_run is not None:
-            on_run(run_id, len(head.numbers))
         with target.writing() as connection:
             for table, rows in head.rows:
                 _insert_all(connection, table, rows)
@@ -59,7 +59,11 @@ def copy(
                 new = insert_rows(connection, rows, payloads)
             done.results += new
             done.known += len(rows) - new
+        with target.writing() as connection:
+            _complete(connection, head)
         done.runs += 1
+        if on_run is not None:
+            on_run(run_id, len(head.numbers))
     return done
 
 
@@ -69,6 +73,9 @@ class _Head:
 
     rows: tuple[tuple[Table, list[dict[str, Any]]], ...]
     numbers: list[int]
+    #: Of the run, once all of its results are there.
+    status: str
+    finished: float | None
 
 
 def _head(connection: Connection, run_id: str) -> _Head:
@@ -83,10 +90,20 @@ def _head(connection: Connection, run_id: str) -> _Head:
     for table, which in wanted:
         rows = connection.execute(select(table).where(which)).mappings()
         found.append((table, [dict(row) for row in rows]))
+    (run,) = found[0][1]
+    status, finished = run["status"], run["finished"]
+    run.update(status=CUT_SHORT, finished=None)
     numbers = connection.scalars(
         select(results.c.id).where(results.c.run_id == run_id).order_by(results.c.id)
     )
-    return _Head(tuple(found), list(numbers))
+    return _Head(tuple(found), list(numbers), status, finished)
+
+
+def _complete(connection: Connection, head: _Head) -> None:
+    """What was cut short has the rest of its results now."""
+    run_id = head.rows[0][1][0]["id"]
+    mine = (runs.c.id == run_id) & (runs.c.status == CUT_SHORT)
+    connection.execute(update(runs).where(mine).values(status=head.status, finished=head.finished))
 
 
 def _insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
@@ -84,15 +84,32 @@ class Store:
     # ------------------------------------------------------------------ runs
 
     def begin_run(self, run: RunRecord) -> None:
+        self.add_run(run)
+
+    def add_run(
+        self,
+        run: RunRecord,
+        pairs: Iterable[tuple[Case, Result]] = (),
+        environments: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    ) -> None:
+        """A run with all its results (and environments by fingerprint), or nothing of it."""
+        batch, new = self._batch(pairs)
+        facts = [{"fingerprint": each, "facts": environments[each]} for each in environments]
         tries = 0
 
         def write(connection: Connection) -> None:
             nonlocal tries
             tries += 1
             connection.execute(insert(tables.runs), run_row(run))
+            for row in facts:
+                connection.execute(insert_new(connection, tables.environments), row)
+            if batch:
+                insert_cases(connection, new)
+                insert_results(connection, run.id, [result for _, result in batch], False)
 
         try:
             self._database.write(write)
+            self._known_cases |= {case.hash for case in new}
         except StoreError as error:
             if not _violates(error, "unique"):
                 raise
@@ -203,16 +220,11 @@ class Store:
         self, run_id: str, pairs: Iterable[tuple[Case, Result]], replace: bool = False
     ) -> int:
         """All or none, in one transaction; how many were new."""
-        # In order of the key: writers that meet in PostgreSQL then wait for each other, never both.
-        batch = sorted(pairs, key=lambda pair: pair[1].key())
-        for case, result in batch:
-            if result.case_hash != case.hash:
-                raise ValueError(f"result of {result.case_hash} given with case {case.hash}")
-        new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
+        batch, new = self._batch(pairs)
         alone = len(batch) == 1 and not new and not replace
 
         def write(connection: Connection) -> int:
-            insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
+            insert_cases(connection, new)
             return insert_results(connection, run_id, [r for _, r in batch], replace)
 
         try:
@@ -221,8 +233,20 @@ class Store:
             if _violates(error, "foreign key"):
                 raise StoreError(f"the store has no run {run_id}: begin it first") from error
             raise
-        self._known_cases |= set(new)
+        self._known_cases |= {case.hash for case in new}
         return stored
+
+    def _batch(
+        self, pairs: Iterable[tuple[Case, Result]]
+    ) -> tuple[list[tuple[Case, Result]], list[Case]]:
+        """The results to be stored, and the cases that are to be stored with them. In order of the
+        key: writers that meet in PostgreSQL then wait for each other, never both."""
+        batch = sorted(pairs, key=lambda pair: pair[1].key())
+        for case, result in batch:
+            if result.case_hash != case.hash:
+                raise ValueError(f"result of {result.case_hash} given with case {case.hash}")
+        new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
+        return batch, [new[case_hash] for case_hash in sorted(new)]
 
     def add_group(self, run_id: str, pairs: Sequence[tuple[Case, Result]], most: int = 1) -> bool:
         """What one node of a fleet measured together: stored as a whole, unless `most` nodes have
@@ -232,8 +256,7 @@ class Store:
         """
         if not pairs:
             return True
-        batch = sorted(pairs, key=lambda pair: pair[1].key())
-        new = {case.hash: case for case, _ in batch if case.hash not in self._known_cases}
+        batch, new = self._batch(pairs)
         first, table = batch[0][1], tables.results.c
         run = select(tables.runs.c.id).where(tables.runs.c.id == run_id).with_for_update()
         nodes_with_it = (
@@ -258,12 +281,12 @@ class Store:
                 nodes.remove("")
             if len(nodes) >= most or first.node in nodes:
                 return False
-            insert_cases(connection, [new[case_hash] for case_hash in sorted(new)])
+            insert_cases(connection, new)
             insert_results(connection, run_id, [result for _, result in batch])
             return True
 
         stored = self._database.write(write)
-        self._known_cases |= set(new)
+        self._known_cases |= {case.hash for case in new}
         return stored
 
     def done_keys(self, run_id: str, outcome: str | None = None) -> set[Key]:

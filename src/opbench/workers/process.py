@@ -164,10 +164,10 @@ class Worker:
         event = self._next_event(timeout)
         if event is None or event.get("event") != "ready":
             reason = (event or {}).get("reason") or self._last_line()
-            killed = event is None and self._process.poll() in OUTSIDE
+            killed = self._was_killed(event, reason)
+            self._lost = True
             self.close()
             if killed:
-                self._lost = True
                 raise WorkerDied(f"{WORKER_ENDED} was killed while it started: {reason}")
             if missing := MISSING.match(reason):
                 what = missing["module"] or missing["library"]
@@ -184,6 +184,13 @@ class Worker:
             self._process.found(event["pid"])
             self.start_id = str(event.get("start", ""))
         self._ready = True
+
+    def _was_killed(self, event: dict | None, reason: str) -> bool:
+        """Whether somebody else has ended it, or stopped it, before it was ready."""
+        if isinstance(self._process, Leased):
+            # Its supervisor says of a start that ended without a word that it has ended.
+            return event is None or reason.startswith(f"{WORKER_ENDED} ended")
+        return event is None and (self._process.poll() in OUTSIDE or self._stopped())
 
     @property
     def pid(self) -> int:

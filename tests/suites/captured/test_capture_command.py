@@ -128,10 +128,53 @@ def test_a_script_that_died_before_its_first_step_is_not_announced_as_a_step(
     assert "Next: opbench run" not in done.stdout
 
 
+#: Two steps: the file is written while the script still runs. No optimizer of torch's, whose making
+#: imports its compiler.
+TWO_STEPS = """
+import os, sys, torch
+model = torch.nn.Linear(8, 16)
+class Plain(torch.optim.Optimizer):
+    def step(self):
+        for each in model.parameters():
+            each.data -= each.grad
+optimizer = Plain(model.parameters(), {})
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("level", ["operators", "api"])
+def test_a_file_that_cannot_be_written_does_not_end_the_script(opbench_here, tmp_path, level):
+    (tmp_path / "train.py").write_text(TWO_STEPS + "torch.save(0, 'saved')\n")
+    done = opbench_here("capture", "--level", level, "-o", "/dev/full", "train.py")
+    assert done.returncode == 2
+    assert done.stderr == "opbench: cannot write /dev/full: No space left on device\n"
+    assert (tmp_path / "saved").exists()
+
+
+def test_a_script_that_ends_hard_leaves_what_was_written(opbench_here, tmp_path):
+    (tmp_path / "train.py").write_text(TWO_STEPS + "os._exit(7)\n")
+    done = opbench_here("capture", "-o", "c.jsonl", "train.py")
+    assert done.returncode == 7
+    assert "c.jsonl: " in done.stdout
+    assert "ended with exit status 7" in done.stderr
+    assert read(tmp_path / "c.jsonl").steps == 1
+
+
+def test_a_closed_stdout_is_no_failure(opbench_here, tmp_path):
+    (tmp_path / "train.py").write_text(TWO_STEPS + "sys.stdout = None\n")
+    done = opbench_here("capture", "-o", "c.jsonl", "train.py")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ((), "name the script to run"),
+        (("-o", "x.py", "x.py"), "x.py is the script itself"),
+        (("-o", ".", "x.py"), "cannot write .: it is a folder"),
         (("missing.py",), "file not found: missing.py"),
         (("--steps", "4-3", "x.py"), "a window is written 3 or 3-4"),
         (("--steps", "1", "--calls", "1", "x.py"), "not in both"),

@@ -31,6 +31,7 @@ from opbench.capture.reading import VERSION
 from opbench.capture.snapshots import snapshots_in
 from opbench.capture.window import window_of
 from opbench.capture.writing import rounded, write
+from opbench.errors import UserError
 
 #: Steps timed without recording; more would not make the median better.
 MOST_TIMED = 50
@@ -73,6 +74,10 @@ class OperatorRecorder:
         self.phases = Phases(self._step_ended, self._call_ended)
         self._regions = CompiledRegions(self._region, self._step_aside, self._come_back)
         self.written = False
+        #: Told of every time the file is written.
+        self.on_written: Callable[[], None] = lambda: None
+        #: Why it could not be written, when the window ended inside the program's own step.
+        self._failure: UserError | None = None
         #: Rank and number of ranks; asked while the program still knows them.
         self._ranks: tuple[int, int] | None = None
         self._pid = os.getpid()
@@ -112,13 +117,16 @@ class OperatorRecorder:
         return self
 
     def finish(self) -> None:
-        """Write the file, unless the window has already ended; stop watching."""
+        """Write the file, unless the window has already ended; stop watching. Raises if the file
+        could not be written."""
         if self._finished or os.getpid() != self._pid:
             return
         self._finished = True
         recording = self._mode is not None and not self._rehearsing
         self._close()
         self._unwatch()
+        if self._failure is not None:
+            raise self._failure
         if recording or (self._unrecorded and self.written):
             self._write()
 
@@ -205,7 +213,10 @@ class OperatorRecorder:
             first, last = (2, 2) if window.kind == "auto" else (window.first, window.last)
             if number == last and self._mode is not None:
                 self._close()
-                self._write()
+                try:
+                    self._write()
+                except UserError as error:  # which is no reason to end a training
+                    self._failure = error
                 if self.stop:
                     raise Done(0)
             elif number in (first - 2, first - 1):
@@ -298,3 +309,4 @@ class OperatorRecorder:
         self.path = path_of_rank(self._given, self._ranks)
         write(self.log.capture(self.header(), self.values, self.path.stem), self.path)
         self.written = True
+        self.on_written()

@@ -42,6 +42,8 @@ class Database:
         self.engine = engine
         self.readonly = readonly
         self.outages = Outages(address.place)
+        #: Of a file: device and number, as they were after the first thing that was written.
+        self._identity: tuple[int, int] | None = None
 
     @classmethod
     def open(cls, where: str | Path | None, create: bool) -> Database:
@@ -77,6 +79,23 @@ class Database:
             connection = connection.execution_options(**options)
             with connection.begin():
                 yield connection
+        self._check_identity()
+
+    def _check_identity(self) -> None:
+        """SQLite goes on writing to a file that was deleted, moved or replaced."""
+        if (path := self.address.path) is None:
+            return
+        try:
+            found = path.stat()
+            identity = (found.st_dev, found.st_ino)
+        except OSError:
+            identity = None
+        self._identity = self._identity or identity
+        if identity is None or identity != self._identity:
+            raise StoreError(
+                f"{path} was deleted, moved or replaced while it was being written to: what this "
+                "command stored is lost, or where the file is now"
+            )
 
     def write(self, step: Callable[[Connection], T], statements: int = 2) -> T:
         """What the step gives in a transaction of its own. While a server is away it is tried
@@ -122,7 +141,8 @@ def explain(error: SQLAlchemyError, place: str, doing: str) -> str:
         return refused + safe
     if "is full" in lower or "no space" in lower or "disk full" in lower:
         return (
-            f"the disk is full: cannot write to {place}{safe}; make room, then continue with --cont"
+            f"the disk is full: cannot write to {place}{safe}; make room, then try again "
+            "(a run: with --cont)"
         )
     if "readonly" in lower or "read-only" in lower:
         return f"{place} is read-only: cannot write to it{safe}"

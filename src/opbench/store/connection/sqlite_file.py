@@ -22,11 +22,10 @@ from sqlalchemy import Connection
 
 from opbench import children
 from opbench.errors import first_of
+from opbench.files import SQLITE
 from opbench.store.errors import StoreError
 from opbench.store.schema import OlderSchema, check_version
 from opbench.store.tables import SCHEMA_VERSION
-
-MAGIC = b"SQLite format 3\0"
 
 #: "opbn", in the four bytes where SQLite's header says whose file it is. The `meta` table says the
 #: same in both kinds of database, but only the header can be read whatever state the log is in: a
@@ -60,7 +59,7 @@ def inspect(path: Path) -> None:
         raise StoreError(
             f"{path} is an empty file, not an opbench store: remove it, or name another"
         )
-    if not header.startswith(MAGIC):
+    if not header.startswith(SQLITE):
         raise StoreError(f"{path} is not an SQLite database; left untouched")
     if len(header) < 100:
         raise StoreError(f"{path} is cut short: the store is damaged; left untouched")

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from opbench import children
+from opbench import children, files
 from opbench.errors import Terminated, UserError, plural, unknown
 
 
@@ -93,6 +93,9 @@ def capture(
     if function and level != "api":
         raise UserError("--function needs --level api; at level operators everything is recorded")
     window_of(steps, calls)  # raises before anything runs
+    if not module and output.resolve() == Path(words[0]).resolve():
+        raise UserError(f"{output} is the script itself: name another file with -o")
+    files.check_writable(output)
     given, probes = parse_sizes(size, "--size"), parse_sizes(probe, "--probe")
     sizes = base_sizes(words, given, probes)
     options: dict[str, Any] = {
@@ -114,6 +117,8 @@ def capture(
     if code and not recorded["steps"] and not calls and level == "operators":
         print(died(output, code), file=sys.stderr)
         return code
+    if code:
+        print(f"opbench: the script ended with exit status {code}", file=sys.stderr)
     if probes:
         learn(words, sizes, probes, options, output)
     if level == "operators":
@@ -164,6 +169,8 @@ def _waited(process: subprocess.Popen[bytes]) -> int:
 
 def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> None:
     """Raise where the script's process did not write a capture."""
+    if failure := recorded.get("failure"):
+        raise UserError(failure)
     if recorded.get("written"):
         return
     if not recorded:
