@@ -90,7 +90,12 @@ def test_a_comment_on_a_pull_request_names_the_functions():
 
 
 def test_different_numbers_of_calls_are_compared_per_call():
-    assert difference(result({ADD: 500}, calls=10), result({ADD: 5000}, calls=100)) == []
+    few, many = result({ADD: 500}, calls=10), result({ADD: 5000}, calls=100)
+    assert difference(few, many) == []
+    assert stats_of(few).delta(stats_of(many)).sum() == 0
+    more = stats_of(result({ADD: 600}, calls=10))  # counted less often because it is longer
+    assert more.delta(stats_of(many)).sum() == 100
+    assert stats_of(many).delta(more).sum() == -1000
 
 
 def test_stats_are_used_like_torchs():

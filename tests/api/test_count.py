@@ -105,17 +105,43 @@ def test_from_the_command_line(opbench_here):
     assert "NameError" in wrong.stderr
 
 
+def test_cpp_with_headers_and_flags(opbench_here, tmp_path):
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "stores.h").write_text("constexpr int stores = TIMES * 100;\n")
+    done = opbench_here(
+        "count", "for (int i = 0; i < stores; i++) x = i;", "--setup", "volatile int x;",
+        "--language", "cpp", "--global-setup", "#include <stores.h>", "-I", "include",
+        "--extra-cflags", "-DTIMES=5",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert 1000 < float(done.stdout.split()[0].replace(",", "")) < 5000
+
+
 def test_what_cannot_be_counted_is_refused_before_anything_starts():
     with pytest.raises(UserError, match="unknown language 'fortran'"):
         ob.count("x = 1", language="fortran")
     with pytest.raises(UserError, match="belongs to C"):
         ob.count("x = 1", global_setup="#include <vector>")
+    with pytest.raises(UserError, match="give --language cpp too"):
+        ob.count("x = 1", extra_include_paths=["include"])
     with pytest.raises(UserError, match="names of Python"):
         ob.count("x = 1;", language="cpp", globals=True)
     with pytest.raises(UserError, match="the statement line 2: "):
         ob.count("x = 1\ny = (", globals=True)
+    with pytest.raises(UserError, match=r"setup line 1: .*never closed"):
+        ob.count("x", "x = (")
+    for setup in ("from math import *", "from __future__ import annotations"):
+        with pytest.raises(UserError, match=r"setup line 1: .*with --globals"):
+            ob.count("x", setup)
+        assert case_of("x", setup, "", "python", globals=True)
     with pytest.raises(UserError, match="unknown environment"):
         ob.count("x = 1", env="nowhere")
+
+
+def test_source_may_be_indented():
+    case = case_of("\n    x + 1\n    ", "\n    x = 1\n    ", "", "python")
+    assert case.stmt.strip() == "x + 1"
+    assert case.setup.splitlines()[-1] == "x = 1"
 
 
 def test_torch_is_imported_where_it_is_mentioned():

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -75,6 +76,13 @@ extern "C" __attribute__((noinline)) long outer(long n) { return inner(n) + inne
 )
 
 
+#: The same five hundred stores, to variables of the setup and of the statement.
+VOLATILE = (
+    replace(CPP, stmt="for (int i = 0; i < 500; i++) x = i;"),
+    replace(CPP, stmt="volatile int y = 3; for (int i = 0; i < 500; i++) y = i;"),
+)
+
+
 def case_of(stmt: str, setup: str = "", name: str = "case", **more) -> Case:
     return Case("t", name, "call", stmt, setup, **more)
 
@@ -82,7 +90,8 @@ def case_of(stmt: str, setup: str = "", name: str = "case", **more) -> Case:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[tuple[Pool, Kind]]:
     with Pool() as pool:
-        pool.libraries[current()] = compiled([CPP, BRANCH, NESTED], current()).libraries
+        together = [CPP, BRANCH, NESTED, *VOLATILE]
+        pool.libraries[current()] = compiled(together, current()).libraries
         kind = pool.counting_kind(case_of("pass"), current())
         # Together: pytest changes a variable of the environment from phase to phase, and what an
         # interpreter copies of it shifts its heap, by which memset takes an instruction more.
@@ -275,6 +284,13 @@ def test_a_cpp_loop_is_counted_too(count):
     assert 2 <= (found.estimate or 0) <= 10
     assert "session_" in stats_of(found).stats()[0].function
     assert "unrepeatable" not in {warning.code for warning in found.warnings}
+
+
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize("case", VOLATILE, ids=["setup", "statement"])
+def test_what_is_volatile_is_stored_every_time(count, case):
+    """In the frame of a coroutine GCC takes it for an ordinary variable, and drops the loop."""
+    assert 1000 <= (count(case)["instructions"].estimate or 0) <= 5000
 
 
 def test_code_that_does_not_repeat_is_told_and_an_empty_statement_is_not(count, of_nothing):

@@ -189,6 +189,36 @@ def test_an_edited_header_is_compiled_again(cache, tmp_path, start_worker):
     assert value(1) == first  # switching back finds what was compiled before
 
 
+def test_a_header_that_comes_to_lie_in_front_is_compiled(cache, tmp_path):
+    """Nothing that the compiler read has changed, but it would read another file now."""
+    for folder, value in (("first", 2), ("second", 1)):
+        (tmp_path / folder / "deep").mkdir(parents=True)
+        (tmp_path / folder / "deep" / "value.h").write_text(f"constexpr int value = {value};\n")
+    case = cpp(
+        "x = value;", "volatile int x = 0;", '#include "deep/value.h"',
+        cpp_build=CppBuild(str(tmp_path), ("first", "second")),
+    )  # fmt: skip
+    hidden = tmp_path / "first" / "deep" / "value.h"
+    text = hidden.read_text()
+    hidden.unlink()
+    before = compiled([case], current()).libraries[cpp_build_key(case)]
+    assert compiled([case], current()).libraries[cpp_build_key(case)] == before
+    hidden.write_text(text)
+    assert compiled([case], current()).libraries[cpp_build_key(case)] != before
+
+
+def test_the_compilers_own_files_lie_where_they_are_removed(tmp_path, monkeypatch):
+    """Killed, it leaves them; a stand-in says where it would write them."""
+    stand_in = tmp_path / "g++"
+    stand_in.write_text('#!/bin/sh\necho "$TMPDIR"\nexit 1\n')
+    stand_in.chmod(0o755)
+    drafts = tmp_path / "drafts"
+    drafts.mkdir()
+    build = cpp_build.Build(str(stand_in), None, cpp_build.Index(str(tmp_path)), 1)
+    ((_, said),) = build.compile([("none", {"k": {"stmt": "", "name": "n"}})], str(drafts))
+    assert said.strip() == str(drafts)
+
+
 def test_headers_flags_and_libraries_of_the_users_own(cache, tmp_path, start_worker):
     """A header beside the file, a folder of headers, a macro, an archive; relative, as written."""
     (tmp_path / "include").mkdir()
@@ -217,6 +247,11 @@ def test_headers_flags_and_libraries_of_the_users_own(cache, tmp_path, start_wor
     archive(11)
     again = compiled([case], current())
     assert again.libraries[cpp_build_key(case)] != found.libraries[cpp_build_key(case)]
+    # So is that of an object file.
+    bare = replace(case, cpp_build=replace(build, extra_ldflags=("far.o",)))
+    object_ = compiled([bare], current()).libraries[cpp_build_key(bare)]
+    archive(12)
+    assert compiled([bare], current()).libraries[cpp_build_key(bare)] != object_
     wrong = replace(case, cpp_build=replace(build, extra_ldflags=("-lnowhere_at_all",)))
     failed = compiled([wrong, GOOD], current())
     assert "nowhere_at_all" in failed.failures[wrong.hash].reason

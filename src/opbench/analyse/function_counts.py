@@ -153,8 +153,12 @@ class InstructionStats:
         return (stats.denoise() if denoise else stats).sum()
 
     def delta(self, other: InstructionStats, inclusive: bool = False) -> FunctionCounts:
-        """What this one executes more than the other."""
-        return self.stats(inclusive) - other.stats(inclusive)
+        """What this one executes more than the other, in as many calls as this one counted: how
+        many that are depends on how long a call is."""
+        theirs = other.stats(inclusive)
+        if self.number_per_run != other.number_per_run:
+            theirs = theirs * (self.number_per_run / other.number_per_run)
+        return self.stats(inclusive) - theirs
 
     def as_standardized(self) -> InstructionStats:
         return self

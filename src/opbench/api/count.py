@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, indent
 
 from opbench.analyse.function_counts import InstructionStats
 from opbench.analyse.functions import stats_of
@@ -70,18 +71,23 @@ def count(
     number: int | None = None,
     repeats: int | None = None,
     timeout: float | str = 60.0,
+    extra_include_paths: Sequence[str] = (),
+    extra_cflags: Sequence[str] = (),
+    extra_ldflags: Sequence[str] = (),
     pool: bool = True,
     listener: Listener | None = None,
 ) -> Counted:
     """Instructions of one call of `stmt` after `setup`, counted by Callgrind.
 
     Names of Python are variables of a function; with `globals` they are looked up as those of a
-    module, as in the script of torch's `Timer.collect_callgrind`. The worker is kept for the next
-    call, by default (docs/workers.md).
+    module, as in the script of torch's `Timer.collect_callgrind`. A statement in C++ is compiled
+    with the `extra_…` options of torch's cpp_extension. The worker is kept for the next call, by
+    default (docs/workers.md).
     """
     if language.lower() not in LANGUAGES:
         raise UserError(unknown("language", language, LANGUAGES))
-    case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()], globals)
+    extras = tuple(map(tuple, (extra_include_paths, extra_cflags, extra_ldflags)))
+    case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()], globals, extras)
     given = {"number": number, "repeats": repeats, "timeout": timeout}
     options = RunOptions(**asked({key: value for key, value in given.items() if value}))
     request = Request(
@@ -107,21 +113,28 @@ def count(
 
 def at_module_level(stmt: str, setup: str) -> tuple[str, str]:
     """Statement and setup of a case that executes them as a module, `UNROLLED` times per call."""
-    body = "\n".join([dedent(stmt)] * UNROLLED)
-    check(stmt, "the statement")
-    check(setup, "setup")
+    body = "\n".join([stmt] * UNROLLED)
     return "exec(body, module)", (
         "module = dict(globals(), __name__='__main__')\n"
-        f"exec(compile({dedent(setup)!r}, 'setup', 'exec'), module)\n"
+        f"exec(compile({setup!r}, 'setup', 'exec'), module)\n"
         f"body = compile({body!r}, 'statement', 'exec')"
     )
 
 
-def check(source: str, what: str) -> None:
+def check(source: str, what: str, globals: bool) -> None:
+    """Raise for what is no Python: as a module, or as the body of a function."""
     try:
-        compile(dedent(source), what, "exec")
+        compile(source, what, "exec")
     except SyntaxError as error:
         raise UserError(f"{what} line {error.lineno}: {error.msg}") from None
+    try:
+        compile("def f():\n pass\n" + indent(source, " "), what, "exec")
+    except SyntaxError as error:
+        if not globals:
+            raise UserError(
+                f"{what} line {(error.lineno or 3) - 2}: {error.msg}: it becomes part of a "
+                "function; with --globals it is executed as a module, as by torch's Timer"
+            ) from None
 
 
 def per_statement(result: Result) -> Result:
@@ -143,7 +156,15 @@ def per_statement(result: Result) -> Result:
     )
 
 
-def case_of(stmt: str, setup: str, global_setup: str, language: str, globals: bool = False) -> Case:
+def case_of(
+    stmt: str,
+    setup: str,
+    global_setup: str,
+    language: str,
+    globals: bool = False,
+    extras: Sequence[tuple[str, ...]] = (),
+) -> Case:
+    """`extras`: folders of headers, flags of the compiler and of the linker, for C++."""
     torch = TORCH.search("\n".join((stmt, setup, global_setup))) is not None
     framework = "torch" if torch else "python"
     if language == "cpp":
@@ -152,10 +173,15 @@ def case_of(stmt: str, setup: str, global_setup: str, language: str, globals: bo
         return Case(
             "count", "statement", "call", stmt, setup, global_setup, language="cpp",
             framework=framework, preload=("torch",) if torch else (),
-            cpp_build=CppBuild(str(Path.cwd())),
+            cpp_build=CppBuild(str(Path.cwd()), *extras),
         )  # fmt: skip
     if global_setup:
         raise UserError("global_setup belongs to C++; in Python everything is setup")
+    if any(extras):
+        raise UserError("folders of headers and flags belong to C++: give --language cpp too")
+    stmt, setup = dedent(stmt), dedent(setup)
+    check(stmt, "the statement", globals)
+    check(setup, "setup", globals)
     preload = imported(setup)
     if globals:
         stmt, setup = at_module_level(stmt, setup)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import typer
 
 from opbench.cli.options import GROUP, MATCH, RAW
@@ -22,6 +24,13 @@ def count(
     ),
     number: int = typer.Option(None, min=1, metavar="N", help="Calls that are counted together."),
     repeats: int = typer.Option(None, min=1, metavar="N", help="How often; the smallest is kept."),
+    include: list[str] = typer.Option(
+        [], "-I", metavar="FOLDER", help="C++: a folder of headers. May be repeated."
+    ),
+    extra_cflags: str = typer.Option("", metavar="FLAGS", help="C++: flags of the compiler."),
+    extra_ldflags: str = typer.Option(
+        "", metavar="FLAGS", help="C++: flags of the linker, objects and libraries."
+    ),
     timeout: str = typer.Option(
         "60s", metavar="60s", help="An answer that takes longer is a hang."
     ),
@@ -52,6 +61,9 @@ def count(
             env=env,
             number=number,
             repeats=repeats,
+            extra_include_paths=include,
+            extra_cflags=shlex.split(extra_cflags),
+            extra_ldflags=shlex.split(extra_ldflags),
             timeout=timeout,
             pool=pool,
             listener=listener,

@@ -22,7 +22,10 @@ def workers(
         print("No workers are kept.")
         return 0
     if stop:
+        from opbench.counting import valgrind
+
         ended, in_use = supervisor.retire()
+        valgrind.tidy()
         more = f"; {in_use} in use end with their command" if in_use else ""
         print(f"Ended {plural(ended, 'worker')}{more}.")
         return 0

@@ -86,18 +86,29 @@ def results(case: Case, answer: Mapping[str, Any], place: Mapping[str, Any]) -> 
         _result(case, "instructions_raw", "instructions", raw, number, {}, place),
         _result(case, "allocations", "count", allocated, number, {}, place),
     ]
-    allowed = max(min(quiet) * REPEATABLE, SETTLING * number)
-    if 0 < min(quiet) < max(quiet) - allowed:
-        found[0] = found[0].with_warning(
-            "unrepeatable",
-            f"two counts of the same calls differ by {max(quiet) / min(quiet) - 1:.2%}: the code "
-            "accumulates state, draws random numbers or reads the time; make each call do the same",
-        )
+    if warning := unrepeatable(quiet, number, answer.get("threads", 1)):
+        found[0] = found[0].with_warning("unrepeatable", warning)
     if warning := nameless(counted[best]):
         found[0] = found[0].with_warning("nameless", warning)
     if warning := allocator_unknown(counted[best]):
         found[2] = found[2].with_warning("nameless", warning)
     return found
+
+
+def unrepeatable(counts: Sequence[int], number: int, threads: int) -> str:
+    """The warning about counts that another run need not find again."""
+    if threads > 1:
+        return (
+            f"{threads} threads took part, and how long they wait for each other is counted too; "
+            "use one: torch.set_num_threads(1)"
+        )
+    allowed = max(min(counts) * REPEATABLE, SETTLING * number)
+    if not 0 < min(counts) < max(counts) - allowed:
+        return ""
+    return (
+        f"two counts of the same calls differ by {max(counts) / min(counts) - 1:.2%}: the code "
+        "accumulates state, draws random numbers or reads the time; make each call do the same"
+    )
 
 
 def unnamed_instructions(profile: Profile) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import shutil
 import time
 from pathlib import Path
@@ -26,6 +27,8 @@ OPTIONS = (
     "--dump-line=yes",
     "--skip-plt=no",
     "--quiet",
+    # Nobody debugs a worker, and a killed one would leave the debugger's pipes behind.
+    "--vgdb=no",
 )
 #: On Arm an atomic operation that is interrupted between its two halves tries again, and would be
 #: counted again. A precaution: no count was seen to depend on it.
@@ -46,7 +49,9 @@ ENVIRONMENT = {
 SLOWDOWN = 5.0
 
 #: Seconds after which nobody is going to read a dump any more.
-LEFT_BEHIND = 24 * 3600.0
+LEFT_BEHIND = 3600.0
+#: What Callgrind writes when a process ends, which nobody reads: without the number of a dump.
+AT_EXIT = re.compile(r"dump\.(\d+)")
 
 SOURCE = "Callgrind (Valgrind runs its own selection of SIMD kernels, maybe not this machine's)"
 
@@ -70,13 +75,19 @@ def program() -> str:
 
 
 def shared_folder() -> str:
-    """For the dumps of workers that are kept between commands; old ones are removed."""
-    folder = Path(cache.folder("callgrind"))
-    for file in folder.iterdir():
+    """For the dumps of workers that are kept between commands."""
+    tidy()
+    return cache.folder("callgrind")
+
+
+def tidy() -> None:
+    """Remove the dumps in the shared folder that nobody is going to read."""
+    for file in Path(cache.folder("callgrind")).iterdir():
         with contextlib.suppress(OSError):  # another command was faster
-            if time.time() - file.stat().st_mtime > LEFT_BEHIND:
+            ended = AT_EXIT.fullmatch(file.name)
+            unread = ended is not None and not Path(f"/proc/{ended[1]}").exists()
+            if unread or time.time() - file.stat().st_mtime > LEFT_BEHIND:
                 file.unlink()
-    return str(folder)
 
 
 def command(folder: str) -> tuple[tuple[str, ...], dict[str, str]]:

@@ -17,12 +17,20 @@ PLANS = (
 #: A first call that takes longer, in seconds under Valgrind, is not repeated to find out.
 LONG = 20.0
 
+#: (seconds that a call waits: for a child, a lock, the clock; instructions that take as long).
+WAITS = ((0.05, 2e6), (0.2, 2e7), (2.0, float("inf")))
+
 #: How much slower than natively code runs under Callgrind, roughly.
 SLOWDOWN = 50.0
 #: Instructions in a second natively, roughly.
 SPEED = 2e9
 #: Seconds that a case takes besides its calls: a fork, its setup, dumps.
 CASE_SECONDS = 1.0
+
+
+def length_of_wait(seconds):
+    """Instructions of a call that is to be counted as often as one that waits this long."""
+    return max((length for least, length in WAITS if seconds >= least), default=0.0)
 
 
 def plan_for(instructions, number=None, repeats=None):

@@ -18,7 +18,7 @@ import tempfile
 
 from .. import cache
 from . import messages, toolchain
-from .index import Index, linked_files, read_files
+from .index import Index, absent_headers, linked_files, read_files
 from .source import key_of, tier_of, unit
 
 #: Statements of one translation unit: beyond this, two units on two cores are faster than one.
@@ -128,6 +128,7 @@ class Build:
                 stderr=subprocess.STDOUT,
                 text=True,
                 cwd=own["folder"] or None,
+                env={**os.environ, "TMPDIR": work},
             )
             running.append((process, stem + ".o"))
         return [
@@ -152,6 +153,7 @@ class Build:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=place or None,
+            env={**os.environ, "TMPDIR": work},
         )
         if linked.returncode:
             return dict.fromkeys(keys, messages.linker_failure(linked.stdout))
@@ -160,11 +162,14 @@ class Build:
             name = "opbench-%s.so" % hashlib.sha256(stream.read()).hexdigest()[:16]
         library = os.path.join(self.folder, name)
         os.replace(draft, library)
-        archives = linked_files(linked.stdout, place)
+        copied = linked_files(linked.stdout, place) - {object_ for _, object_ in objects}
         for members, object_ in objects:
             stem = object_[: -len(".o")]
             files = read_files(stem + ".d", stem + ".cpp", place_of(members))
-            self.index.keep(members, name, files | archives)
+            own = build_of(next(iter(members.values())))
+            searched = [*own["extra_include_paths"], own["folder"]]
+            files |= absent_headers(files, [os.path.join(place_of(members), s) for s in searched])
+            self.index.keep(members, name, files | copied)
         return {key: {"library": library} for key in keys}
 
 

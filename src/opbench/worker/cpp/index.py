@@ -83,8 +83,25 @@ def read_files(path, besides, folder=""):
     return files - {os.path.abspath(besides)}
 
 
+def absent_headers(files, searched):
+    """Files that would have been read in the place of others, had they been there: a folder that is
+    searched earlier has none of that name. Their content is that of no file."""
+    searched = [os.path.abspath(folder) for folder in searched]
+    absent: set = set()
+    for path in files:
+        for place, folder in enumerate(searched):
+            name = os.path.relpath(path, folder)
+            if name.startswith(os.pardir + os.sep):
+                continue
+            absent.update(os.path.join(earlier, name) for earlier in searched[:place])
+            break
+    return {path for path in absent if not os.path.lexists(path)}
+
+
 def linked_files(output, folder=""):
-    """The archives that the linker read, from what `--trace` printed: their code is copied."""
+    """The archives and objects that the linker read, from what `--trace` printed: their code is
+    copied."""
     names = (re.sub(r"^\((.+)\).*$|^(.+\.a)\(.*$", r"\1\2", line) for line in output.splitlines())
-    paths = {os.path.abspath(os.path.join(folder, name)) for name in names if name.endswith(".a")}
+    copied = {name for name in names if name.endswith((".a", ".o"))}
+    paths = {os.path.abspath(os.path.join(folder, name)) for name in copied}
     return {path for path in paths if os.path.isfile(path)}

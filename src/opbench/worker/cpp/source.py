@@ -53,6 +53,9 @@ struct Next {
   void await_suspend(std::coroutine_handle<Session::promise_type> h) { promise = &h.promise(); }
   Session::promise_type& await_resume() { return *promise; }
 };
+struct Done {
+  explicit Done(Session::promise_type&) {}
+};
 inline int64_t clock() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -77,7 +80,9 @@ OPBENCH_SHARED void opbench_close(void* session) {
 }
 """
 
-#: The empty assembly keeps the compiler from removing a loop, or from lifting loads out of it.
+#: The empty assembly keeps the compiler from removing a loop, or from lifting loads out of it. The
+#: statement is in a function of its own, inlined again, because GCC forgets `volatile` of variables
+#: that it moves into the frame of a coroutine; a `return` in a statement is no way out of that.
 STATEMENT = """
 static opbench::Session session_{key}(std::string model_path) {{
 #line 1 "{key}/setup"
@@ -85,18 +90,22 @@ static opbench::Session session_{key}(std::string model_path) {{
 #line 1 "{key}/loop"
 for (;;) {{
 auto& opbench_now = co_await opbench::Next{{}};
-const int64_t opbench_n = opbench_now.n;
 const bool opbench_timed = opbench_now.op & {timed};
 const int64_t opbench_began = opbench_timed ? opbench::clock() : 0;
 if (opbench_now.op & {run}) {{
+[&](const int64_t opbench_n) __attribute__((always_inline)) -> opbench::Done {{
 for (int64_t opbench_i = 0; opbench_i < opbench_n; ++opbench_i) {{
 asm volatile("" ::: "memory");
 #line 1 "{key}/stmt"
 {stmt}
 #line 11 "{key}/loop"
 }}
+return opbench::Done{{opbench_now}};
+}}(opbench_now.n);
 }} else {{
+[](const int64_t opbench_n) __attribute__((always_inline)) {{
 for (int64_t opbench_i = 0; opbench_i < opbench_n; ++opbench_i) asm volatile("" ::: "memory");
+}}(opbench_now.n);
 }}
 opbench_now.nanoseconds = opbench_timed ? opbench::clock() - opbench_began : 0;
 }}

@@ -6,6 +6,8 @@ dumps: under Valgrind that would take longer than writing them.
 
 import gc
 import os
+import resource
+import sys
 import time
 
 DESCRIBE = {
@@ -70,25 +72,47 @@ def measure(session, options):
     gc.enable()
     for dumped in files.values():
         del dumped[:dropped]
-    return {"results": {}, "dumps": files, "number": number}
+    return {"results": {}, "dumps": files, "number": number, "threads": _threads()}
 
 
 def _length(session, counted, count):
     """Instructions of a call, roughly: the first loads and compiles, the second is counted."""
-    from ..callgrind.plans import LONG
+    from ..callgrind.plans import LONG, length_of_wait
 
     began = time.process_time()
     session.run("calls", 1)
     if time.process_time() - began > LONG:
         return float("inf")
     counted.zero()
+    waits = _waits()
     count(session, counted, "stmt", 1)
+    waited = _waits() - waits
     path = counted.dump("length")
     try:
         with open(path, "rb") as dumped:  # near its beginning, after a command line of any length
-            return next(int(line.split()[1]) for line in dumped if line.startswith(b"summary:"))
+            found = next(int(line.split()[1]) for line in dumped if line.startswith(b"summary:"))
     finally:
         os.unlink(path)
+    return max(found, length_of_wait(waited))
+
+
+class _waits:
+    """What a process has waited for something by now, in seconds: not for a processor."""
+
+    def __init__(self):
+        self.seconds = time.monotonic() - time.process_time()
+        self.times = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+
+    def __sub__(self, earlier):
+        return self.seconds - earlier.seconds if self.times > earlier.times else 0.0
+
+
+def _threads():
+    """How many threads torch has used: a setup may ask for more than the worker did."""
+    torch = sys.modules.get("torch")
+    if torch is None or len(os.listdir("/proc/self/task")) == 1:
+        return 1
+    return int(torch.get_num_threads())
 
 
 def together(session, counted, what, number):
