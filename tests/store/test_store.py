@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -201,6 +202,16 @@ def test_a_run_that_is_added_whole_is_there_whole_or_not_at_all(store, make_case
     assert [run.status for run in store.runs()] == ["finished"]
     assert len(store.results(run=record)) == 2
     assert store.environment("f1") == {"cpu": "x"}
+
+
+def test_a_store_is_where_it_was_opened(tmp_path, make_case, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with Store.open("relative.db") as opened:
+        opened.begin_run(RunRecord.new())
+        os.chdir("elsewhere")
+        opened.begin_run(RunRecord.new())
+        assert len(opened.runs()) == 2
 
 
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])

@@ -6,6 +6,7 @@ that (setting environment variables, say) works as ever.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.util
 import json
@@ -112,7 +113,8 @@ class Launch:
         for name in ("steps", "calls", "written"):
             found[name] = getattr(self.recorder, name, 0)
         found["path"] = str(getattr(self.recorder, "path", ""))
-        Path(self.options["report"]).write_text(json.dumps(found), encoding="utf-8")
+        with contextlib.suppress(OSError):  # a full disk, which is no reason to end a training
+            Path(self.options["report"]).write_text(json.dumps(found), encoding="utf-8")
 
 
 def print_as_python_would(error: BaseException) -> None:

@@ -42,7 +42,8 @@ class Database:
         self.engine = engine
         self.readonly = readonly
         self.outages = Outages(address.place)
-        #: Of a file: device and number, as they were after the first thing that was written.
+        self._file = address.path.absolute() if address.path is not None else None
+        #: Of the file: device and number, as they were after the first thing that was written.
         self._identity: tuple[int, int] | None = None
 
     @classmethod
@@ -83,18 +84,18 @@ class Database:
 
     def _check_identity(self) -> None:
         """SQLite goes on writing to a file that was deleted, moved or replaced."""
-        if (path := self.address.path) is None:
+        if self._file is None:
             return
         try:
-            found = path.stat()
+            found = self._file.stat()
             identity = (found.st_dev, found.st_ino)
         except OSError:
             identity = None
         self._identity = self._identity or identity
         if identity is None or identity != self._identity:
             raise StoreError(
-                f"{path} was deleted, moved or replaced while it was being written to: what this "
-                "command stored is lost, or where the file is now"
+                f"{self.address.place} was deleted, moved or replaced while it was being written "
+                "to: what this command stored is lost, or where the file is now"
             )
 
     def write(self, step: Callable[[Connection], T], statements: int = 2) -> T:
