@@ -9,6 +9,7 @@ replay draws random ones, and takes up to eight times as long or half as long as
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -112,7 +113,10 @@ def _replayed(path: Path) -> dict[str, float]:
 def _python(*words: str) -> str:
     command = [sys.executable, "-m", "perf.capture_values", *words]
     root = Path(__file__).parent.parent
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    # On Arm a matrix product asks OpenMP, whatever `torch.set_num_threads` said.
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=root, env=env, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def record(path: str) -> None:
