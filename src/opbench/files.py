@@ -161,13 +161,13 @@ def check_writable(path: Path) -> None:
     with _explained(path):
         if path.exists() and not path.is_file():
             return  # a device or a pipe
-        _check_no_store(path)
+        _check_no_database(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent, prefix=".opbench-"):
             pass
 
 
-def _check_no_store(path: Path) -> None:
+def _check_no_database(path: Path) -> None:
     """No file that we write takes the place of a database."""
     try:
         with path.open("rb") as stream:
@@ -191,7 +191,7 @@ def writing(path: Path) -> Iterator[Path]:
     partial = target
     if not special:
         with _explained(path):
-            _check_no_store(target)
+            _check_no_database(target)
         shortened = target.name.encode("utf-8", "surrogateescape")[:LONGEST]
         partial = target.with_name(f".{os.fsdecode(shortened)}.{os.getpid()}")
         children.remove_at_end(partial)

@@ -6,6 +6,7 @@ import pytest
 
 import opbench as ob
 from opbench.running.listener import Listener
+from opbench.running.runner import Runner
 from opbench.store import Store
 
 BENCH = '{"benchmark": [{"name": "a", "stmt": "1 + 1"}, {"name": "b", "stmt": "2 + 2"}]}'
@@ -27,3 +28,20 @@ def test_it_ends_the_caller_who_finds_the_rest_in_the_store(tmp_path):
     with Store.open(store, create=False) as opened:
         assert [run.status for run in opened.runs()] == ["interrupted"]
         assert len(opened.results()) == 1
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda: ob.run("tour", save=False),
+        lambda: ob.run_layer_benchmark("linear", batch_size=4, device="cpu"),
+    ],
+    ids=["run", "layer"],
+)
+def test_whoever_measures_in_python_is_ended(measure, monkeypatch):
+    def interrupted(_runner: Runner) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Runner, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="was interrupted"):
+        measure()

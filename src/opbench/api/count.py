@@ -86,8 +86,9 @@ def count(
     """
     if language.lower() not in LANGUAGES:
         raise UserError(unknown("language", language, LANGUAGES))
-    extras = tuple(map(tuple, (extra_include_paths, extra_cflags, extra_ldflags)))
-    case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()], globals, extras)
+    extras = map(tuple, (extra_include_paths, extra_cflags, extra_ldflags))
+    build = CppBuild(str(Path.cwd()), *extras)
+    case = case_of(stmt, setup, global_setup, LANGUAGES[language.lower()], globals, build)
     given = {"number": number, "repeats": repeats, "timeout": timeout}
     options = RunOptions(**asked({key: value for key, value in given.items() if value}))
     request = Request(
@@ -133,7 +134,8 @@ def check(source: str, what: str, globals: bool) -> None:
         if not globals:
             raise UserError(
                 f"{what} line {(error.lineno or 3) - 2}: {error.msg}: it becomes part of a "
-                "function; with --globals it is executed as a module, as by torch's Timer"
+                "function; with --globals (globals=True) it is executed as a module, as by torch's "
+                "Timer"
             ) from None
 
 
@@ -162,9 +164,10 @@ def case_of(
     global_setup: str,
     language: str,
     globals: bool = False,
-    extras: Sequence[tuple[str, ...]] = (),
+    build: CppBuild | None = None,
 ) -> Case:
-    """`extras`: folders of headers, flags of the compiler and of the linker, for C++."""
+    """`build`: how C++ is compiled, with the headers of the current folder unless it says more."""
+    here = CppBuild(str(Path.cwd()))
     torch = TORCH.search("\n".join((stmt, setup, global_setup))) is not None
     framework = "torch" if torch else "python"
     if language == "cpp":
@@ -173,11 +176,11 @@ def case_of(
         return Case(
             "count", "statement", "call", stmt, setup, global_setup, language="cpp",
             framework=framework, preload=("torch",) if torch else (),
-            cpp_build=CppBuild(str(Path.cwd()), *extras),
+            cpp_build=build or here,
         )  # fmt: skip
     if global_setup:
         raise UserError("global_setup belongs to C++; in Python everything is setup")
-    if any(extras):
+    if build not in (None, here):
         raise UserError("folders of headers and flags belong to C++: give --language cpp too")
     stmt, setup = dedent(stmt), dedent(setup)
     check(stmt, "the statement", globals)

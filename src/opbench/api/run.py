@@ -94,11 +94,10 @@ def run(
     Results are stored (`.opbench/results.db` unless `store` says otherwise) as they are measured:
     after Ctrl-C, which ends the calling program too, `opbench.load` has those that were finished.
     """
-    if targets or options.get("cont"):
-        return uninterrupted(execute({**options, "targets": targets}, listener=listener))
-    file = calling_file()
-    if file is not None:
-        return uninterrupted(execute({**options, "targets": (file,)}, listener=listener))
+    file = None if targets or options.get("cont") else calling_file()
+    if targets or options.get("cont") or file is not None:
+        chosen = targets if file is None else (file,)
+        return uninterrupted(execute({**options, "targets": chosen}, listener=listener))
     from opbench.define.bench import registered
 
     # A cell that is run again registers again: the last one counts.
@@ -112,7 +111,8 @@ def run(
 
 
 def uninterrupted(run: AnyRun) -> AnyRun:
-    """Ctrl-C ends the program, or the cell, that measures too; what is finished is stored."""
+    """Ctrl-C ends the program, or the cell, that measures too; what is finished is stored. (A
+    command shows what it has.)"""
     if run.status == "interrupted":
         text = f"run {run.id} was interrupted"
         if run.store:

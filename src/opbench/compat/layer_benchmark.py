@@ -50,7 +50,7 @@ def run_layer_benchmark(
 
     Raises `RuntimeError` with the reason when the layer could not be measured.
     """
-    from opbench.api.run import execute
+    from opbench.api.run import execute, uninterrupted
     from opbench.machine.gpu import default_device
     from opbench.suites.layers.pickles import memory_stats
     from opbench.suites.layers.suite import SUITE
@@ -85,7 +85,7 @@ def run_layer_benchmark(
         "device": device,
         "save": False,
     }
-    run = execute(options, cases=[case])
+    run = uninterrupted(execute(options, cases=[case]))
     results = {result.metric: result for _, result in run}
     for result in results.values():
         if not result.ok:

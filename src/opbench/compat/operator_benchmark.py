@@ -282,7 +282,7 @@ def measure(
     on_result: Callable[[OperatorBenchmark], None] | None = None,
 ) -> None:
     """Measure them in one run, whose workers serve them all; a failure is a result as well."""
-    from opbench.api.run import execute
+    from opbench.api.run import execute, uninterrupted
 
     if not benchmarks:
         return
@@ -299,7 +299,7 @@ def measure(
         "save": first.store is not None,
         "store": first.store,
     }
-    execute(options, cases=cases, listener=Delivery(benchmarks, on_result))
+    uninterrupted(execute(options, cases=cases, listener=Delivery(benchmarks, on_result)))
 
 
 def checked_numbers(**numbers: Any) -> None:

@@ -60,7 +60,7 @@ def copy(
             done.results += new
             done.known += len(rows) - new
         with target.writing() as connection:
-            _complete(connection, head)
+            _complete(connection, run_id, head)
         done.runs += 1
         if on_run is not None:
             on_run(run_id, len(head.numbers))
@@ -99,9 +99,8 @@ def _head(connection: Connection, run_id: str) -> _Head:
     return _Head(tuple(found), list(numbers), status, finished)
 
 
-def _complete(connection: Connection, head: _Head) -> None:
+def _complete(connection: Connection, run_id: str, head: _Head) -> None:
     """What was cut short has the rest of its results now."""
-    run_id = head.rows[0][1][0]["id"]
     mine = (runs.c.id == run_id) & (runs.c.status == CUT_SHORT)
     connection.execute(update(runs).where(mine).values(status=head.status, finished=head.finished))
 

@@ -20,7 +20,7 @@ from typing import Any
 from opbench.analyse.compare import Comparison, compare
 from opbench.analyse.gate import Gate, gate_lines
 from opbench.analyse.sides import find_side
-from opbench.api.run import Run, execute
+from opbench.api.run import Run, execute, uninterrupted
 from opbench.case import Case
 from opbench.define.call import definition_of_call
 from opbench.define.definition import Definition
@@ -77,7 +77,9 @@ def _measured(config: Any, named: Sequence[Mapping[str, Any]]) -> Measured:
         definitions, suggested = definitions_of(named)
         cases = expand(definitions, **narrowing(options))
         reporter = config.pluginmanager.get_plugin("terminalreporter")
-        run = execute({**suggested, **options}, cases=cases, listener=Progress(reporter))
+        run = uninterrupted(
+            execute({**suggested, **options}, cases=cases, listener=Progress(reporter))
+        )
     return reported(run, base, gate, branch, against, alone(config))
 
 

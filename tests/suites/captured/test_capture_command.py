@@ -105,32 +105,39 @@ def test_a_module_its_inference_and_no_values(opbench_here, tmp_path):
     assert all(len(t.values) <= 4 for call in capture.calls for t in call.tensors if t.floating)
 
 
-def test_a_window_that_never_comes_and_a_script_that_fails(opbench_here, tmp_path):
-    (tmp_path / "train.py").write_text(SCRIPT + "\nraise ValueError('at the end')\n")
-    done = opbench_here("capture", "--steps", "30", "train.py")
+@pytest.fixture
+def capture_of(opbench_here, tmp_path):
+    """What comes of capturing a script of that text."""
+
+    def run(text: str, *words: str):
+        (tmp_path / "train.py").write_text(text)
+        return opbench_here("capture", *words, "train.py")
+
+    return run
+
+
+def test_a_window_that_never_comes_and_a_script_that_fails(capture_of, tmp_path):
+    done = capture_of(SCRIPT + "\nraise ValueError('at the end')\n", "--steps", "30")
     assert done.returncode == 2
     assert "ended after 4 optimizer steps" in done.stderr
     assert "before steps 30 could be captured" in done.stderr
     assert not (tmp_path / "opbench-capture.jsonl").exists()
 
 
-def test_a_script_that_died_before_its_first_step_is_not_announced_as_a_step(
-    opbench_here, tmp_path
-):
+def test_a_script_that_died_before_its_first_step_is_not_announced_as_a_step(capture_of):
     # Without an optimizer, whose making imports torch's compiler.
-    (tmp_path / "train.py").write_text(
+    done = capture_of(
         "import torch\nmodel = torch.nn.Linear(8, 16)\nmodel(torch.ones(4, 8))\n"
         "raise RuntimeError('shapes differ')\n"
     )
-    done = opbench_here("capture", "-o", "c.jsonl", "train.py")
     assert done.returncode == 1
     assert "ended with exit status 1 before its first optimizer step" in done.stderr
     assert "Next: opbench run" not in done.stdout
 
 
-#: Two steps: the file is written while the script still runs. No optimizer of torch's, whose making
-#: imports its compiler.
-TWO_STEPS = """
+#: Three steps: the file is written while the script still runs. No optimizer of torch's, whose
+#: making imports its compiler.
+THREE_STEPS = """
 import os, sys, torch
 model = torch.nn.Linear(8, 16)
 class Plain(torch.optim.Optimizer):
@@ -146,26 +153,25 @@ for _ in range(3):
 
 
 @pytest.mark.parametrize("level", ["operators", "api"])
-def test_a_file_that_cannot_be_written_does_not_end_the_script(opbench_here, tmp_path, level):
-    (tmp_path / "train.py").write_text(TWO_STEPS + "torch.save(0, 'saved')\n")
-    done = opbench_here("capture", "--level", level, "-o", "/dev/full", "train.py")
+def test_a_file_that_cannot_be_written_does_not_end_the_script(capture_of, tmp_path, level):
+    done = capture_of(f"{THREE_STEPS}torch.save(0, 'saved')", "--level", level, "-o", "/dev/full")
     assert done.returncode == 2
-    assert done.stderr == "opbench: cannot write /dev/full: No space left on device\n"
+    assert done.stderr == (
+        "opbench: cannot write /dev/full: No space left on device; name another file with -o\n"
+    )
     assert (tmp_path / "saved").exists()
 
 
-def test_a_script_that_ends_hard_leaves_what_was_written(opbench_here, tmp_path):
-    (tmp_path / "train.py").write_text(TWO_STEPS + "os._exit(7)\n")
-    done = opbench_here("capture", "-o", "c.jsonl", "train.py")
+def test_a_script_that_ends_hard_leaves_what_was_written(capture_of, tmp_path):
+    done = capture_of(f"{THREE_STEPS}os._exit(7)", "-o", "c.jsonl")
     assert done.returncode == 7
     assert "c.jsonl: " in done.stdout
     assert "ended with exit status 7" in done.stderr
     assert read(tmp_path / "c.jsonl").steps == 1
 
 
-def test_a_closed_stdout_is_no_failure(opbench_here, tmp_path):
-    (tmp_path / "train.py").write_text(TWO_STEPS + "sys.stdout = None\n")
-    done = opbench_here("capture", "-o", "c.jsonl", "train.py")
+def test_a_closed_stdout_is_no_failure(capture_of):
+    done = capture_of(f"{THREE_STEPS}sys.stdout = None")
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -170,7 +170,7 @@ def _waited(process: subprocess.Popen[bytes]) -> int:
 def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> None:
     """Raise where the script's process did not write a capture."""
     if failure := recorded.get("failure"):
-        raise UserError(failure)
+        raise UserError(f"{failure}; name another file with -o")
     if recorded.get("written"):
         return
     if not recorded:
