@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from time import perf_counter, thread_time
+from time import perf_counter
 from typing import Any
 
 import torch
+from torch.compiler import is_compiling
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from opbench.capture.operators.phases import Phases
@@ -25,13 +26,12 @@ class FunctionNames(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         phases = self.phases
-        if torch.compiler.is_compiling():
+        # `linear` calls `addmm`: the function the person wrote is the outer one.
+        if is_compiling() or phases.api:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if phases.api:  # `linear` calls `addmm`: the function the person wrote is the outer one
-            return func(*args, **kwargs) if kwargs else func(*args)
-        phase, entered, busy = phases.now, perf_counter(), thread_time()
+        entered = perf_counter()
         phases.api = registered_name(func) or str(getattr(func, "__name__", ""))
-        phases.name(phase, perf_counter() - entered, thread_time() - busy)
+        phases.name(phases.now, perf_counter() - entered)
         try:
             return func(*args, **kwargs) if kwargs else func(*args)
         finally:

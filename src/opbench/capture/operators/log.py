@@ -22,9 +22,16 @@ MOST_NAMES = 2
 
 #: A loop that never ends must not fill the memory: beyond this the order is not kept.
 LONGEST_ORDER = 200_000
+#: Visits after which they are entered; a step has fewer, mostly.
+MOST_VISITS = 10_000
 
 #: (number of the call, phase, addresses read, addresses created)
 Entry = tuple[int, str, tuple[int, ...], tuple[int, ...]]
+#: One call as it happened: which, its phase, module and function, seconds (None where they are not
+#: its own), addresses read and created.
+Visit = tuple[
+    "LoggedCall", str, str, str, float | None, tuple[int, ...], tuple[int, ...]
+]  # fmt: skip
 
 
 class LoggedCall:
@@ -52,8 +59,10 @@ class LoggedCall:
         self.modules: dict[str, None] = {}
         self.apis: dict[str, None] = {}
 
-    def note(self, phase: str, module: str, api: str) -> None:
+    def enter(self, phase: str, module: str, api: str, seconds: float | None) -> None:
         self.counts[phase] = self.counts.get(phase, 0) + 1
+        if seconds is not None:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
         if module not in self.modules and len(self.modules) < MOST_NAMES:
             self.modules[module] = None
         if api and api not in self.apis and len(self.apis) < MOST_NAMES:
@@ -128,6 +137,8 @@ class OperatorLog:
     calls: dict[Any, LoggedCall] = field(default_factory=dict)
     #: Calls of the step before the window: the same ones need not be copied again.
     rehearsed: dict[Any, LoggedCall] = field(default_factory=dict)
+    #: What happened and is not yet entered below: to do so in every call would slow the program.
+    visits: list[Visit] = field(default_factory=list)
     #: The calls of the current step.
     order: list[Entry] = field(default_factory=list)
     #: The order of the last step that ended.
@@ -140,13 +151,22 @@ class OperatorLog:
     #: Whom the GPU worked for; None where there was none in use.
     device: DeviceTimes | None = None
 
-    def add(self, entry: Entry) -> None:
-        if len(self.order) < LONGEST_ORDER:
-            self.order.append(entry)
-        else:
-            self.overflown = True
+    def add(self, visit: Visit) -> None:
+        self.visits.append(visit)
+        if len(self.visits) == MOST_VISITS:
+            self.enter_visits()
+
+    def enter_visits(self) -> None:
+        visits, self.visits = self.visits, []
+        for call, phase, module, api, seconds, reads, makes in visits:
+            call.enter(phase, module, api, seconds)
+            if len(self.order) < LONGEST_ORDER:
+                self.order.append((call.index, phase, reads, makes))
+            else:
+                self.overflown = True
 
     def end_step(self) -> None:
+        self.enter_visits()
         self.last_order, self.order, self.call_ends = self.order, [], []
         for call in self.calls.values():
             call.end_step()
@@ -157,10 +177,12 @@ class OperatorLog:
             call.awaited, call.awaited_steps = {}, []
 
     def end_call(self) -> None:
+        self.enter_visits()
         self.call_ends.append(len(self.order))
 
     def capture(self, header: Mapping[str, Any], values: bool, name: str) -> Capture:
         """All of it as plain data. Without a step, the last call of the model stands for one."""
+        self.enter_visits()
         if not self.last_order:
             ends = self.call_ends or [len(self.order)]
             first, last = [0, *ends][-2:]

@@ -43,6 +43,7 @@ Tensor = torch.Tensor
 graph_task = torch._C._current_graph_task_id
 current_node = torch._C._current_autograd_node
 sequence_number = torch.autograd._get_sequence_nr
+fake_mode = torch._C._get_dispatch_mode
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,17 @@ class Facts:
     """What an operator's name says; asking torch for it takes longer than a small call."""
 
     func: Any
+    #: It is in the registry of operators.
+    registered: bool
     #: It marks a place for a profiler, and does no work.
     marker: bool
     steered: bool
     #: It talks to other ranks.
     collective: bool
 
+
+#: Of a compiled region. What it does with the order of elements is not known here.
+COMPILED = Facts(None, registered=False, marker=False, steered=False, collective=False)
 
 #: By identity, which holds as long as the operator does.
 _facts: dict[int, Facts] = {}
@@ -67,7 +73,8 @@ def facts(func: Any) -> Facts:
         marker = getattr(func, "namespace", "") == "profiler"
         steered = str(getattr(func, "__name__", "")).partition(".")[0] in STEERED
         collective = getattr(func, "namespace", "") in COLLECTIVES
-        found = _facts[id(func)] = Facts(func, marker, steered, collective)
+        registered = isinstance(func, torch._ops.OpOverload)
+        found = _facts[id(func)] = Facts(func, registered, marker, steered, collective)
     return found
 
 
@@ -103,36 +110,40 @@ class OperatorMode(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if not self.active or facts(func).marker:
+        known = facts(func)
+        if not self.active or known.marker:
             return func(*args, **kwargs) if kwargs else func(*args)
         if types and any(hasattr(each, "__tensor_flatten__") for each in types):
             # A tensor made of others (jagged, sharded): its operators on those are the work.
             return NotImplemented
-        if torch._C._get_dispatch_mode(FAKE_MODE) or any(each.__module__ == FAKE for each in types):
+        if fake_mode(FAKE_MODE) or (types and any(each.__module__ == FAKE for each in types)):
             return func(*args, **kwargs) if kwargs else func(*args)
-        if not isinstance(func, torch._ops.OpOverload):
+        if not known.registered:
             name = str(getattr(func, "__name__", func))
             self.log.skipped[name] = self.log.skipped.get(name, 0) + 1
             return func(*args, **(kwargs or {}))
-        return self.note(func, args, kwargs or {})
+        return self.note(func, args, kwargs or {}, known)
 
     def region(self, region: Region, inputs: Any, run: Callable[[], Any]) -> Any:
         """A run of compiled code: its kernels are its own business."""
         if not self.active:
             return run()
         with _disable_current_modes():
-            return self.note(region, tuple(inputs), {}, run)
+            return self.note(region, tuple(inputs), {}, COMPILED, run)
 
     def note(
-        self, func: Any, args: Any, kwargs: dict[str, Any], run: Callable[[], Any] | None = None
+        self,
+        func: Any,
+        args: Any,
+        kwargs: dict[str, Any],
+        known: Facts,
+        run: Callable[[], Any] | None = None,
     ) -> Any:
         """Run the call, and note it."""
         entered, busy = perf_counter(), thread_time()
         tensors: list[Tensor] = []
-        known = facts(func) if run is None else None
-        collective = known is not None and known.collective
         seen_args, seen_kwargs = args, kwargs
-        if collective:
+        if known.collective:
             seen_args, seen_kwargs = distributed().plain_arguments(func, args, kwargs)
         key: tuple[Any, ...] = (id(func), *[part(a, tensors) for a in seen_args])
         if kwargs:
@@ -140,8 +151,7 @@ class OperatorMode(TorchDispatchMode):
         reads = tuple([address(tensor) for tensor in tensors])
         if len(reads) > 1 and len(set(reads)) < len(reads):
             key = (*key, sharing(tensors, reads))
-        steered = known is not None and known.steered
-        if steered:
+        if known.steered:
             key = (*key, *[glance(tensor) for tensor in tensors])
         call = self.log.calls.get(key)
         fresh = call is None
@@ -149,8 +159,7 @@ class OperatorMode(TorchDispatchMode):
             seen = self.log.rehearsed.get(key)
             if seen is None and self.clock is not None:
                 self.clock.push_own()
-            # What compiled code does with them is not known here.
-            ordered = steered or run is not None
+            ordered = known.steered or run is not None
             arguments = (
                 seen.arguments if seen else take_snapshots(seen_args, seen_kwargs, reads, ordered)
             )
@@ -177,14 +186,14 @@ class OperatorMode(TorchDispatchMode):
         finally:
             if self.clock is not None:
                 self.clock.pop()
+        seconds = None
         if timed:
             if self.timing and torch.cuda.is_initialized():
                 torch.cuda.synchronize()
-            call.seconds[phase] = call.seconds.get(phase, 0.0) + (perf_counter() - began)
+            seconds = perf_counter() - began
             # A wait with a limit on a GPU would end the group when the limit is over.
-            if collective and self.awaiting and all(tensor.is_cpu for tensor in tensors):
+            if known.collective and self.awaiting and all(tensor.is_cpu for tensor in tensors):
                 self.wait_for(call, phase, result, began)
-        call.note(phase, module, api)
         outputs: tuple[int, ...] = ()
         if isinstance(result, Tensor):
             outputs = (address(result),)
@@ -192,7 +201,7 @@ class OperatorMode(TorchDispatchMode):
             outputs = tuple([address(each) for each in result if isinstance(each, Tensor)])
         if fresh:
             call.outputs = shapes(result)
-        self.log.add((call.index, phase, reads, outputs))
+        self.log.add((call, phase, module, api, seconds, reads, outputs))
         phases.handle(phase, perf_counter() - entered, thread_time() - busy)
         return result
 
@@ -253,7 +262,9 @@ def part(argument: Any, tensors: list[Tensor]) -> Any:
 def address(tensor: Tensor) -> int:
     """Where its storage begins; 0 where that cannot be said."""
     try:
-        return int(tensor.data_ptr() - tensor.storage_offset() * tensor.itemsize)
+        if offset := tensor.storage_offset():
+            return int(tensor.data_ptr() - offset * tensor.itemsize)
+        return tensor.data_ptr()
     except (RuntimeError, NotImplementedError):
         return 0
 
@@ -291,6 +302,6 @@ def keep_uncompiled(*functions: Callable[..., Any]) -> None:
 keep_uncompiled(
     OperatorMode.__torch_dispatch__, OperatorMode.note, OperatorMode.wait_for, facts, behind, part,
     address, sharing, shapes, glance, glance_at, first_row, order_of, take_snapshots,
-    OperatorLog.add, LoggedCall.note, DeviceClock.push, DeviceClock.push_own, Recorder.push,
-    Recorder.pop,
+    OperatorLog.add, OperatorLog.enter_visits, DeviceClock.push, DeviceClock.push_own,
+    Recorder.push, Recorder.pop,
 )  # fmt: skip

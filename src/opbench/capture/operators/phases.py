@@ -11,7 +11,7 @@ import functools
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import get_ident
 from time import perf_counter, thread_time
 from typing import Any
@@ -48,6 +48,23 @@ class Seen:
         return max(0.0, self.seconds.get(phase, 0.0) - self.busy.get(phase, 0.0))
 
 
+#: Of one call, or of one function that was named: its phase, which of the two, seconds, those in
+#: which the thread ran, and whether that was the thread of the program.
+Spent = tuple[str, bool, float, float, bool]
+#: A program whose step never ends must not fill the memory.
+MOST_UNSUMMED = 10_000
+
+
+@dataclass
+class Sums:
+    """By phase: calls, functions, and what they took with their recording."""
+
+    calls: dict[str, int] = field(default_factory=dict)
+    functions: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    busy: dict[str, float] = field(default_factory=dict)
+
+
 class Phases:
     """Watches modules, backward passes and optimizers through torch's global hooks."""
 
@@ -60,18 +77,17 @@ class Phases:
         #: Phase → seconds, and those in which the thread of the program ran.
         self.seconds: dict[str, float] = {}
         self.busy: dict[str, float] = {}
-        #: The same of calls that were recorded, with what recording them and naming functions took;
-        #: how many of both. Calls of another thread (autograd has one for each GPU) are not busy
-        #: ones of this thread.
-        self.handled: dict[str, float] = {}
-        self.handled_busy: dict[str, float] = {}
-        self.calls: dict[str, int] = {}
-        self.functions: dict[str, int] = {}
+        #: Phases in which other threads took part (autograd has one for each GPU).
         self.elsewhere: set[str] = set()
+        #: What was recorded, until somebody asks for the sums.
+        self._spent: list[Spent] = []
+        self._sums = Sums()
         #: Seconds in which the program waited for the workers of a data loader.
         self.waiting = 0.0
         self._since, self._busy_since = perf_counter(), thread_time()
         self._thread = get_ident()
+        #: Name of the innermost module that is running, and the names around it.
+        self.module = ""
         self._path: list[str] = []
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._backward = 0
@@ -85,10 +101,6 @@ class Phases:
         #: Whether our hooks are taken away while compiled code runs, and whether that is the model.
         self._aside = self._compiled_call = False
 
-    @property
-    def module(self) -> str:
-        return self._path[-1] if self._path else ""
-
     def enter(self, phase: str) -> None:
         """Enter a phase; the time since the last change belongs to the one that ends."""
         moment, busy, thread = perf_counter(), thread_time(), get_ident()
@@ -101,33 +113,43 @@ class Phases:
 
     def restart(self) -> None:
         """A new step begins now."""
-        self.seconds, self.handled, self.calls, self.waiting = {}, {}, {}, 0.0
-        self.busy, self.handled_busy, self.functions, self.elsewhere = {}, {}, {}, set()
+        self.seconds, self.busy, self.elsewhere, self.waiting = {}, {}, set(), 0.0
+        self._spent, self._sums = [], Sums()
         self._since, self._busy_since = perf_counter(), thread_time()
         self._thread = get_ident()
         self.module_of_node.clear()
 
     def handle(self, phase: str, seconds: float, busy: float) -> None:
-        """A call was recorded."""
-        self.calls[phase] = self.calls.get(phase, 0) + 1
-        self._spend(phase, seconds, busy)
+        """A call was recorded: what it and its recording took. (Called in every call: the sums are
+        made later.)"""
+        self._spent.append((phase, True, seconds, busy, get_ident() == self._thread))
+        if len(self._spent) == MOST_UNSUMMED:
+            self._sum_up()
 
-    def name(self, phase: str, seconds: float, busy: float) -> None:
+    def name(self, phase: str, seconds: float) -> None:
         """The name of a function was looked up; most of them lead to no call."""
-        self.functions[phase] = self.functions.get(phase, 0) + 1
-        self._spend(phase, seconds, busy)
+        self._spent.append((phase, False, seconds, seconds, get_ident() == self._thread))
+        if len(self._spent) == MOST_UNSUMMED:
+            self._sum_up()
 
-    def _spend(self, phase: str, seconds: float, busy: float) -> None:
-        self.handled[phase] = self.handled.get(phase, 0.0) + seconds
-        self.handled_busy[phase] = self.handled_busy.get(phase, 0.0) + busy
-        if get_ident() != self._thread:
-            self.elsewhere.add(phase)
+    def _sum_up(self) -> None:
+        spent, self._spent = self._spent, []
+        sums = self._sums
+        for phase, call, seconds, busy, here in spent:
+            number = sums.calls if call else sums.functions
+            number[phase] = number.get(phase, 0) + 1
+            sums.seconds[phase] = sums.seconds.get(phase, 0.0) + seconds
+            sums.busy[phase] = sums.busy.get(phase, 0.0) + busy
+            if not here:
+                self.elsewhere.add(phase)
 
     def seen(self) -> Seen:
         """Of the step that ends now."""
+        self._sum_up()
+        sums = self._sums
         return Seen(
-            dict(self.seconds), dict(self.busy), dict(self.handled), dict(self.handled_busy),
-            dict(self.calls), dict(self.functions), frozenset(self.elsewhere), self.waiting,
+            dict(self.seconds), dict(self.busy), dict(sums.seconds), dict(sums.busy),
+            dict(sums.calls), dict(sums.functions), frozenset(self.elsewhere), self.waiting,
         )  # fmt: skip
 
     # -- hooks -----------------------------------------------------------------------------
@@ -206,13 +228,15 @@ class Phases:
             if not self._backward and self.now != "forward":
                 self.enter("forward")
             self.call_began = perf_counter()
-        self._path.append(self._names.get(module) or type(module).__name__)
+        self.module = self._names.get(module) or type(module).__name__
+        self._path.append(self.module)
 
     def _leave_module(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
         if torch.compiler.is_compiling():
             return
         if self._path:
             self._path.pop()
+        self.module = self._path[-1] if self._path else ""
         if not self._path and not self._backward:
             self._call_over()
 
@@ -226,10 +250,11 @@ class Phases:
             self.enter("backward")
         self._backward += 1
         path, self._path = self._path, []
+        module, self.module = self.module, ""
         try:
             return original(*args, **kwargs)
         finally:
-            self._path = path
+            self._path, self.module = path, module
             self._backward -= 1
             if not self._backward:
                 # Inside a module's forward a gradient is part of that forward.
