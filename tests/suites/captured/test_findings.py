@@ -92,7 +92,7 @@ def test_what_failed_is_refused_with_its_time_and_never_called_python():
         ("mul_-002", pytest.approx(0.15), "failed: no kernel")
     ]
     shown = text_of(result(MM, 1.0), result(RELU, 0.5), failed)
-    assert "Not replayed: 33 %, 1.5 % of the step." in shown
+    assert "Not replayed: 33 % of the calls, 1.5 % of the step." in shown
     assert "framework between the calls" not in shown
 
 

@@ -98,13 +98,19 @@ def written_by(node: Any) -> set[Any]:
 
 
 def name_of_graph(module: torch.fx.GraphModule, backward: bool) -> str:
-    """`train_9_forward`: where its first line stands, train.py line 9, and the direction."""
+    """`train_9_forward`: where its first line stands, train.py line 9, and the direction;
+    `Sequential_forward` for a module of torch.nn, none of whose lines is the user's."""
     direction = "backward" if backward else "forward"
     for node in module.graph.nodes:
         trace = node.meta.get("stack_trace") or ""
         found = re.search(r'File "(?:[^"]*/)?([^"/]+?)(?:\.py)?", line (\d+)', trace)
         if found:
             return f"{identifier(found[1])}_{found[2]}_{direction}"
+    for node in module.graph.nodes:
+        modules = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
+        for _, kind in modules.values():
+            name = kind if isinstance(kind, str) else kind.__name__
+            return f"{identifier(name.rpartition('.')[2])}_{direction}"
     return f"graph_{direction}"
 
 

@@ -54,7 +54,7 @@ def capture_parts(capture: Capture, everything: bool = False) -> list[Renderable
         share = sum(row.seconds or 0.0 for row in left) / total if total else 0.0
         parts.append(Text(f"… and {len(left)} more operators, {format_percent(share)} of the time"))
     for name, (count, reason) in capture.skipped.items():
-        parts.append(Text(f"not recorded: {name}, {count} calls: {reason}"))
+        parts.append(Text(f"not recorded: {name}, {plural(count, 'call')}: {reason}"))
     return parts
 
 
@@ -285,15 +285,15 @@ def missing_lines(calls: Fidelity, every: int, account: Ledger | None) -> list[s
         return [f"{which} unique calls were replayed."]
     if not calls.missing:
         return []
-    lost = format_percent(calls.missing_calls / calls.calls)
+    lost = f"{format_percent(calls.missing_calls / calls.calls)} of the calls"
     if account is not None and account.total.measured:
         seconds = sum(seconds for _, seconds, _ in account.refused)
         lost += f", {format_percent(seconds / account.total.measured)} of the step"
-    lines = [f"Not replayed: {lost} of the calls." if account is None else f"Not replayed: {lost}."]
+    lines = [f"Not replayed: {lost}."]
     named = sorted(calls.missing, key=lambda pair: -pair[0].time)
     for call, reason in named[:NAMED]:
         took = f", {format_value(call.time, 's')}" if call.time else ""
-        lines.append(f"  {call.name}, {call.count} calls{took}: {reason}")
+        lines.append(f"  {call.name}, {plural(call.count, 'call')}{took}: {reason}")
     if len(named) > NAMED:
         lines.append(f"  … and {len(named) - NAMED} more")
     return lines
