@@ -98,6 +98,26 @@ def test_a_compiled_model_is_recorded_region_by_region(tmp_path, way):
         assert shapes == [output.shape for output in call.outputs]
 
 
+def test_what_records_is_never_compiled_itself(tmp_path):
+    """Where a compiled function calls `backward`, the compiler sees every function that runs."""
+    from tests.capture.scripts.compiled import losses_with_backward
+
+    import opbench
+    from opbench.capture.operators.mode import OperatorMode
+    from opbench.capture.operators.phases import Phases
+
+    torch._dynamo.reset()
+    expected = losses_with_backward()
+    torch._dynamo.reset()
+    with opbench.record(tmp_path / "c.jsonl", steps="2"):
+        assert losses_with_backward() == expected
+    compiled = torch._C._dynamo.eval_frame._debug_get_cache_entry_list
+    ours = [OperatorMode.note, OperatorMode.__torch_dispatch__, Phases.handle, Phases.enter]
+    assert [function.__name__ for function in ours if compiled(function.__code__)] == []
+    phases = {tuple(call.counts) for call in read(tmp_path / "c.jsonl").calls if call.compiled}
+    assert phases == {("forward",), ("backward",)}
+
+
 def test_a_warm_compiled_model_is_a_region_without_its_graph(tmp_path):
     import opbench
 

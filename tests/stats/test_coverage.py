@@ -196,6 +196,8 @@ def test_starts_that_are_taken_anyway_are_a_matter_of_time():
     needed = starts_needed(short, 0.03, 0.05)
     assert 3 < needed <= 6
     assert advice(short, 0.03, 0.05, 1, 0.0).endswith("(a longer --max-time-per-case)")
+    told = advice(short, 0.03, 0.05, 1, 2.0)
+    assert told.endswith(f"({2 * (needed - 3)} s) would tell (--max-time-per-case {2 * needed}s)")
 
 
 def test_an_unknown_verdict_says_what_would_make_it_known():
@@ -204,8 +206,9 @@ def test_an_unknown_verdict_says_what_would_make_it_known():
     (given,) = verdicts([Question(*numbers, ratio=found, seconds=2.0)])
     more = starts_needed(found, 0.03, 0.05) - 6
     assert given.verdict == "unknown"
-    said = f"; about {more} more worker starts ({2 * more} s) would tell (--max-starts {6 + more})"
-    assert said in given.reason
+    said = f"; about {more} more worker starts ({2 * more} s) would tell "
+    limits = f"(--max-starts {6 + more} --max-time-per-case {2 * (6 + more)}s)"
+    assert said + limits in given.reason
     (silent,) = verdicts([Question(*numbers)])
     assert "worker starts" not in silent.reason
     (blocked,) = verdicts([Question(*numbers, "the machine was busy", found, 2.0)])

@@ -62,6 +62,4 @@ def answer(
         console.print(part)
     if finished.store:
         print(f"Run {finished.id} {finished.status}; results in {finished.store}")
-    if finished.status == "interrupted":
-        return 130
-    return 1 if finished.failures else 0
+    return 130 if finished.status == "interrupted" else finished.exit_code

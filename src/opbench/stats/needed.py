@@ -49,10 +49,14 @@ def advice(ratio: Ratio, margin: float, rate: float, cases: int, seconds: float)
     more = starts - ratio.starts
     cost = f" ({_duration(seconds * more)})" if seconds else ""
     plural = "s" * (more > 1)
-    # Fewer than are taken anyway were a matter of time.
+    # Fewer than are taken anyway were a matter of time. Of all of them, one side has half, and may
+    # take twice as long as those before.
     usual = USUAL_STARTS.get(ratio.design, 0)
-    option = f"--max-starts {starts}" if starts > usual else "a longer --max-time-per-case"
-    return f"about {more} more worker start{plural}{cost} would tell ({option})"
+    options = [f"--max-starts {starts}"] if starts > usual else []
+    if seconds:
+        options.append(f"--max-time-per-case {math.ceil(seconds * starts)}s")
+    given = " ".join(options) or "a longer --max-time-per-case"
+    return f"about {more} more worker start{plural}{cost} would tell ({given})"
 
 
 def _duration(seconds: float) -> str:

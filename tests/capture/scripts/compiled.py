@@ -1,4 +1,4 @@
-"""A model compiled in both ways: wrapped, and in place."""
+"""A model compiled in three ways: wrapped, in place, and with its backward pass."""
 
 import torch
 from tests.capture.scripts.training import begin, train
@@ -24,6 +24,26 @@ def losses(way="wrapped"):
         model.compile()
     batches = [torch.randn(4, 8) for _ in range(3)]
     return train(net, batches, lambda x: model(x).square().mean())
+
+
+def losses_with_backward():
+    """The compiled function calls `backward` itself, so it runs on while others run in it."""
+    begin()
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+
+    @torch.compile
+    def passes(x):
+        loss = net(x).square().mean()
+        loss.backward()
+        return loss
+
+    losses = []
+    for _ in range(3):
+        losses.append(passes(torch.randn(4, 8)).item())
+        optimizer.step()
+        optimizer.zero_grad()
+    return losses
 
 
 if __name__ == "__main__":

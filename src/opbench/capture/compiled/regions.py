@@ -72,6 +72,8 @@ class CompiledRegions:
         dynamo = sys.modules.get("torch._dynamo.eval_frame")
         if dynamo is not None and not self._dynamo:
             self._dynamo = True
+            # Else it compiles our functions where a compiled one calls them, as in a backward pass.
+            importlib.import_module("torch._dynamo.trace_rules").add("opbench.capture")
             if hasattr(dynamo, "_maybe_set_eval_frame"):
                 self._replace(dynamo, "_maybe_set_eval_frame", self._frames)
         if dynamo is not None and not self._inductor:

@@ -39,7 +39,7 @@ class LoggedCall:
 
     __slots__ = (
         "apis", "arguments", "awaited", "awaited_steps", "counts", "func", "index", "modules",
-        "outputs", "seconds", "steps",
+        "outputs", "running", "seconds", "steps",
     )  # fmt: skip
 
     def __init__(self, index: int, func: Any, arguments: Any) -> None:
@@ -48,7 +48,9 @@ class LoggedCall:
         #: (args, kwargs) with a `TensorSnapshot` for each tensor.
         self.arguments = arguments
         self.outputs: Any = None
+        #: Phase → how often, in the steps that ended, and in the running one.
         self.counts: dict[str, int] = {}
+        self.running: dict[str, int] = {}
         #: Phase → seconds in the running step.
         self.seconds: dict[str, float] = {}
         #: The same of each step that ended.
@@ -60,7 +62,7 @@ class LoggedCall:
         self.apis: dict[str, None] = {}
 
     def enter(self, phase: str, module: str, api: str, seconds: float | None) -> None:
-        self.counts[phase] = self.counts.get(phase, 0) + 1
+        self.running[phase] = self.running.get(phase, 0) + 1
         if seconds is not None:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
         if module not in self.modules and len(self.modules) < MOST_NAMES:
@@ -69,6 +71,9 @@ class LoggedCall:
             self.apis[api] = None
 
     def end_step(self) -> None:
+        for phase, count in self.running.items():
+            self.counts[phase] = self.counts.get(phase, 0) + count
+        self.running = {}
         if self.seconds:
             self.steps.append(self.seconds)
             self.seconds = {}
@@ -171,6 +176,15 @@ class OperatorLog:
         for call in self.calls.values():
             call.end_step()
 
+    def drop_unfinished(self) -> None:
+        """The running step will not end: what was seen of it is not a step. (Calls that only it has
+        are the last ones, so the others keep their numbers.)"""
+        self.enter_visits()
+        self.order, self.call_ends = [], []
+        for call in self.calls.values():
+            call.running, call.seconds, call.awaited = {}, {}, {}
+        self.calls = {key: call for key, call in self.calls.items() if call.counts}
+
     def forget_awaited(self) -> None:
         """Collectives are no longer waited for: a part of them is no sum."""
         for call in self.calls.values():
@@ -181,11 +195,13 @@ class OperatorLog:
         self.call_ends.append(len(self.order))
 
     def capture(self, header: Mapping[str, Any], values: bool, name: str) -> Capture:
-        """All of it as plain data. Without a step, the last call of the model stands for one."""
+        """All of it as plain data. Without a step, the last call of the model stands for one, with
+        what came since the call before; if there is only one, everything."""
         self.enter_visits()
         if not self.last_order:
-            ends = self.call_ends or [len(self.order)]
-            first, last = [0, *ends][-2:]
+            first, last = 0, len(self.order)
+            if len(self.call_ends) > 1:
+                first, last = self.call_ends[-2:]
             self.last_order = self.order[first:last]
         calls = tuple(logged.described(values, self.device) for logged in self.calls.values())
         numbers: dict[int, int] = {}

@@ -20,17 +20,13 @@ from opbench.capture.calls import COLLECTIVES
 from opbench.capture.compiled.regions import Region
 from opbench.capture.contents.regimes import (
     STEERED,
-    first_row,
     glance,
-    glance_at,
-    order_of,
 )
 from opbench.capture.operators.device_clock import DeviceClock
 from opbench.capture.operators.log import LoggedCall, OperatorLog
 from opbench.capture.operators.phases import Phases
 from opbench.capture.snapshots import SPARSE, take_snapshots
 from opbench.capture.values import GroupSpec, TorchConstant
-from opbench.worker.cuda.cupti import Recorder
 
 #: Floats that may choose another kernel (`x ** 2.0`, `x ** 0.5`) stay part of a signature; others,
 #: such as the step size of an optimizer, which differs in every step, do not.
@@ -221,10 +217,6 @@ def distributed() -> Any:
     """What records collectives; not every torch is built with what it imports."""
     from opbench.capture.operators import collectives as found
 
-    keep_uncompiled(
-        found.plain_arguments, found.tensors_in, found.group_spec, found.reduction, found.work_of,
-        found.completed,
-    )  # fmt: skip
     return found
 
 
@@ -287,21 +279,3 @@ def shapes(result: Any) -> list[tuple[torch.dtype, tuple[int, ...]]]:
     if isinstance(result, (tuple, list)):
         return [pair for each in result for pair in shapes(each)]
     return []
-
-
-def keep_uncompiled(*functions: Callable[..., Any]) -> None:
-    """Tell the compiler not to look into these; a script under capture may compile its own."""
-    try:
-        skip_code = torch._C._dynamo.eval_frame.skip_code  # type: ignore[attr-defined]
-    except AttributeError:
-        return
-    for function in functions:
-        skip_code(function.__code__)
-
-
-keep_uncompiled(
-    OperatorMode.__torch_dispatch__, OperatorMode.note, OperatorMode.wait_for, facts, behind, part,
-    address, sharing, shapes, glance, glance_at, first_row, order_of, take_snapshots,
-    OperatorLog.add, OperatorLog.enter_visits, DeviceClock.push, DeviceClock.push_own,
-    Recorder.push, Recorder.pop,
-)  # fmt: skip

@@ -8,6 +8,7 @@ optimizer's step (clipping gradients, say) counts as the optimizer's; everything
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
@@ -51,6 +52,8 @@ class Seen:
 #: Of one call, or of one function that was named: its phase, which of the two, seconds, those in
 #: which the thread ran, and whether that was the thread of the program.
 Spent = tuple[str, bool, float, float, bool]
+#: Signs that a thread is the one that trains: it calls a module, an optimizer steps in it.
+CALL, STEP = 0, 2
 #: A program whose step never ends must not fill the memory.
 MOST_UNSUMMED = 10_000
 
@@ -68,7 +71,12 @@ class Sums:
 class Phases:
     """Watches modules, backward passes and optimizers through torch's global hooks."""
 
-    def __init__(self, step_ended: Callable[[], None], call_ended: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        step_ended: Callable[[], None],
+        call_ended: Callable[[], None],
+        turned: Callable[[], None] = lambda: None,
+    ) -> None:
         self.now = "data"
         #: The Python function that is running, outermost; empty outside of any.
         self.api = ""
@@ -95,7 +103,11 @@ class Phases:
         self._first: Callable[[], Any] | None = None
         #: When the running, or the last, call of a top module began.
         self.call_began = 0.0
-        self._step_ended, self._call_ended = step_ended, call_ended
+        self._step_ended, self._call_ended, self._turned = step_ended, call_ended, turned
+        #: The thread that is followed, the one that began, and how well the first is known to be
+        #: the one that trains.
+        self._followed = self._home = get_ident()
+        self._known = -1
         self._undo: list[Callable[[], Any]] = []
         self._module_hooks: list[Any] = []
         #: Whether our hooks are taken away while compiled code runs, and whether that is the model.
@@ -151,6 +163,30 @@ class Phases:
             dict(self.seconds), dict(self.busy), dict(sums.seconds), dict(sums.busy),
             dict(sums.calls), dict(sums.functions), frozenset(self.elsewhere), self.waiting,
         )  # fmt: skip
+
+    # -- threads ---------------------------------------------------------------------------
+
+    def _follows(self, sign: int | None = None) -> bool:
+        """Whether what this thread does belongs to the recorded program. `sign`: that it is the one
+        that trains, CALL or STEP; better ones, and those of the thread that began, outweigh."""
+        thread = get_ident()
+        if sign is not None:
+            sign += thread == self._home
+        if thread != self._followed and not self._works_for_autograd(thread):
+            if sign is None or sign <= self._known:
+                return False
+            self._followed = thread
+            self._path, self.module, self._backward, self._first = [], "", 0, None
+            self.now = "data"
+            self.restart()
+            self._turned()
+        if sign is not None:
+            self._known = max(self._known, sign)
+        return True
+
+    def _works_for_autograd(self, thread: int) -> bool:
+        """Autograd has a thread for each GPU, which recomputes modules under checkpointing."""
+        return self._backward > 0 and thread not in [each.ident for each in threading.enumerate()]
 
     # -- hooks -----------------------------------------------------------------------------
 
@@ -219,7 +255,7 @@ class Phases:
         self._undo.append(restore)
 
     def _enter_module(self, module: torch.nn.Module, _inputs: Any) -> None:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or not self._follows(CALL):
             return
         if not self._path:
             if module not in self._names:
@@ -232,7 +268,7 @@ class Phases:
         self._path.append(self.module)
 
     def _leave_module(self, _module: torch.nn.Module, _inputs: Any, _output: Any) -> None:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or not self._follows():
             return
         if self._path:
             self._path.pop()
@@ -246,6 +282,8 @@ class Phases:
             self.enter("data")
 
     def _around_backward(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not self._follows():
+            return original(*args, **kwargs)
         if not self._backward:
             self.enter("backward")
         self._backward += 1
@@ -261,6 +299,8 @@ class Phases:
                 self.enter("forward" if path else "optimizer")
 
     def _around_zero_grad(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        if not self._follows():
+            return original(*args, **kwargs)
         before = self.now
         self.enter("optimizer")
         try:
@@ -269,6 +309,8 @@ class Phases:
             self.enter(before)
 
     def _around_waiting(self, original: Callable[..., Any], *args: Any) -> Any:
+        if not self._follows():
+            return original(*args)
         began = perf_counter()
         try:
             return original(*args)
@@ -276,9 +318,12 @@ class Phases:
             self.waiting += perf_counter() - began
 
     def _before_step(self, _optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-        self.enter("optimizer")
+        if self._follows():
+            self.enter("optimizer")
 
     def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        if not self._follows(STEP):
+            return
         self.enter("data")
         if self._first is None or self._first() is None:
             self._first = weakref.ref(optimizer)

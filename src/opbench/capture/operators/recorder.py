@@ -71,7 +71,7 @@ class OperatorRecorder:
         self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
         self.stop, self.source = stop, source
         self.log = OperatorLog()
-        self.phases = Phases(self._step_ended, self._call_ended)
+        self.phases = Phases(self._step_ended, self._call_ended, self._turned)
         self._regions = CompiledRegions(self._region, self._step_aside, self._come_back)
         self.written = False
         #: Told of every time the file is written.
@@ -85,6 +85,8 @@ class OperatorRecorder:
         #: The unit before the window is recorded too, and forgotten: torch looks up operators and
         #: functions when they first come into Python, which takes longer than to run them.
         self._rehearsing = False
+        #: The first step, when the window is the second: there may be none.
+        self._only: tuple[OperatorLog, list[float], Seen | None] | None = None
         self._names: FunctionNames | None = None
         self._names_aside = False
         #: Steps of the optimizer, and calls of the top module, that were seen.
@@ -125,10 +127,23 @@ class OperatorRecorder:
         recording = self._mode is not None and not self._rehearsing
         self._close()
         self._unwatch()
+        if recording and self.window.kind != "all":
+            recording = self._complete()
         if self._failure is not None:
             raise self._failure
         if recording or (self._unrecorded and self.written):
             self._write()
+
+    def _complete(self) -> bool:
+        """The program ends within the window: keep the steps that are whole; False if none is."""
+        if self._recorded:
+            self.log.drop_unfinished()
+        elif self._only is not None:
+            self.log, self._captured, self._seen = self._only
+            self._recorded = 1
+        else:
+            return self.window.kind == "auto"  # no step at all: calls of a model, perhaps
+        return True
 
     def abandon(self) -> None:
         """In a forked child: this is no longer the program that is recorded."""
@@ -198,6 +213,17 @@ class OperatorRecorder:
         elif self._mode is not None:
             self.log.end_call()
 
+    def _turned(self) -> None:
+        """The program works in another thread: what was seen so far was not it."""
+        if self._over() or self.written:
+            return
+        self.steps = self.calls = self._recorded = 0
+        self._captured, self._unrecorded, self._marked, self._only = [], [], [], None
+        if self._mode is not None:
+            self._close()
+            self._open()
+        self._unit_began = perf_counter()
+
     def _over(self) -> bool:
         return self._finished or os.getpid() != self._pid
 
@@ -214,13 +240,16 @@ class OperatorRecorder:
             if number == last and self._mode is not None:
                 self._close()
                 try:
-                    self._write()
+                    if self.log.calls:  # else the thread that trains was not known before
+                        self._write()
                 except UserError as error:  # which is no reason to end a training
                     self._failure = error
                 if self.stop:
                     raise Done(0)
             elif number in (first - 2, first - 1):
                 self._close()
+                if window.kind == "auto" and self.log.calls:
+                    self._only = self.log, self._captured, self._seen
                 self._recorded, self._captured = 0, []
                 # In the first step an optimizer has seen nothing yet: its state is all zeros.
                 self._open(self.log.calls if self._rehearsing and number > 1 else None)

@@ -177,7 +177,8 @@ def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> Non
         raise UserError("the script's process ended before the capture could be written")
     if not recorded.get("torch"):
         raise UserError("the script never imported torch, so there was nothing to capture")
-    seen = f"{recorded['steps']} optimizer steps and {recorded['calls']} calls of its model"
+    seen = plural(recorded["steps"], "optimizer step")
+    seen += f" and {plural(recorded['calls'], 'call')} of its model"
     wanted = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
     raise UserError(f"the script ended after {seen}, before {wanted} could be captured")
 
@@ -221,11 +222,11 @@ def summary(path: Path) -> str:
     }
     parts = ", ".join(f"{count} {phase}" for phase, count in counts.items())
     size = format_value(path.stat().st_size, "bytes")
-    unit = (
-        "calls of the model" if str(capture.header.get("window")).startswith("calls") else "steps"
-    )
+    called = str(capture.header.get("window")).startswith("calls") or "optimizer" not in counts
+    unit = "call" if called else "step"
+    units = plural(capture.steps, unit) + (" of the model" if called else "")
     return (
-        f"{path}: {len(capture.calls)} unique calls; {sum(counts.values())} per step ({parts}); "
-        f"{capture.steps} {unit if capture.steps > 1 else unit.rstrip('s')}, {size}. "
+        f"{path}: {len(capture.calls)} unique calls; {sum(counts.values())} per {unit} ({parts}); "
+        f"{units}, {size}. "
         f"Next: opbench run {path}"
     )

@@ -1,0 +1,182 @@
+"""Which steps of a program are in the file: whole ones, of the thread that trains."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from opbench.capture.reading import read
+
+torch = pytest.importorskip("torch")
+
+from opbench.capture.operators.recorder import OperatorRecorder  # noqa: E402
+
+
+class Plain(torch.optim.Optimizer):
+    """No optimizer of torch's, whose making imports the compiler."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters, {})
+
+    def step(self, closure=None):
+        with torch.no_grad():
+            for group in self.param_groups:
+                for parameter in group["params"]:
+                    parameter.sub_(parameter.grad)
+
+
+class Program:
+    """A model, and a step of its training."""
+
+    def __init__(self, bias=True):
+        self.model = torch.nn.Linear(3, 2, bias=bias)
+        self.optimizer = Plain(self.model.parameters())
+        self.x = torch.ones(4, 3)
+
+    def loss(self):
+        return self.model(self.x).sum()
+
+    def step(self):
+        self.optimizer.zero_grad()
+        self.loss().backward()
+        self.optimizer.step()
+
+
+def phases(path):
+    """Calls per step, by phase; and the number of steps."""
+    capture = read(path)
+    counts = {}
+    for call in capture.calls:
+        for phase, count in call.counts.items():
+            counts[phase] = counts.get(phase, 0) + count
+    return counts, capture.steps
+
+
+@pytest.fixture
+def captured(tmp_path):
+    def run(program, **window):
+        """`program` may end in any way."""
+        path = tmp_path / "c.jsonl"
+        recorder = OperatorRecorder(path, **window).start()
+        try:
+            program()
+        except RuntimeError:
+            pass
+        finally:
+            recorder.finish()
+        return phases(path) if recorder.written else None
+
+    return run
+
+
+@pytest.fixture
+def one(captured):
+    """The calls of one step."""
+    program = Program()
+    counts, steps = captured(lambda: [program.step() for _ in range(3)], steps="2")
+    assert steps == 1
+    assert counts["forward"]
+    assert counts["backward"]
+    assert counts["optimizer"]
+    return counts
+
+
+def test_a_step_that_does_not_end_is_no_step(captured, one):
+    def broken():
+        program = Program()
+        program.step(), program.step()
+        program.loss().backward()
+        torch.ones(3).sinh()
+        raise RuntimeError("in the third step")
+
+    assert captured(broken, steps="2-4") == (one, 1)
+    assert captured(broken, auto=True) == (one, 1)
+    assert captured(broken, steps="3") is None
+    counts, steps = captured(broken)  # everything was asked for
+    assert steps == 2
+    assert counts["backward"] > 2 * one["backward"]
+
+
+def test_a_program_of_one_step_is_that_step(captured, one):
+    def single():
+        Program().step()
+        torch.ones(3).sinh()
+
+    counts, steps = captured(single, auto=True)
+    assert steps == 1
+    assert {phase: counts[phase] for phase in ("forward", "backward", "optimizer")} == {
+        phase: one[phase] for phase in ("forward", "backward", "optimizer")
+    }
+
+
+def test_steps_that_never_come_are_no_capture(captured):
+    assert captured(lambda: torch.ones(3).exp(), steps="1-3") is None
+    assert captured(lambda: torch.ones(3).exp(), calls="1") is None
+
+
+def test_without_an_optimizer_the_order_holds_what_follows_the_model(tmp_path):
+    import opbench
+
+    program = Program()
+    with opbench.record(tmp_path / "c.jsonl"):
+        program.loss().backward()
+    capture = read(tmp_path / "c.jsonl")
+    assert len(capture.order) == sum(call.count for call in capture.calls)
+    assert {step.phase for step in capture.order} == {"forward", "backward"}
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_what_other_threads_do_changes_nothing(captured, one):
+    """A model in training elsewhere, before and within each step, with an optimizer that is the
+    first to step."""
+    program, other = Program(), Program(bias=False)
+
+    def both():
+        for _ in range(5):
+            in_thread(other.step)
+            program.optimizer.zero_grad()
+            in_thread(other.step)
+            loss = program.loss()
+            in_thread(other.step)
+            loss.backward()
+            in_thread(other.step)
+            program.optimizer.step()
+
+    assert captured(both, steps="3") == (one, 1)
+
+
+def test_calls_of_another_threads_model_are_not_those_of_the_window(captured):
+    program, other = Program(), Program(bias=False)
+
+    def both():
+        for _ in range(5):
+            in_thread(other.loss)
+            program.loss()
+
+    counts, steps = captured(both, calls="2-3")
+    alone, _ = captured(lambda: [program.loss() for _ in range(5)], calls="2-3")
+    assert (counts, steps) == (alone, 2)
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_training_in_a_thread_is_followed(captured, one, seen):
+    program = Program()
+
+    def trained():
+        if seen:  # the main thread calls the model once
+            program.model(program.x)
+        with ThreadPoolExecutor(1) as pool:
+            for _ in range(3):
+                pool.submit(program.step).result()
+
+    assert captured(trained, steps="2") == (one, 1)
+    # It is known by its first call, or else by its first step, which is over then.
+    assert captured(trained, steps="1") == (None if seen else (one, 1))
+    assert captured(trained, auto=True) == (one, 1)
