@@ -212,3 +212,16 @@ def test_a_limit_that_was_asked_for_is_one(tmp_path):
     for asked, factors in (({}, {54.0, 6.0}), ({"max_time_per_case": 1.0}, {1.0})):
         request, _ = build({"targets": [str(path)], **asked})
         assert {round(group.time_factor) for group in request.groups} == factors
+
+
+def test_operators_that_torch_registers_late_are_found():
+    """In a process that has not imported FSDP, as a worker has not."""
+    import subprocess
+    import sys
+
+    split = a_call("fsdp::split_with_sizes_copy", image(6), [2, 4], out=[image(2), image(4)])
+    late, usual = (cases(captured(each))[0] for each in (split, ADDMM))
+    assert "fsdp" not in usual.globals
+    source = "\n".join(("seed = 0", late.globals, late.setup, late.before, late.stmt))
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -41,6 +41,9 @@ STEP_TIME_FACTOR, CALL_TIME_FACTOR = 20.0, 60.0
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 LAYOUTS = ("contiguous", "channels_last")
 
+#: Namespaces of torch's own operators that are registered only when a module is imported.
+REGISTERED_BY = {"fsdp": "torch.distributed.fsdp"}
+
 OWN_FOLDER = "import sys\n\nsys.path.insert(0, {folder!r})\n"
 
 #: The results of these are not to be compared: they are drawn at random, or not computed at all.
@@ -75,7 +78,14 @@ class CapturedDefinition(Definition):
         chosen = {axis: int(point.get(axis) or size) for axis, size in base.items()}
         return chosen if chosen != base else {}
 
+    def operators(self) -> Iterator[str]:
+        """Names of the operators that are called."""
+        return (call.operator for call in self.capture.calls)
+
     def case_of(self, point: Point, context: Context, **parts: Any) -> Case:
+        spaces = {name.partition("::")[0] for name in self.operators()}
+        for space in sorted(spaces & REGISTERED_BY.keys()):
+            parts["globals"] = f"import {REGISTERED_BY[space]}\n{parts['globals']}"
         if self.imports:
             wanted = "".join(f"import {module}\n" for module in self.imports)
             # A child has the folder of the person who started it on its path.
@@ -108,6 +118,9 @@ class CapturedCall(CapturedDefinition):
     """One unique call of a capture."""
 
     call: OperatorCall = field(kw_only=True)
+
+    def operators(self) -> Iterator[str]:
+        return iter((self.call.operator,))
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         if context.stages and "call" not in context.stages:
