@@ -20,6 +20,7 @@ setup:  ## create .venv with pinned packages (does nothing if nothing changed)
 
 demo: setup  ## a tour of what opbench measures, about two minutes
 	.venv/bin/opbench run $(ARGS)
+	@command -v opbench >/dev/null || echo "To put opbench on the path of this shell: . .venv/bin/activate"
 
 # Three at a time, on two cores too: the tests mostly wait for processes. (Measurements are `make perf`.)
 # Bytecode is kept whatever the environment says: the tests start thousands of interpreters, and

@@ -79,6 +79,31 @@ def follow(reader: Any, page: str, step: str) -> None:
         reader.run_cells()
 
 
+def test_the_tutorial_names_an_author_before_it_commits(tmp_path):
+    reader = build_pages.Reader(tmp_path)
+    for name in build_pages.WHO:
+        del reader.env[name]
+    # With `useConfigOnly` git does not make up an author, as it does on some machines.
+    (tmp_path / "config").write_text("[user]\nuseConfigOnly = true\n")
+    reader.env |= {"GIT_CONFIG_GLOBAL": str(tmp_path / "config"), "GIT_CONFIG_NOSYSTEM": "1"}
+    for block in build_pages.blocks(build_pages.PAGES["tutorial"].read_text(encoding="utf-8")):
+        if block.kind == "file":
+            reader.write(block)
+        for command in block.commands:
+            if command.startswith("git "):
+                ended = reader.run(command)
+                assert ended.returncode == 0, f"$ {command}\n{ended.stdout}{ended.stderr}"
+    assert reader.run("git rev-list --count HEAD").stdout == "2\n"
+    reader.close()
+
+
+def test_the_tutorial_works_in_the_folder_that_its_outputs_name():
+    """And so outside the clone, whose settings pytest would take."""
+    page = build_pages.PAGES["tutorial"].read_text(encoding="utf-8")
+    (folder,) = re.findall(r"^mkdir (\S+) && cd \1$", page, re.MULTILINE)
+    assert folder.replace("~", "/home/you") == build_pages.HOME
+
+
 #: Names that stand for a file of the reader's own, or for one that the text above describes.
 YOURS = {"benches/bench_core.py", "benches/bench_mine.py"}
 #: PyTorch's own, in a checkout of it.

@@ -41,6 +41,12 @@ def test_opbench_time_comes_first():
     assert {"make demo", "make test", "pip install"} <= set(commands)
 
 
+def test_no_page_installs_opbench_by_a_name_that_no_index_has():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert "pip install opbench" not in text
+
+
 def test_the_example_has_twelve_lines():
     (shown,) = re.findall(
         r"^```python\n# bench_\w+\.py\n(.*?)^```", README, re.MULTILINE | re.DOTALL

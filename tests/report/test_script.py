@@ -108,6 +108,8 @@ def test_a_users_module_is_found_and_needs_no_opbench(tmp_path):
     user = UserModule("mine", str(project), "0")
     case = pure(globals="from mine import f, g", stmt="f() + g(n=1)", module=user)
     assert f"sys.path.insert(0, {str(project)!r})" in script(case)
+    assert "needs the standard library, and your module mine: send that along.\n" in script(case)
+    assert "needs the standard library only.\n" in script(pure(stmt="1"))
     run(case, tmp_path)
 
 

@@ -93,7 +93,7 @@ def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_sta
     assert first.returncode == 0, first.stdout + first.stderr
     assert "6 passed" in first.stdout
     assert "Measured alone, after the tests ended." in first.stdout
-    assert "Stored as the baseline of HEAD" in first.stdout
+    assert "Stored as the baseline of this folder (no branch is checked out);" in first.stdout
     assert "\nopbench: measuring 6 cases, alone\n" in first.stdout
     assert stored(project) == [IDS]
 
@@ -104,9 +104,42 @@ def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_sta
         assert slow.returncode == 1, slow.stdout + slow.stderr
         assert "2 passed" in slow.stdout
         assert "\nopbench: measuring 2 cases, alone\n" in slow.stdout
+        assert re.search(r"baseline +now ", slow.stdout)
         assert re.search(r"ms=2 .*▲ slower", slow.stdout)
         assert re.search(r"gate: [12] cases? failed", slow.stdout)
     assert stored(project)[1:] == [IDS[1:3]] * 2
+
+
+WORKS = "def square(x): return x * x\n"
+BREAKS = {
+    "test": "def square(x): raise ValueError(x)\n",
+    "assertion": "def square(x): return 0\n",
+    "worker": "import sys\ndef square(x): return {True: 9}['pytest' in sys.modules]\n",
+}
+
+
+@pytest.mark.parametrize("breaks", BREAKS)
+def test_what_fails_does_not_replace_a_good_baseline(tmp_path, breaks):
+    module = tmp_path / "squares.py"
+    (tmp_path / "test_square.py").write_text(
+        "from squares import square\ndef test_square(opbench): assert opbench(square, 3) == 9\n"
+    )
+    module.write_text(WORKS)
+    assert run(tmp_path, *QUICK).returncode == 0
+
+    module.write_text(BREAKS[breaks])
+    broken = run(tmp_path, *QUICK)
+    assert broken.returncode == 1, broken.stdout + broken.stderr
+    assert "Stored as the baseline" not in broken.stdout
+    assert ("A case that failed keeps the baseline it had." in broken.stdout) == (
+        breaks == "worker"
+    )
+
+    module.write_text(WORKS)
+    again = run(tmp_path, *QUICK, "--opbench-fail-on", "slower:1000%")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert re.search(r"test_square/test_square/call .* \[", again.stdout)
+    assert "failed" not in again.stdout
 
 
 @pytest.mark.slow
@@ -132,33 +165,57 @@ def test_beside_pytest_benchmark_and_disabled(project):
 
 
 MISTAKES = {
-    "gate": (["--opbench-fail-on", "slowr"], "unknown verdict 'slowr'; did you mean slower"),
+    "gate": (
+        ["--opbench-fail-on", "slowr"],
+        "--opbench-fail-on: unknown verdict 'slowr'; did you mean slower",
+    ),
     "option": (["--opbench-option", "precison=1%"], "did you mean precision"),
     "no value": (["--opbench-option", "precision"], "is written NAME=VALUE, not 'precision'"),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_line_and_a_failure(project, mistake):
+def test_a_mistake_is_one_line_before_any_test_runs(project, mistake):
     arguments, said = MISTAKES[mistake]
     done = run(project, "-k", "total", *arguments)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert re.search(f"^opbench: .*{re.escape(said)}", done.stdout, re.MULTILINE)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert re.search(f"^ERROR: opbench: .*{re.escape(said)}", done.stderr, re.MULTILINE)
+    assert "passed" not in done.stdout
+
+
+def test_a_baseline_that_nobody_has_is_named_before_any_test_runs(project):
+    Store.open(project / ".opbench" / "results.db").close()
+    done = run(project, "-k", "total", "--opbench-compare", "nosuch")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert "ERROR: opbench: branch nosuch has no baseline on this machine, and no" in done.stderr
+    assert "passed" not in done.stdout
 
 
 def test_a_gate_without_a_baseline_fails_and_says_how_to_store_one(project):
     done = run(project, *QUICK, "-k", "total", "--opbench-fail-on", "slower:5%")
     assert done.returncode == 1
-    assert "branch HEAD has no baseline on this machine; store one" in done.stdout
+    said = "this folder (no branch is checked out) has no baseline on this machine; store one"
+    assert said in done.stdout
 
 
-def test_what_a_fresh_process_cannot_make_fails_the_test_that_names_it(project):
-    (project / "test_speed.py").write_text(
-        "def test_stream(opbench):\n    with open(__file__) as stream: opbench(len, stream)\n"
+WRONG_CALLS = {
+    "opbench(len, open(__file__))": "an argument of len cannot be made again in a fresh process",
+    "opbench(Callable(), 3)": "Callable has no name to import it by; wrap it in a function",
+    "opbench(abs(3))": "an object of type int cannot be called; pass the function, then its arg",
+}
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS)
+def test_what_a_fresh_process_cannot_make_fails_the_test_that_names_it(tmp_path, call):
+    (tmp_path / "test_wrong.py").write_text(
+        "class Callable:\n    def __call__(self, x): return x\n"
+        f"def test_wrong(opbench):\n    {call}\n"
     )
-    done = run(project)
+    done = run(tmp_path)
     assert done.returncode == 1
-    assert "an argument of len cannot be made again in a fresh process" in done.stdout
+    assert re.search(f"^E +Failed: opbench: {re.escape(WRONG_CALLS[call])}", done.stdout, re.M)
+    # The line of the test, and none of ours.
+    assert re.findall(r"^\S+\.py:\d+: ", done.stdout, re.M) == ["test_wrong.py:4: "]
 
 
 def test_a_project_without_benchmarks_imports_nothing_of_ours(tmp_path):

@@ -1,7 +1,8 @@
 """What tests named, measured in one run and compared with the baseline of a branch.
 
-The baseline of a branch is the latest stored result of each of its cases, on this machine. A run
-that compares leaves it as it is, so that a slower case stays slower until somebody accepts it.
+The baseline of a branch is the latest good result of each of its cases, on this machine: a case
+that fails keeps the baseline it had. A run that compares leaves the baseline as it is, so that a
+slower case stays slower until somebody accepts it.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ MAIN = ("main", "master")
 #: Where CI systems say which branch they check out, detached as it is.
 BRANCH_VARIABLES = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BRANCH_NAME")
 
+#: Stands for the branch where none is checked out: outside git, or at a commit.
+NO_BRANCH = "HEAD"
+
 #: What advice may name: an option of `opbench run`, and its value where one is given.
 OPTION = re.compile(r"--(max-time-per-case|max-starts|num-runs|precision)(?: (\d[\w.%]*))?")
 
@@ -61,8 +65,24 @@ def measure(config: Any, named: Sequence[Mapping[str, Any]]) -> Measured:
         return Measured([f"opbench: {error}"], failed=True)
 
 
-def _measured(config: Any, named: Sequence[Mapping[str, Any]]) -> Measured:
-    gate = Gate.parse(config.getoption("--opbench-fail-on"))
+@dataclass(frozen=True)
+class Settings:
+    """What the options of pytest ask for. `against` is None without a comparison, and empty for one
+    with the branch that is checked out."""
+
+    gate: Gate
+    against: str | None
+    options: dict[str, Any]
+    branch: str
+    base: Base | None
+
+
+def settings(config: Any) -> Settings:
+    """A UserError where an option is wrong."""
+    try:
+        gate = Gate.parse(config.getoption("--opbench-fail-on"))
+    except UserError as error:
+        raise UserError(str(error).replace("--fail-on", "--opbench-fail-on")) from None
     against = config.getoption("--opbench-compare")
     if gate.terms and against is None:
         against = ""
@@ -73,6 +93,12 @@ def _measured(config: Any, named: Sequence[Mapping[str, Any]]) -> Measured:
     if against is not None:
         base = baseline(store, against or branch, fall_back=not against)
     options.setdefault("name", f"pytest@{branch}" + (" compared" if against is not None else ""))
+    return Settings(gate, against, options, branch, base)
+
+
+def _measured(config: Any, named: Sequence[Mapping[str, Any]]) -> Measured:
+    asked_for = settings(config)
+    options = asked_for.options
     with importable():
         definitions, suggested = definitions_of(named)
         cases = expand(definitions, **narrowing(options))
@@ -80,33 +106,25 @@ def _measured(config: Any, named: Sequence[Mapping[str, Any]]) -> Measured:
         run = uninterrupted(
             execute({**suggested, **options}, cases=cases, listener=Progress(reporter))
         )
-    return reported(run, base, gate, branch, against, alone(config))
+    return reported(run, asked_for, alone(config))
 
 
-def reported(
-    run: Run,
-    base: Base | None,
-    gate: Gate,
-    branch: str,
-    against: str | None,
-    alone_text: str,
-) -> Measured:
+def reported(run: Run, asked_for: Settings, alone_text: str) -> Measured:
     text = spelled_for_pytest(run_text(run).rstrip())
     found = Measured([alone_text, *text.splitlines()], bool(run.failures))
-    if against is None:
-        found.lines.append(
-            f"Stored as the baseline of {branch}; compare with it: pytest --opbench-compare"
-        )
+    base, gate = asked_for.base, asked_for.gate
+    if asked_for.against is None:
+        found.lines += stored_lines(run, asked_for.branch)
         return found
     if base is None or not base.results:
-        where = f"branch {against or branch}"
         found.lines.append(
-            f"{where} has no baseline on this machine; store one: run pytest there without "
-            "--opbench-compare"
+            f"{spoken(asked_for.against or asked_for.branch)} has no baseline on this machine; "
+            "store one: run pytest there without --opbench-compare"
         )
         found.failed |= bool(gate.terms)
         return found
-    compared = compare(base.results, run.stored, names=(base.name, "now"))
+    name = "baseline" if base.name == NO_BRANCH else base.name
+    compared = compare(base.results, run.stored, names=(name, "now"))
     if compared.rows:
         text = spelled_for_pytest(comparison_text(compared).rstrip())
         found.lines += text.splitlines()
@@ -114,6 +132,23 @@ def reported(
     found.lines += gate_lines([compared], gate)
     found.failed |= bool(gate.exit_code([compared]))
     return found
+
+
+def stored_lines(run: Run, branch: str) -> list[str]:
+    """What became of the baseline."""
+    lines = []
+    if any(stored.result.ok for stored in run.stored):
+        of = spoken(branch) if branch == NO_BRANCH else branch
+        lines.append(f"Stored as the baseline of {of}; compare with it: pytest --opbench-compare")
+    if run.failures:
+        lines.append("A case that failed keeps the baseline it had.")
+    return lines
+
+
+def spoken(branch: str) -> str:
+    if branch == NO_BRANCH:
+        return "this folder (no branch is checked out)"
+    return f"branch {branch}"
 
 
 def new_cases(compared: Comparison) -> list[str]:
@@ -244,7 +279,7 @@ class Base:
 
 
 def baseline(store: str, ref: str, fall_back: bool) -> Base | None:
-    """The latest result of each case under the name of a branch; or those of a stored run."""
+    """The latest good result of each case under the name of a branch; or those of a stored run."""
     from opbench.machine import machine_facts
 
     here = machine_of(machine_facts())
@@ -258,12 +293,16 @@ def baseline(store: str, ref: str, fall_back: bool) -> Base | None:
                 if run.name == f"pytest@{branch}":
                     for stored in opened.results(run=run, samples=True):
                         key = (stored.case.id, stored.result.metric, stored.result.environment)
-                        latest.setdefault(key, stored)
+                        if stored.result.ok:
+                            latest.setdefault(key, stored)
             if latest:
                 return Base(branch, list(latest.values()))
         if fall_back:
             return None
-        side = find_side(opened, ref)
+        try:
+            side = find_side(opened, ref)
+        except UserError as error:
+            raise UserError(f"branch {ref} has no baseline on this machine, and {error}") from None
         return Base(side.name, list(side.results))
 
 
@@ -277,7 +316,7 @@ def _opened(store: str) -> Iterator[Store | None]:
 
 
 def branch_of(folder: Path) -> str:
-    """The branch that is checked out there; `HEAD` where there is none."""
+    """The branch that is checked out there; NO_BRANCH where there is none."""
     command = ["git", "-C", str(folder), "symbolic-ref", "--short", "-q", "HEAD"]
     try:
         found = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
@@ -285,4 +324,4 @@ def branch_of(folder: Path) -> str:
         found = None
     named = found.stdout.strip() if found is not None else ""
     variables = (os.environ.get(name, "") for name in BRANCH_VARIABLES)
-    return named or next(filter(None, variables), "HEAD")
+    return named or next(filter(None, variables), NO_BRANCH)

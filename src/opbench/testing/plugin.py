@@ -52,6 +52,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[NAMED] = []
+    asked = any(
+        config.getoption(name)
+        for name in ("--opbench-compare", "--opbench-fail-on", "--opbench-option")
+    )
+    if asked and not config.getoption("--opbench-disable") and not hasattr(config, "workerinput"):
+        from opbench.errors import UserError
+        from opbench.testing.measuring import settings
+
+        try:  # a mistake is found before the tests run, not after
+            settings(config)
+        except UserError as error:
+            raise pytest.UsageError(f"opbench: {error}") from None
 
 
 @pytest.fixture
@@ -90,6 +102,15 @@ class BenchItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         return self.path, None, f"benchmark {self.name}"
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """What a test named is not measured unless the test passes."""
+    outcome = yield
+    if not outcome.get_result().passed:
+        named = item.config.stash[NAMED]
+        named[:] = [each for each in named if each["node"] != item.nodeid]
 
 
 @pytest.hookimpl(optionalhook=True)

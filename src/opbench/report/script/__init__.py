@@ -1,4 +1,5 @@
-"""A case as a standalone script: the framework and the standard library are all it needs.
+"""A case as a standalone script: the framework and the standard library are all it needs, and
+for a benchmark in a file of the user's that file.
 
 The sources of the case are pasted as they are, into the same shape of loop that a worker runs,
 so that a number can be reproduced, profiled or sent to somebody who has never heard of opbench.
@@ -180,13 +181,13 @@ def _end(timing: str) -> str:
 
 def header(case: Case) -> str:
     packages = dict.fromkeys(module.split(".")[0] for module in case.preload)
+    needs = " and ".join(filter(None, ("the standard library", ", ".join(packages))))
+    own = case.module and f"{needs}, and your module {case.module.module}: send that along."
     lines = [
         case.id,
         f"case {case.hash}: {case.framework} ({case.runtime}), {case.device}, "
         f"threads {case.threads}, seed {case.seed}",
-        "Written by `opbench show --script`; needs the standard library"
-        + (f" and {', '.join(packages)}" if packages else "")
-        + " only.",
+        f"Written by `opbench show --script`; needs {own or f'{needs} only.'}",
     ]
     if case.unsupported:
         lines.append(f"opbench does not run this case: {case.unsupported}")

@@ -134,7 +134,7 @@ function scriptPart(details) {
   button.addEventListener("click", () => copyText(details.script, button));
   return make("section", { id: "case-script" },
     make("div", { class: "section-head" }, make("h3", {}, "Reproduce it"), button),
-    make("p", { class: "note" }, "A standalone script: the framework and the standard library are all it needs."),
+    make("p", { class: "note" }, "A standalone script, without opbench; its first lines say what it needs."),
     make("pre", { class: "code", tabindex: 0 }, details.script));
 }
 
