@@ -40,6 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             timed("add", 6e-5, environment=OLD[:12], fingerprint="fold"),
             timed("add", 7e-5, environment=NEW[:12], fingerprint="fnew"),
             commit=NEW,
+            request={"sides": [[OLD[:12], "HEAD~1"], [NEW[:12], "HEAD"]]},
         )
         yield opened
 
@@ -65,9 +66,13 @@ def estimates(side: Side) -> list[float | None]:
         ("cuda:0", [5e-5], "cuda:0"),
         ("far-away", [2e-5], "machine far-away"),
         # A commit that was measured as an environment, not every result of the run beside it.
-        (OLD[:6], [6e-5], "commit aaaa1111aa"),
-        (OLD[:12], [6e-5], OLD[:12]),
-        (NEW.upper(), [7e-5], "commit bbbb2222bb"),
+        # It is called what `opbench ab` calls it.
+        (OLD[:6], [6e-5], "HEAD~1"),
+        (OLD[:12], [6e-5], "HEAD~1"),
+        (NEW.upper(), [7e-5], "HEAD"),
+        ("HEAD~1", [6e-5], "HEAD~1"),
+        ("HEAD", [7e-5], "HEAD"),
+        ("last:HEAD", [7e-5], "20261118-120000-0003:HEAD"),
         ("cccc", [3e-5, 4e-5, 5e-5], "commit cccc3333cc"),
     ],
 )
@@ -83,6 +88,8 @@ def test_a_side_is_found_by_what_a_person_would_type(store, text, found, name):
     [
         ("nightl", "did you mean nightly"),
         ("np2", "did you mean np2"),
+        ("HAED", "did you mean HEAD"),
+        ("last:HAED", "unknown environment 'HAED'; did you mean HEAD"),
         ("lst", "did you mean last"),
         ("zzz", "no run, environment, commit, machine or device is called 'zzz'"),
         ("last~9", "no run 'last~9': the store has 4 runs"),

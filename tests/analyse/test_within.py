@@ -9,7 +9,7 @@ import pytest
 from opbench.analyse.compare import compare_pairs
 from opbench.analyse.matching import match
 from opbench.analyse.projection import columns
-from opbench.analyse.within import baseline_of, comparisons_within, factors
+from opbench.analyse.within import baseline_of, comparisons_of, comparisons_within, factors
 from opbench.plan.groups import Baseline
 from opbench.stats.prior import Prior
 from opbench.stats.ratio import DESIGNS
@@ -98,3 +98,26 @@ def test_without_its_baseline_nothing_has_a_factor():
     assert table(timed("add", 1e-5)) == {}
     failed = side("plain", 1e-5, outcome="failed", estimate=None)
     assert table(failed, side("hooks", 1e-5)) == {}
+
+
+def test_a_run_of_two_sides_compares_them_whatever_its_benchmarks_suggest():
+    """Functions of a group have a baseline of their own, which `opbench ab` leaves alone."""
+    request = {
+        "baseline": "name=library",
+        "commits": ["HEAD~1", "HEAD"],
+        "sides": [["aaaa", "HEAD~1"], ["bbbb", "HEAD"]],
+    }
+    results = [
+        timed(case(name, group="softmax"), value * slow, environment=place, design="interleaved")
+        for place, slow in (("bbbb", 1.5), ("aaaa", 1))  # the base need not come first
+        for name, value in (("library", 1e-5), ("written_out", 2e-5))
+    ]
+    (found,) = comparisons_of(RunRecord("r1", request=request), results)
+    assert (found.base, found.new) == ("HEAD~1", "HEAD")
+    assert [row.verdict for row in found.rows] == ["slower", "slower"]
+    assert len({row.case_id for row in found.rows}) == 2
+
+    # One that was stored without the names of its sides.
+    older = {key: value for key, value in request.items() if key != "sides"}
+    (found,) = comparisons_of(RunRecord("r1", request=older), results[::-1])
+    assert (found.base, found.new) == ("aaaa", "bbbb")

@@ -9,6 +9,7 @@ import pytest
 
 import opbench as ob
 import page_store
+from opbench.report.charts.chart import Charts
 from opbench.store import StoreError
 
 BUILD = Path(__file__).parents[2] / "docs" / "notebooks" / "build_results.py"
@@ -92,7 +93,11 @@ def test_a_history_shows_itself(filled):
 def test_a_page_gives_its_frame_its_charts_and_its_samples(filled, tmp_path):
     page = ob.page("layers", store=filled)
     assert len(page.frame()) == 72
-    assert "factors_time" in page.charts()
+    charts = page.charts()
+    assert "factors_time" in charts
+    html = Charts(factors_time=charts["factors_time"])._repr_html_()
+    assert "<code>factors_time</code>" in html
+    assert 'src="data:image/png;base64,' in html
     chart = page.samples("layers/conv[mode=hooks,batch_size=16]/forward_backward")
     assert chart.to_dict()["title"].startswith("layers/conv")
     assert page.save(tmp_path / "page.html").read_text("utf-8").startswith("<!doctype html>")
@@ -105,7 +110,8 @@ def test_a_run_shows_itself_in_a_notebook(tmp_path, monkeypatch):
     (tmp_path / "bench_one.py").write_text(
         "import opbench as ob\n\n@ob.bench()\ndef nothing():\n    yield lambda: None\n"
     )
-    run = ob.run("bench_one.py", num_runs=2, num_repeats=2, save=False)
+    run = ob.run("bench_one.py", num_runs=2, num_repeats=2, save=False, name="quick")
+    assert set(run.frame()["run_name"]) == {"quick"}
     assert "bench_one/nothing/call" in run._repr_html_()
 
 

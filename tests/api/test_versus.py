@@ -46,7 +46,7 @@ def names(folder: Path) -> list[str]:
 
 
 IDS = [
-    f"compared/{name}[group=adding,n={n}]/call" for n in (10, 50) for name in ("adding", "mapping")
+    f"compared/{name}[group=versus,n={n}]/call" for n in (10, 50) for name in ("adding", "mapping")
 ]
 
 
@@ -107,7 +107,7 @@ def test_functions_of_a_notebook_are_measured_by_their_source(tmp_path):
     first, second = (line for line in said if line.startswith("[("))
     assert first == str([(f"notebook/first[n={n}]/call", "ok") for n in (4, 9)])
     assert second == str(
-        [(f"notebook/{name}[group=root,n=5]/call", "ok") for name in ("root", "power")]
+        [(f"notebook/{name}[group=versus,n=5]/call", "ok") for name in ("root", "power")]
     )
 
 

@@ -140,6 +140,7 @@ def test_the_baseline_of_the_run_is_the_base(opbench_here, tmp_path):
         ]
         add_run(store, 0, "run", *both, request={"baseline": "mode=plain"})
     shown = opbench_here("compare", "run", "--col", "mode", "--store", "results.db").stdout
+    assert opbench_here("compare", "run", "--store", "results.db").stdout == shown
     assert shown.index("plain") < shown.index("hooks")
     assert "1 slower" in shown
 

@@ -78,6 +78,19 @@ def test_a_run_ends_with_commands_that_work(run, command):
     assert "Next:" not in run("-k", "total", "--no-save").stderr
 
 
+def test_a_run_offers_a_comparison_only_with_a_run_that_has_its_cases(command, tmp_path, fixed):
+    path = tmp_path / "bench_two.py"
+    path.write_text(
+        "import opbench as ob\n@ob.bench\ndef fine(): pass\n"
+        "@ob.bench\ndef broken(): raise ValueError\n"
+    )
+    offered = [
+        "opbench compare 'last~1' last" in command("run", path, *fixed, "-k", name).stderr
+        for name in ("fine", "fine", "broken", "broken", "fine")
+    ]
+    assert offered == [False, True, False, False, False]
+
+
 def test_a_dry_run_lists_the_cases_and_touches_nothing(command, bench_file, tmp_path):
     before = sorted(tmp_path.rglob("*"))
     done = command("run", bench_file, "--dry-run", "-a", "n=3")

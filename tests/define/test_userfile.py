@@ -14,6 +14,7 @@ from opbench.define.bench import bench
 from opbench.define.collecting import UserFileError
 from opbench.define.expand import expand
 from opbench.define.userfile import targets_from
+from opbench.plan.groups import Baseline, groups
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -209,6 +210,10 @@ MISTAKES = {
         "import opbench as ob, math, cmath\n@ob.bench(f=[math.sqrt, cmath.sqrt])\n"
         "def call(f): pass\n",
         "axis f has the value 'sqrt' twice; give them names",
+    ),
+    "inputs": (
+        "import opbench as ob\nob.versus(min, max, inputs=[1, 2], n=[1])\n",
+        "min: inputs= must be a function that returns the arguments, not an object of type list",
     ),
     "one side": ("import opbench as ob\nob.versus(len)\n", "ob.versus compares two functions"),
     "group twice": (
@@ -422,9 +427,32 @@ def test_functions_of_a_group_are_compared_with_the_first_of_it(tmp_path):
         "grouped/flash[group=attention,n=2]/call",
         "grouped/conv[group=4]/call",
         "grouped/conv[group=8]/call",
-        "grouped/plain[group=plain,n=1]/call",
-        "grouped/naive[group=plain,n=1]/call",
+        "grouped/plain[group=versus,n=1]/call",
+        "grouped/naive[group=versus,n=1]/call",
     ]
     assert targets.suggested == {"baseline": "name=naive,plain"}
     assert targets.options == {"metrics": "time,memory"}
     assert not (tmp_path / "nowhere.svg").exists()
+
+
+def test_the_names_of_compared_functions_choose_them_alone(tmp_path):
+    text = (
+        "import opbench as ob\ndef make(n): return (n,)\n"
+        "def naive(n): pass\ndef fused(n): pass\ndef other(n): pass\n"
+        "ob.versus(naive, fused, inputs=make, n=[1])\n"
+        "ob.versus(other, fused, inputs=make, n=[1])\n"
+        "ob.versus(other, naive, inputs=make, n=[1], group='mine')\n"
+    )
+    targets = targets_from(write(tmp_path, "compared.py", text))
+    chosen = expand(targets.definitions, keep=["naive"])
+    assert [case.id for case in chosen] == [
+        "compared/naive[group=versus,n=1]/call", "compared/naive[group=mine,n=1]/call"
+    ]  # fmt: skip
+    planned = groups(expand(targets.definitions), Baseline.parse(targets.suggested["baseline"]))
+    assert [[case.id.partition("/")[2] for case in group.cases] for group in planned] == [
+        [f"{name}[group={group},n=1]/call" for name in names]
+        for group, names in {
+            "versus": ("naive", "fused"), "versus2": ("other", "fused"), "mine": ("other", "naive")
+        }.items()
+    ]  # fmt: skip
+    assert [group.base for group in planned] == [0, 0, 0]

@@ -109,8 +109,17 @@ def test_an_export_says_how_many_results_it_holds(opbench_here, filled, tmp_path
         done = opbench_here("export", "night 1", "-f", name, "-o", "out", "--store", filled)
         first, *rest = done.stderr.splitlines()
         assert first == f"{count} results in out", name
-        left_out = [f"3 results left out: {name} holds "] if count < 64 else []
+        which = "1 time crashed, 1 time unsupported, 1 time failed"
+        left_out = [f"3 results left out ({which}): {name} holds only "] if count < 64 else []
         assert [line[: len(text)] for line, text in zip(rest, left_out, strict=True)] == left_out
+
+
+def test_an_export_says_which_results_it_left_out(opbench_here, filled, tmp_path):
+    arguments = ("export", "layers", "-f", "pytest-benchmark", "-o", "out", "--store", filled)
+    assert opbench_here(*arguments).stderr.splitlines()[1:] == [
+        "36 results left out (36 memory): pytest-benchmark holds only times with at least one "
+        "undisturbed sample"
+    ]
 
 
 def held(name: str, path: Path) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from opbench.report.page.contents import gather
 from opbench.store import Store
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -38,12 +39,12 @@ import opbench as ob
 from work import grown as work_grown, kept as work_kept
 
 
-@ob.bench()
+@ob.bench(group="work")
 def grown():
     work_grown()
 
 
-@ob.bench()
+@ob.bench(group="work")
 def kept():
     work_kept()
 """
@@ -85,6 +86,7 @@ def test_a_commit_that_does_more_work_is_found_and_fails_the_gate(
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert of(ran.stdout, "grown").endswith("▲ slower")
     assert "gate: 1 case failed" in ran.stdout  # `kept` may be called anything but 20 % slower
+    assert re.search(r"^Next: opbench report \S+ -o report.html · opbench show ", ran.stderr, re.M)
 
     with Store.open(folder / ".opbench/results.db") as store:
         run = store.find_run("growth")
@@ -116,6 +118,16 @@ def test_a_commit_that_does_more_work_is_found_and_fails_the_gate(
         assert again.returncode == 0, again.stderr
         assert tables(again.stdout) == table
     assert opbench_here("compare", "last", "--fail-on", "slower", cwd=folder).returncode == 1
+
+    # Its columns have the names that `ab` showed, and its page compares the same sides.
+    names = f"{before[:10]} {after[:10]} ratio"
+    assert names in " ".join(ran.stdout.split())
+    for sides in (("last",), (before[:8], after[:8])):
+        again = opbench_here("compare", *sides, cwd=folder)
+        assert names in " ".join(again.stdout.split())
+    with Store.open(folder / ".opbench/results.db") as store:
+        (comparison,) = gather(store, "growth").comparisons
+    assert (comparison.base, comparison.new) == (before[:10], after[:10])
 
     # It cannot be completed as if it were an ordinary run.
     continued = opbench_here("run", "--cont", cwd=folder)

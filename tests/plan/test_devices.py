@@ -7,7 +7,7 @@ import pytest
 from opbench.case import Case
 from opbench.errors import UserError
 from opbench.machine.gpu import default_device, visible, visible_gpus
-from opbench.plan.devices import check_devices
+from opbench.plan.devices import check_devices, check_visible
 
 
 def case(device: str, unsupported: str = "") -> Case:
@@ -36,6 +36,12 @@ def test_what_will_not_run_here_asks_for_no_gpu() -> None:
     check_devices([case("cuda:99", "numpy has no device cuda")], ("time",))
     check_devices([case("cuda:99")], ("host_time",), here=False)
     check_devices([case("cpu")], ("time",))
+
+
+def test_a_device_is_looked_for_whatever_would_run_on_it() -> None:
+    check_visible(["cpu"])
+    with pytest.raises(UserError, match="--device cuda:99: "):
+        check_visible(["cpu", "cuda:99"])
 
 
 def test_a_metric_of_a_gpu_needs_a_case_on_one() -> None:

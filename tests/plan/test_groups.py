@@ -59,6 +59,8 @@ def test_a_baseline_names_an_axis_and_a_value(text):
     [
         (Baseline("moed", "base"), "unknown axis 'moed'; did you mean mode"),
         (Baseline("mode", "bsae"), "base, fast, new"),
+        (Baseline("impl", "x"), "unknown axis 'impl'; choose from: n, mode, name"),
+        (Baseline("impl", "a"), "unknown axis 'impl'; did you mean name=a"),
     ],
 )
 def test_an_unknown_axis_or_value_is_refused_with_those_there_are(baseline, said):

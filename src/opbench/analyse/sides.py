@@ -1,14 +1,15 @@
 """What a person may name as a side of a comparison, and the results behind it.
 
 A run (id, name, `last`, `last~1`), `RUN:ENVIRONMENT`, an environment, a commit, a machine or a
-device. Of several runs that fit, the latest counts.
+device. A commit goes by its hash, or by what `opbench ab` was given for it (`HEAD~1`). Of several
+runs that fit, the latest counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from opbench.errors import UserError, nearest, unknown
 from opbench.store import Store, StoreError
@@ -56,6 +57,12 @@ def side_names(base: Side, new: Side) -> tuple[str, str]:
     return (base.run.id, new.run.id) if base.name == new.name else (base.name, new.name)
 
 
+def labels_of(run: RunRecord) -> dict[str, str]:
+    """What `opbench ab` calls the environments of its two sides, the base first; empty for other
+    runs, which have no names for them but their own."""
+    return dict(run.request.get("sides") or ())
+
+
 def environments_of(store: Store, run: RunRecord) -> list[str]:
     """Names of the environments a run measured in, in their order."""
     return list(dict.fromkeys(s.result.environment for s in store.results(run=run)))
@@ -64,9 +71,11 @@ def environments_of(store: Store, run: RunRecord) -> list[str]:
 def _in_environment(store: Store, run: RunRecord, environment: str) -> Side:
     name = f"{run.name or run.id}:{environment}"
     known = environments_of(store, run)
-    if known and environment not in known:
-        raise UserError(f"run {run.name or run.id}: {unknown('environment', environment, known)}")
-    return _side(store, run, name, lambda s: s.result.environment == environment)
+    labels = labels_of(run)
+    if known and environment not in (*known, *labels.values()):
+        shown = [labels.get(each, each) for each in known]
+        raise UserError(f"run {run.name or run.id}: {unknown('environment', environment, shown)}")
+    return _side(store, run, name, lambda s: _in(s, environment, labels))
 
 
 def _by_attribute(store: Store, text: str) -> Side | None:
@@ -74,13 +83,22 @@ def _by_attribute(store: Store, text: str) -> Side | None:
         if text == machine_of(run.machine):
             return _side(store, run, f"machine {text}")
         results = store.results(run=run)
-        if any(s.result.environment == text for s in results):
-            return _side(store, run, text, lambda s: s.result.environment == text)
+        if side := _of_environment(store, run, results, text):
+            return side
         if any(_on(s, text) for s in results):
             return _side(store, run, text, lambda s: _on(s, text))
         if len(text) >= SHORTEST_COMMIT and (side := _of_commit(store, run, results, text)):
             return side
     return None
+
+
+def _of_environment(
+    store: Store, run: RunRecord, results: Iterable[StoredResult], text: str
+) -> Side | None:
+    labels = labels_of(run)
+    if not any(_in(s, text, labels) for s in results):
+        return None
+    return _side(store, run, labels.get(text, text), lambda s: _in(s, text, labels))
 
 
 def _of_commit(
@@ -90,8 +108,16 @@ def _of_commit(
     commit = next((c for c in commits.values() if c.startswith(text.lower())), None)
     if commit is None:
         return None
-    name = f"commit {commit[:10]}"
-    return _side(store, run, name, lambda s: commits[s.result.fingerprint] == commit)
+    side = _side(
+        store, run, f"commit {commit[:10]}", lambda s: commits[s.result.fingerprint] == commit
+    )
+    names = {labels_of(run).get(s.result.environment, side.name) for s in side.results}
+    return replace(side, name=names.pop()) if len(names) == 1 else side
+
+
+def _in(stored: StoredResult, environment: str, labels: Mapping[str, str]) -> bool:
+    name = stored.result.environment
+    return environment in (name, labels.get(name))
 
 
 def _on(stored: StoredResult, device: str) -> bool:
@@ -110,7 +136,12 @@ def _commits(store: Store, run: RunRecord, results: Iterable[StoredResult]) -> d
 
 
 def _unknown(store: Store, text: str) -> UserError:
-    names = [n for run in store.runs() for n in (run.name, *environments_of(store, run)) if n]
+    names = [
+        name
+        for run in store.runs()
+        for name in (run.name, *environments_of(store, run), *labels_of(run).values())
+        if name
+    ]
     hint = nearest(text, [*names, "last"], cutoff=0.6) or "; `opbench runs` lists the runs"
     return UserError(f"no run, environment, commit, machine or device is called '{text}'{hint}")
 

@@ -1,16 +1,18 @@
-"""What a run compares within itself: its environments, or the values of the axis of its baseline.
+"""What a run compares within itself: the two sides of `opbench ab`, the values of the axis of its
+baseline, or its environments.
 
 `opbench ab` and `--baseline` measure sides turn by turn in one run; the verdicts on them belong to
-the run, and its table shows them without being asked.
+the run, and its table, its page and `opbench compare RUN` show them without being asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from opbench.analyse.compare import Comparison, compare_pairs
 from opbench.analyse.matching import MatchedPair, match
 from opbench.analyse.projection import columns, keys_of, title
+from opbench.analyse.sides import labels_of
 from opbench.case import Case
 from opbench.plan.groups import NAME, Baseline
 from opbench.result import Result
@@ -21,27 +23,49 @@ from opbench.store.records import RunRecord, StoredResult
 
 Pairs = list[tuple[Case, Result]]
 
+ENVIRONMENT = "environment"
+
+
+def comparisons_of(run: RunRecord, results: Sequence[StoredResult]) -> list[Comparison]:
+    """What a stored run compares: `HEAD~1 → HEAD`, `current → torch-2.12`, `mode=plain → …`."""
+    key, bases = compared_key(run, results)
+    return comparisons_along(results, key, bases, labels=labels_of(run))
+
 
 def comparisons_within(
     baseline: Baseline | None, results: Sequence[StoredResult]
 ) -> list[Comparison]:
-    """One per further value of the compared key: `current → torch-2.12`, `baseline → hooks`."""
+    """The same of a run at hand: one per further value of the compared key."""
     return comparisons_along(results, *_compared_key(baseline, results))
 
 
 def comparisons_along(
-    results: Sequence[StoredResult], key: str, bases: Sequence[str], margin: float = MARGIN
+    results: Sequence[StoredResult],
+    key: str,
+    bases: Sequence[str],
+    margin: float = MARGIN,
+    labels: Mapping[str, str] | None = None,
 ) -> list[Comparison]:
-    """The other values of a key, each against the base, or the first where there is no such.
-
-    There are several bases where groups of benchmarks are compared by their names."""
+    """The other values of a key, each against the bases. `labels` name environments."""
     values = columns(results, key) if key else {}
-    known = [base for base in bases if base in values] or list(values)[:1]
+
+    def name(value: str) -> str:
+        """An environment is known by its name, the value of an axis by both."""
+        return (labels or {}).get(value, value) if key == ENVIRONMENT else f"{key}={value}"
+
     return [
-        compare_pairs(pairs, names=(f"{key}={base}", f"{key}={value}"), margin=margin)
-        for base in known
+        compare_pairs(pairs, names=(name(base), name(value)), margin=margin)
+        for base in bases_among(values, bases)
         for value, pairs in _along(values, key, base)
     ]
+
+
+def bases_among(values: Iterable[str], bases: Sequence[str]) -> list[str]:
+    """The bases that were measured, or what was measured first where there are none.
+
+    There are several where groups of benchmarks are compared by their names."""
+    values = list(values)
+    return [base for base in bases if base in values] or values[:1]
 
 
 def factors(
@@ -91,8 +115,15 @@ def _along(
 
 
 def baseline_of(run: RunRecord) -> Baseline | None:
-    text = str(run.request.get("baseline") or "")
+    """None for `opbench ab`: it compares its sides, whatever its benchmarks suggest."""
+    text = "" if "commits" in run.request else str(run.request.get("baseline") or "")
     return Baseline.parse(text) if "=" in text else None
+
+
+def compared_key(run: RunRecord, results: Sequence[StoredResult]) -> tuple[str, tuple[str, ...]]:
+    """The key whose values a run compares, and the bases among them; empty where there is none."""
+    key, bases = _compared_key(baseline_of(run), results)
+    return key, tuple(labels_of(run))[:1] if key == ENVIRONMENT else bases
 
 
 def _compared_key(
@@ -101,5 +132,5 @@ def _compared_key(
     if baseline is not None and baseline.axis in keys_of(results):
         return baseline.axis, baseline.values
     if len({stored.result.environment for stored in results}) > 1:
-        return "environment", ()
+        return ENVIRONMENT, ()
     return "", ()

@@ -86,10 +86,16 @@ def ab(
     request = crossed([request for request, _ in requests], sides)
     check_devices(request.cases, request.metrics, here=not kept.on)
     settled = replace(requests[0][1], targets=kept.targets)
+    names = shown(commits) if commits else (sides[0].name, sides[1].name)
     recording = Recording.begun(
         kept.store if kept.save else None,
         kept.save,
-        {**settled.to_dict(), "environments": list(environments), "commits": list(commits)},
+        {
+            **settled.to_dict(),
+            "environments": list(environments),
+            "commits": list(commits),
+            "sides": [[side.name, name] for side, name in zip(sides, names)],
+        },
         command(),
     )
     with python_progress() if listener is None else nullcontext(listener) as shown_by:
@@ -99,7 +105,6 @@ def ab(
     base, new = (
         [s for s in stored(finished) if s.result.environment == side.name] for side in sides
     )
-    names = shown(commits) if commits else (sides[0].name, sides[1].name)
     first, second = ([case.id for case in asked.cases] for asked, _ in requests)
     comparison = replace(
         compare(base, new, names=names, margin=fraction(margin)),

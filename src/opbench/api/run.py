@@ -20,7 +20,7 @@ from opbench.plan.options import OPTIONS, RunOptions, asked, read
 from opbench.running.listener import Listener
 from opbench.running.recording import Finished, Recording
 from opbench.store.connection.masking import without_password
-from opbench.store.records import StoredResult
+from opbench.store.records import RunRecord, StoredResult
 
 if TYPE_CHECKING:
     import pandas
@@ -41,7 +41,7 @@ class Run(Finished):
         """The results as a DataFrame, a row for each, or for each of their samples."""
         from opbench.api.frames import frame
 
-        return frame(self.stored, samples=samples)
+        return frame(self.stored, [RunRecord(self.id, self.name)], samples)
 
     def compare(
         self, base: str | Run | None = None, *, store: str | Path | None = None

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from opbench.analyse.history import History
     from opbench.api.run import Run
     from opbench.plan.groups import Baseline
+    from opbench.report.charts.chart import Charts
     from opbench.report.page.contents import Contents
     from opbench.store.records import StoredResult
 
@@ -42,8 +43,8 @@ class Page:
 
         return frame(list(self.contents.results), [self.contents.run])
 
-    def charts(self) -> dict[str, Any]:
-        """Every chart of the page, by name."""
+    def charts(self) -> Charts:
+        """Every chart of the page, by name; shows them."""
         from opbench.report.charts.every import every
 
         return every(self.contents)

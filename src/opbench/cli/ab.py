@@ -62,6 +62,7 @@ def ab(
     from opbench.api.progress import progress
     from opbench.cli.comparison_output import check_files, give
     from opbench.cli.env import ready
+    from opbench.cli.next_commands import next_line
     from opbench.report.terminal.console import Console
 
     gate = Gate.parse(fail_on)
@@ -83,5 +84,10 @@ def ab(
     print(f"Run {finished.id} {finished.status}; {where}")
     if finished.status == "interrupted":
         return 130
+    if finished.store and finished.results:
+        case, _ = (finished.failures or finished.results)[0]
+        commands = [["report", finished.id, "-o", "report.html"], ["show", case.id]]
+        line = next_line(commands, options)
+        console.print(line, soft_wrap=True, markup=False, style="dim")
     # A case that failed is the more telling reason for having measured nothing.
     return finished.exit_code if finished.failures else code or finished.exit_code

@@ -134,8 +134,8 @@ class Selection:
 def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Comparison]:
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
-    from opbench.analyse.sides import find_side, same_machine, side_names
-    from opbench.analyse.within import baseline_of
+    from opbench.analyse.sides import find_side, labels_of, same_machine, side_names
+    from opbench.analyse.within import ENVIRONMENT, bases_among, compared_key
     from opbench.errors import UserError
 
     chosen = [find_side(store, text) for text in sides]
@@ -147,20 +147,24 @@ def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Co
         if not selection.across_machines:
             same_machine(*chosen)
         return [_common(_compared(side_names(*chosen), kept[0], kept[1], selection))]
-    col = selection.col or "environment"
+    own, bases = compared_key(chosen[0].run, kept[0])
+    col = selection.col or own or ENVIRONMENT
     by_value = columns(kept[0], col)
-    if len(by_value) < 2 and selection.col is None:
+    if len(by_value) < 2 and not (selection.col or own):
         raise UserError(
             f"'{sides[0]}' is one run in one environment; name a second side, or --col KEY"
         )
     if len(by_value) < 2:
         raise UserError(f"'{col}' has only one value here: {', '.join(by_value)}")
-    # The baseline of the run, where it had one on this key; otherwise what was measured first.
-    baseline = baseline_of(chosen[0].run)
-    bases = baseline.values if baseline and baseline.axis == col else ()
-    base = next((value for value in bases if value in by_value), next(iter(by_value)))
-    ours = by_value.pop(base)
-    found = [_compared((base, name), ours, each, selection, col) for name, each in by_value.items()]
+    labels = labels_of(chosen[0].run) if col == ENVIRONMENT else {}
+    found = [
+        _compared(
+            (labels.get(base, base), labels.get(name, name)), by_value[base], each, selection, col
+        )
+        for base in bases_among(by_value, bases if col == own else ())
+        for name, each in by_value.items()
+        if name != base
+    ]
     shared = [comparison for comparison in found if comparison.rows]
     return shared or [_common(comparison) for comparison in found]
 

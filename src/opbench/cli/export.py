@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from opbench.cli.completion import export_formats, run_names
 from opbench.cli.options import run_option
 from opbench.files import writing
+
+if TYPE_CHECKING:
+    from opbench.store.records import StoredResult
 
 
 def export(
@@ -53,21 +58,26 @@ def export(
         ]
     if output is None:
         stream = sys.stdout.buffer if binary else sys.stdout
-        written = exporters.export(format, results, records, stream)
-        _say_what_is_missing(format, len(results) - written)
+        _say_what_is_missing(format, exporters.export(format, results, records, stream))
         return
     text: dict[str, Any] = {"encoding": "utf-8", "newline": "", "errors": "backslashreplace"}
     mode: dict[str, Any] = {"mode": "wb"} if binary else {"mode": "w", **text}
     with writing(output) as partial, partial.open(**mode) as file:
-        written = exporters.export(format, results, records, file)
-    typer.echo(f"{plural(written, 'result')} in {output}", err=True)
-    _say_what_is_missing(format, len(results) - written)
+        missing = exporters.export(format, results, records, file)
+    typer.echo(f"{plural(len(results) - len(missing), 'result')} in {output}", err=True)
+    _say_what_is_missing(format, missing)
 
 
-def _say_what_is_missing(format: str, count: int) -> None:
+def _say_what_is_missing(format: str, missing: Sequence[StoredResult]) -> None:
+    """How many of which metric, those that failed apart: `6 memory, 1 time failed`."""
     from opbench.errors import plural
     from opbench.report.export import holds
 
-    if count:
-        text = f"{plural(count, 'result')} left out: {format} holds {holds(format)}"
-        typer.echo(text, err=True)
+    if missing:
+        kinds = Counter(
+            each.metric if each.ok else f"{each.metric} {each.outcome.replace('_', ' ')}"
+            for each in (stored.result for stored in missing)
+        )
+        which = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        count = plural(len(missing), "result")
+        typer.echo(f"{count} left out ({which}): {format} holds {holds(format)}", err=True)

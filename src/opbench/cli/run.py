@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from opbench.cli.completion import suite_names
+from opbench.cli.next_commands import next_line, store_words
 from opbench.cli.options import FAIL_ON, takes
 from opbench.errors import UserError
 
@@ -79,12 +80,11 @@ def run(
 
 def _what_next(finished: Finished, options: dict[str, Any]) -> str:
     """One line of commands that go on from here."""
-    store = ["--store", _shown_store(options)] if "store" in options else []
     case, _ = (finished.failures or finished.results)[0]
     commands = [["report", finished.id, "-o", "report.html"], ["show", case.id]]
     if comparison := _comparison(finished, options):
         commands.insert(1, comparison)
-    return "Next: " + " · ".join(shlex.join(["opbench", *each, *store]) for each in commands)
+    return next_line(commands, options)
 
 
 def _comparison(finished: Finished, options: dict[str, Any]) -> list[str]:
@@ -92,20 +92,19 @@ def _comparison(finished: Finished, options: dict[str, Any]) -> list[str]:
     there is nothing to compare."""
     from opbench.store import Store, StoreError
 
+    measured = {case.id for case, result in finished.results if result.ok}
+    if not measured:
+        return []
     baseline = finished.baseline
     if baseline and len({baseline.value_of(case) for case, _ in finished.results} - {None}) > 1:
         return ["compare", finished.id, "--col", baseline.axis]
     try:
         with Store.open(options.get("store"), create=False) as store:
-            return ["compare", "last~1", "last"] if len(store.runs(limit=2)) > 1 else []
+            runs = store.runs(limit=2)
+            shared = any(measured & store.case_ids(run) for run in runs[1:])
+            return ["compare", "last~1", "last"] if shared and runs[0].id == finished.id else []
     except StoreError:
         return []
-
-
-def _shown_store(options: dict[str, Any]) -> str:
-    from opbench.store.connection.masking import without_password
-
-    return str(without_password(options["store"]))
 
 
 def _gate(terms: list[str]) -> Gate | None:
@@ -140,9 +139,7 @@ def _way_on(options: dict[str, Any]) -> str:
     again = ["opbench", "run", "--cont"]
     if "name" in options:
         again += ["--name", options["name"]]
-    if "store" in options:
-        again += ["--store", _shown_store(options)]
-    return f"Continue with: {shlex.join(again)}"
+    return f"Continue with: {shlex.join([*again, *store_words(options)])}"
 
 
 def _with_way_on(error: UserError, options: dict[str, Any]) -> UserError:

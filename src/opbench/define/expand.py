@@ -229,6 +229,8 @@ def check_reserved(asked: Mapping[str, Sequence[Label]]) -> None:
     devices = dict.fromkeys(d for name in frameworks.names() for d in frameworks.get(name).devices)
     for value in asked.get("device", ()):
         kind, colon, index = str(value).partition(":")
+        if kind.lower() == "gpu":
+            raise UserError(f"unknown device '{value}'; did you mean cuda{colon}{index}?")
         if kind not in devices:
             raise UserError(unknown("device", str(value), devices))
         if colon and not index.isdecimal():

@@ -142,7 +142,12 @@ def stages(value: Any) -> tuple[str, ...]:
 
 def assignment(value: Any) -> str:
     axis, equals, given = text(value).partition("=")
-    if not equals or not axis or not given:
+    if not equals:
+        raise ValueError(
+            f"a baseline is written AXIS=VALUE, not '{value}'; "
+            f"for a benchmark of that name: name={value}"
+        )
+    if not axis or not given:
         raise ValueError(f"a baseline is written AXIS=VALUE, not '{value}'")
     return str(value)
 

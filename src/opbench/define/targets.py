@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from opbench import files
 from opbench.define import suites
 from opbench.define.suite import TargetFile, Targets
-from opbench.errors import UserError
+from opbench.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from opbench.define import runfile
@@ -35,6 +36,7 @@ def _resolve(target: str, file: TargetFile) -> Targets:
     if target in suites.named():
         return _suite(target)
     files.check_regular(file.path)
+    _check_spelling(file.path)
     if file.path.suffix == ".py":
         from opbench.define.userfile import targets_from
 
@@ -47,6 +49,19 @@ def _resolve(target: str, file: TargetFile) -> Targets:
     if file.path.exists():
         raise UserError(f"{target} is not a Python, TOML or JSON file")
     return _suite(target)  # raises, with the nearest names
+
+
+def _check_spelling(path: Path) -> None:
+    """Refuse a file that is not there where its folder has one of nearly that name."""
+    if not path.suffix or os.path.exists(path):
+        return
+    try:
+        beside = [file.name for file in path.parent.iterdir() if file.suffix == path.suffix]
+    except (OSError, ValueError):
+        beside = []
+    near = nearest(path.name, sorted(filter(str.isprintable, beside)), cutoff=0.75)
+    if near:
+        raise UserError(f"file not found: {path}{near}")
 
 
 def _suite(name: str) -> Targets:

@@ -21,8 +21,14 @@ def check_devices(cases: Iterable[Case], measured: Iterable[str], *, here: bool 
         device = metrics()[name].device
         if device and cases and device not in kinds:
             raise UserError(f"{name} measures a {device.upper()} device; add --device {device}")
-    asked = sorted({case.device for case in cases if is_cuda(case.device) and not case.unsupported})
-    if not asked or not here:
+    if here:
+        check_visible(case.device for case in cases if not case.unsupported)
+
+
+def check_visible(devices: Iterable[str]) -> None:
+    """Raise where one of the devices is a GPU that this machine does not have."""
+    asked = sorted(filter(is_cuda, set(devices)))
+    if not asked:
         return
     count, why = visible_gpus()
     for device in asked:

@@ -124,8 +124,11 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
     cases = list(cases)
     values = {value for case in cases if (value := baseline.value_of(case)) is not None}
     if not values:
-        axes = dict.fromkeys(axis for case in cases for axis in case.axes)
-        raise UserError(unknown("axis", baseline.axis, axes or ["(these cases have none)"]))
+        if any(case.name == baseline.value for case in cases):
+            hint = f"did you mean {NAME}={baseline.value}?"
+            raise UserError(f"unknown axis '{baseline.axis}'; {hint}")
+        axes = dict.fromkeys((*(axis for case in cases for axis in case.axes), NAME))
+        raise UserError(unknown("axis", baseline.axis, axes))
     if not values & set(baseline.values):
         raise UserError(
             f"no case has {baseline.axis}={baseline.value}; choose from: "

@@ -49,6 +49,7 @@ class Finished:
     baseline: Baseline | None = None
     #: `finished`, or `interrupted` by the person.
     status: str = "finished"
+    name: str = ""
 
     def __iter__(self) -> Iterator[tuple[Case, Result]]:
         return iter(self.results)
@@ -153,7 +154,7 @@ class Recording:
         slots = sum(len(group.cases) for group in groups)
         listener.planned(planned_seconds(request, groups))
         listener.started(self.record.id, slots, len(earlier))
-        run = Finished(self.record.id, store=self._where, baseline=baseline)
+        run = Finished(self.record.id, store=self._where, baseline=baseline, name=self.record.name)
         run.status = "failed"
         if self.store is not None:
             self.store.outages.notice = listener.notice
@@ -203,7 +204,7 @@ class Recording:
         if self.record.status != "finished":
             self.store.finish_run(self.record.id)
         self.store.close()
-        return Finished(self.record.id, earlier, self._where, baseline)
+        return Finished(self.record.id, earlier, self._where, baseline, name=self.record.name)
 
     def _runner_for(
         self,

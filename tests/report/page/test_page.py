@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import page_store
+from opbench.errors import UserError
 from opbench.report.page.contents import Contents, gather
 from opbench.report.page.details import LEAST_SAMPLES, MOST_SAMPLES, samples_each
 from opbench.report.page.page import write
@@ -22,6 +23,7 @@ from opbench.result import Result, Sample
 from opbench.store import RunRecord, Store, StoredResult
 from opbench.store.errors import StoreError
 from opbench.store.payload import sample_columns
+from synthetic import add_run, case, timed
 
 BLOCK = re.compile(r'<script type="application/x-opbench" id="([^"]+)">([^<]*)</script>')
 
@@ -123,6 +125,46 @@ def test_a_page_can_be_compared_with_any_run(filled):
     (comparison,) = contents.comparisons
     assert (comparison.base, comparison.new) == ("night 2", "night 11")
     assert contents.history is None
+
+
+@pytest.fixture(scope="module")
+def two_sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `opbench ab` leaves of two functions of a group; HEAD is slower."""
+    path = tmp_path_factory.mktemp("ab") / "results.db"
+    with Store.open(path) as store:
+        request = {
+            "baseline": "name=library",
+            "commits": ["HEAD~1", "HEAD"],
+            "sides": [["aaaa11112222", "HEAD~1"], ["bbbb11112222", "HEAD"]],
+        }
+        results = [
+            timed(case(name, group="softmax"), value * slow, environment=place, fingerprint=place)
+            for name, value in (("library", 1e-5), ("written_out", 2e-5))
+            for place, slow in (("aaaa11112222", 1), ("bbbb11112222", 1.5))
+        ]
+        add_run(store, 0, "", *results, request=request)
+    return path
+
+
+@pytest.mark.parametrize("against", [None, "HEAD~1", "aaaa11112222"])
+def test_a_run_of_two_sides_is_compared_by_their_names(two_sides, against):
+    with Store.open(two_sides, create=False) as store:
+        contents = gather(store, against=against)
+    (comparison,) = contents.comparisons
+    assert (comparison.base, comparison.new) == ("HEAD~1", "HEAD")
+    assert [row.verdict for row in comparison.rows] == ["slower", "slower"]
+    text = page_of(contents)
+    assert blocks(text)["data-table"]["words"]["environment"] == ["HEAD~1", "HEAD"]
+    words = re.sub(r"<[^>]+>", " ", text.partition("<script")[0]).split()
+    assert "2 cases in 4 rows" in " ".join(words)
+
+
+def test_a_run_is_not_compared_with_itself(two_sides):
+    with (
+        Store.open(two_sides, create=False) as store,
+        pytest.raises(UserError, match="all of this"),
+    ):
+        gather(store, against="last")
 
 
 def test_an_unknown_run_is_one_line(filled):

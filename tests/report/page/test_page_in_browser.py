@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.report.page.conftest import POLL
 
+from opbench.report.page.contents import gather
+from opbench.report.page.page import save
+from opbench.result import Warning
+from opbench.store import Store
 from page_store import NASTY, NASTY_REASON
 
 pytest.importorskip("selenium", reason="needs selenium, as the extra `dev` brings it")
@@ -283,6 +288,25 @@ def test_a_phone_sees_everything_without_scrolling_sideways(visit):
         assert browser.execute_script(f"return {width}") == 380
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_all_columns_of_two_compared_metrics_fit_a_laptop(visit, filled, pages, tmp_path):
+    """Notes are the last column: they were cut where the table was wider than the screen."""
+    with Store.open(filled, create=False) as store:
+        contents = gather(store, "layers")
+    noted = [
+        replace(each, result=replace(each.result, warnings=(Warning("imprecise", "wide"),)))
+        if at % 3 == 0
+        else each
+        for at, each in enumerate(contents.results)
+    ]
+    pages["noted"] = tmp_path / "noted.html"
+    save(replace(contents, results=noted), pages["noted"])
+    browser = visit("noted")
+    # The window of the tests is narrower than 1300 pixels.
+    assert "! imprecise" in texts(browser, "#grid-body .notes")
+    body = "document.querySelector('#grid-body')"
+    assert browser.execute_script(f"return {body}.scrollWidth <= {body}.clientWidth")
 
 
 def test_only_rows_in_view_exist(visit):

@@ -10,7 +10,7 @@ from opbench.define.expand import expand
 from opbench.errors import UserError
 from opbench.frameworks.jax import waiting
 from opbench.plan import options
-from opbench.suites.snippets.written import definition_of
+from opbench.suites.snippets.written import definition_of, without_value
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,11 @@ def test_a_device_is_a_variable_where_it_is_used():
         ({"statements": ["f()", " f() "]}, "is given twice"),
         ({"statements": ["f()"], "axes": {"a b": ["1"]}}, "must be a Python name"),
         ({"statements": ["f()"], "axes": {"statement": ["1"]}}, "must be a Python name"),
-        ({"statements": ["f(n)"], "axes": {"m": ["1"]}}, "-a m: neither a statement nor --setup"),
+        ({"statements": ["1"], "axes": {"m": ["1"]}}, "nor --setup uses m; leave it out"),
+        (
+            {"statements": ["f(x)"], "setup": "import f\nx = range(n)", "axes": {"m": ["1", "2"]}},
+            "-a m: .* uses m; n has no value: did you mean -a n=1,2?",
+        ),
     ],
 )
 def test_mistakes_are_one_line(arguments, message):
@@ -104,6 +108,26 @@ def test_mistakes_are_one_line(arguments, message):
 )
 def test_statements_of_jax_wait_for_what_they_compute(written, waits):
     assert waiting(written) == waits
+
+
+@pytest.mark.parametrize(
+    ("statement", "setup", "lacking"),
+    [
+        (" torch.relu(x) + np.ones(n) + print", "", ["x"]),
+        ("[i for i in y]", "def y(a, *b): return a, b, device", []),
+        ("p.join(q, z)", "import os.path as p\ntry: pass\nexcept OSError as q: pass", ["z"]),
+        ("anything", "from math import *", []),
+    ],
+)
+def test_names_without_a_value_are_known_from_the_source(statement, setup, lacking):
+    assert without_value([statement], setup, ["n"]) == lacking
+
+
+def test_a_gpu_that_is_not_there_is_one_line(opbench_here):
+    done = opbench_here("time", "x + x", "--setup", "x = torch.ones(3)", "--device", "cuda:99")
+    assert done.returncode == 2
+    assert done.stderr.startswith("opbench: --device cuda:99: ")
+    assert done.stdout == ""
 
 
 FACTOR = r"\d+(\.\d+)?× (slower|faster) \[\d+(\.\d+)?, \d+(\.\d+)?\]"
@@ -132,5 +156,6 @@ def test_what_fails_says_why_and_the_others_are_measured(opbench_here, own_pool,
     assert done.returncode == 1
     assert re.search(r"n=1 .*s ± .* failed", done.stdout), done.stdout
     assert "NameError: name 'missing' is not defined" in done.stdout
+    assert "missing has no value; give it one: --setup 'missing = …'" in done.stdout
     assert "results in .opbench/results.db" in done.stdout.replace(str(tmp_path) + "/", "")
     assert opbench_here("workers").stdout == "No workers are kept.\n"

@@ -7,12 +7,14 @@ notebooks are rendered from the same one by vl-convert, without a browser.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
+from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ Columns = Mapping[str, Sequence[Any]]
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 #: Of charts in files; the page uses the room it has.
 WIDTH = 640
+#: Charts that a notebook shows at once; the others are named.
+SHOWN = 12
 FORMATS = (".png", ".svg", ".pdf", ".html", ".json")
 
 #: Okabe and Ito's palette, from the page's style sheet, which has it for both themes: readable with
@@ -164,6 +168,27 @@ class Chart:
 
         # Twice the pixels: charts are shown on dense screens and in print.
         return bytes(vl_convert.vegalite_to_png(self.to_dict(), scale=2.0))
+
+
+class Charts(dict[str, Chart]):
+    """Charts by name; shows them in a notebook, the first `SHOWN`."""
+
+    def _repr_html_(self) -> str:
+        shown = list(self.items())[:SHOWN]
+        parts = [_figure(name, chart) for name, chart in shown]
+        if rest := list(self)[SHOWN:]:
+            parts.append(f"<p>{len(rest)} more: {escape(', '.join(rest))}</p>")
+        return "".join(parts) or "<p>Nothing to draw.</p>"
+
+
+def _figure(name: str, chart: Chart) -> str:
+    """A PNG, as of a single chart: a picture that every viewer of the file shows."""
+    data = base64.b64encode(chart.png()).decode("ascii")
+    return (
+        f"<figure><figcaption><code>{escape(name)}</code></figcaption>"
+        f'<img alt="{escape(name)}" style="max-width: 100%" src="data:image/png;base64,{data}">'
+        "</figure>"
+    )
 
 
 @cache

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from opbench.analyse.compare import ComparisonRow
+from opbench.analyse.sides import labels_of
 from opbench.define import suites
 from opbench.report.charts import samples
-from opbench.report.charts.chart import Chart, Drawing, save_all, side_by_side
+from opbench.report.charts.chart import Chart, Charts, Drawing, save_all, side_by_side
 from opbench.report.charts.factors import factors
 from opbench.report.charts.frameworks import frameworks, pairs
 from opbench.report.charts.history import SPEC as HISTORY
@@ -37,14 +38,14 @@ def drawings(contents: Contents) -> Iterator[Drawing]:
         for metric in _metrics(comparison.rows):
             yield from filter(None, (ratios(comparison, metric, order) for order in ORDERS))
     yield from _factors(contents)
-    yield from _scaling(contents.results)
+    yield from _scaling(contents.results, labels_of(contents.run))
     for metric in _metrics(stored.result for stored in contents.results):
         for names, shared in pairs(contents.results, metric).items():
             yield frameworks(names, shared, metric)
     yield from suites.together(lambda suite: suite.drawings(contents))
 
 
-def every(contents: Contents) -> dict[str, Chart]:
+def every(contents: Contents) -> Charts:
     """Charts by name; only those that have something to show."""
     found: dict[str, Chart] = {}
     panels: dict[str, list[Drawing]] = {}
@@ -70,7 +71,7 @@ def every(contents: Contents) -> dict[str, Chart]:
         found[f"factors_{metric}"] = side_by_side(charts, title)
     found |= suites.merged(lambda suite: suite.charts(contents))
     found |= _histories(contents)
-    return {file_name(name): chart for name, chart in found.items()}
+    return Charts((file_name(name), chart) for name, chart in found.items())
 
 
 def save(contents: Contents, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
@@ -90,7 +91,7 @@ def _factors(contents: Contents) -> Iterator[Drawing]:
         yield from factors(along, metric)
 
 
-def _scaling(results: Sequence[StoredResult]) -> Iterator[Drawing]:
+def _scaling(results: Sequence[StoredResult], labels: Mapping[str, str]) -> Iterator[Drawing]:
     by_name: dict[tuple[str, str, str], dict[str, list[StoredResult]]] = {}
     for stored in results:
         case = stored.case
@@ -102,7 +103,7 @@ def _scaling(results: Sequence[StoredResult]) -> Iterator[Drawing]:
     for metrics in by_name.values():
         for metric in _metrics(members[0].result for members in metrics.values()):
             for axis in axes_of(metrics[metric]):
-                drawing = scaling(metrics[metric], axis, metric)
+                drawing = scaling(metrics[metric], axis, metric, labels)
                 if drawing is not None:
                     yield drawing
 

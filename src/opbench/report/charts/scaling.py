@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from opbench.case import label_text
@@ -64,9 +64,13 @@ def axes_of(results: Iterable[StoredResult]) -> list[str]:
 
 
 def scaling(
-    results: Sequence[StoredResult], axis: str | None = None, metric: str | None = None
+    results: Sequence[StoredResult],
+    axis: str | None = None,
+    metric: str | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Drawing | None:
-    """Of the results of one benchmark; a line for every combination of what else differs."""
+    """Of the results of one benchmark; a line for every combination of what else differs.
+    `labels` are what environments are called (`analyse.sides.labels_of`)."""
     good = [s for s in results if s.result.ok and (s.result.estimate or 0) > 0]
     metric = metric or next((s.result.metric for s in good), None)
     good = [s for s in good if s.result.metric == metric]
@@ -76,7 +80,8 @@ def scaling(
     values = sorted(float(stored.result.estimate or 0.0) for stored in good)
     factor, symbol = scaled(good[0].result.unit, values[len(values) // 2])
     varying = [key for key in PARTS if len({getattr(s.case, key) for s in good}) > 1]
-    environments = len({s.result.environment for s in good}) > 1
+    places = {s.result.environment for s in good}
+    environments = {place: (labels or {}).get(place, place) for place in places}
     distinct = _distinct_axes(good, axis)
     stages = ", ".join(dict.fromkeys(s.case.stage for s in good))
     placed = [
@@ -150,11 +155,14 @@ def _distinct_axes(results: Iterable[StoredResult], axis: str) -> set[str]:
 
 
 def _line(
-    stored: StoredResult, distinct: Collection[str], varying: Sequence[str], environments: bool
+    stored: StoredResult,
+    distinct: Collection[str],
+    varying: Sequence[str],
+    environments: Mapping[str, str],
 ) -> str:
     case = stored.case
     labels = [f"{name}={label_text(v)}" for name, v in case.labels if name in distinct]
     more = [str(getattr(case, key)) for key in varying if key not in case.axes]
-    if environments:
-        more.append(stored.result.environment)
+    if len(environments) > 1:
+        more.append(environments[stored.result.environment])
     return ", ".join([*labels, *more]) or case.name

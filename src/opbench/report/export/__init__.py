@@ -2,8 +2,8 @@
 
 A format is a module with a function `write(results, runs, stream)`; its name on the command line
 is that of the file, with hyphens. `NEEDS_SAMPLES` in it asks for raw samples, `BINARY` for a stream
-of bytes. A format that has no place for some results gives back how many it wrote, and says in
-`HOLDS` which those are. Adding a format is adding that file.
+of bytes. A format that has no place for some results gives back those it wrote, and says in
+`HOLDS` which these are. Adding a format is adding that file.
 
 Samples that other programs disturbed travel marked, or not at all: tools that compare means would
 take them for a slower program.
@@ -39,11 +39,14 @@ def is_binary(name: str) -> bool:
 
 def export(
     name: str, results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: IO[Any]
-) -> int:
+) -> list[StoredResult]:
     """Write `results` to `stream` in the format `name`; `runs` describe the runs they are from.
-    The answer is how many of the results are in it."""
+    The answer is what the format has no place for."""
     written = _module(name).write(results, runs, stream)
-    return len(results) if written is None else int(written)
+    if written is None:
+        return []
+    kept = set(map(id, written))
+    return [stored for stored in results if id(stored) not in kept]
 
 
 def holds(name: str) -> str:

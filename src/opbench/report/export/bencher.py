@@ -16,12 +16,14 @@ from opbench.report.naming import names_by_metric
 from opbench.store.records import RunRecord, StoredResult
 
 NANOSECONDS = 1e9
-HOLDS = "results with a value"
+HOLDS = "only results with a value"
 #: Bencher refuses longer names.
 LONGEST = 1024
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+def write(
+    results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+) -> list[StoredResult]:
     good = [
         s
         for s in results
@@ -38,7 +40,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
         benchmarks.setdefault(_cut(name), {})[measure] = metric
     json.dump(benchmarks, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
-    return sum(map(len, benchmarks.values()))
+    return good
 
 
 def _cut(name: str) -> str:

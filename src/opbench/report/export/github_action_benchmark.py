@@ -16,15 +16,17 @@ from opbench.report.naming import names
 from opbench.store.records import RunRecord, StoredResult
 
 NANOSECONDS = 1e9
-HOLDS = "results with a value"
+HOLDS = "only results with a value"
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+def write(
+    results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+) -> list[StoredResult]:
     good = [s for s in results if s.result.ok and math.isfinite(_estimate(s))]
     entries = [_entry(stored, name) for stored, name in zip(good, names(good))]
     json.dump(entries, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
-    return len(entries)
+    return good
 
 
 def _estimate(stored: StoredResult) -> float:

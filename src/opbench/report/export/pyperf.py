@@ -17,19 +17,25 @@ from opbench.stats.contention import quiet
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
-HOLDS = "results with an undisturbed sample above zero"
+HOLDS = "only results with an undisturbed sample above zero"
 FORMAT = "1.0"
 UNITS = {"s": "second", "bytes": "byte"}
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+def write(
+    results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+) -> list[StoredResult]:
     by_id = {run.id: run for run in runs}
     named = zip(results, names(results))
-    benchmarks = [_benchmark(stored, name, by_id.get(stored.run_id)) for stored, name in named]
-    known = [benchmark for benchmark in benchmarks if benchmark is not None]
-    json.dump({"version": FORMAT, "benchmarks": known}, stream, ensure_ascii=True)
+    held = [
+        (stored, benchmark)
+        for stored, name in named
+        if (benchmark := _benchmark(stored, name, by_id.get(stored.run_id))) is not None
+    ]
+    benchmarks = [benchmark for _, benchmark in held]
+    json.dump({"version": FORMAT, "benchmarks": benchmarks}, stream, ensure_ascii=True)
     stream.write("\n")
-    return len(known)
+    return [stored for stored, _ in held]
 
 
 def _benchmark(stored: StoredResult, name: str, run: RunRecord | None) -> dict[str, Any] | None:

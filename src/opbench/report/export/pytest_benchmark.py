@@ -18,10 +18,12 @@ from opbench.stats.contention import quiet
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
-HOLDS = "times with an undisturbed sample"
+HOLDS = "only times with at least one undisturbed sample"
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+def write(
+    results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+) -> list[StoredResult]:
     timed = [s for s in results if s.result.ok and s.result.unit == "s" and quiet(s.result.samples)]
     run = next((each for each in runs if timed and each.id == timed[-1].run_id), None)
     file = {
@@ -33,7 +35,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
     }
     json.dump(file, stream, ensure_ascii=True, indent=1)
     stream.write("\n")
-    return len(timed)
+    return timed
 
 
 def _benchmark(stored: StoredResult, name: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from opbench.stats.contention import quiet
 from opbench.store.records import RunRecord, StoredResult
 
 NEEDS_SAMPLES = True
-HOLDS = "times and instructions with an undisturbed sample"
+HOLDS = "only times and instructions with at least one undisturbed sample"
 
 #: Calls whose instructions are one count.
 CALLS = 100
@@ -30,13 +30,16 @@ MODES = {"forward": "Forward", "forward_backward": "Forward + Backward"}
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
-    held = 0
+def write(
+    results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+) -> list[StoredResult]:
+    held = []
     values: dict[str, dict[str, list[float]]] = {}
     for stored in sorted(results, key=_in_order(results)):
         entry = values.setdefault(_key(stored.case), {"times": [], "counts": []})
         samples = [sample.value for sample in quiet(stored.result.samples)]
-        held += bool(samples) and stored.result.metric in ("time", "instructions")
+        if samples and stored.result.metric in ("time", "instructions"):
+            held.append(stored)
         if stored.result.metric == "time":
             entry["times"] += samples
         elif stored.result.metric == "instructions":

@@ -17,13 +17,15 @@ from opbench.case import label_text
 from opbench.report.naming import names_by_metric
 from opbench.store.records import RunRecord, StoredResult
 
-HOLDS = "results with a value"
+HOLDS = "only results with a value"
 MICROSECONDS = 1e6
 #: What of a training step is inference.
 MODES = {"forward": "inference", "call": ""}
 
 
-def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO) -> int:
+def write(
+    results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: TextIO
+) -> list[StoredResult]:
     good = [s for s in results if s.result.ok and _is_finite(s.result.estimate)]
     by_id = {run.id: run for run in runs}
     records = [
@@ -32,7 +34,7 @@ def write(results: Sequence[StoredResult], runs: Sequence[RunRecord], stream: Te
     ]
     json.dump(records, stream, ensure_ascii=True, indent=1, allow_nan=False)
     stream.write("\n")
-    return len(records)
+    return good
 
 
 def _record(stored: StoredResult, name: str, run: RunRecord | None) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from typing import Any
 
 from opbench.analyse.compare import Comparison, compare
 from opbench.analyse.history import Series, histories
-from opbench.analyse.sides import find_side
-from opbench.analyse.within import baseline_of, comparisons_within
+from opbench.analyse.projection import columns
+from opbench.analyse.sides import Side, find_side, labels_of
+from opbench.analyse.within import comparisons_of
 from opbench.define import suites
+from opbench.errors import UserError
 from opbench.report.page.garbage import gc_paused
 from opbench.store import Store
 from opbench.store.facts import machine_of
@@ -84,12 +86,14 @@ def _comparisons(
     name = run.name or run.id
     if against:
         base = find_side(store, against)
+        if base.run.id == run.id:
+            return _against_others(base, results)
         # Two runs of one name: their ids tell them apart.
         names = (base.run.id, run.id) if base.name == name else (base.name, name)
         return [compare(base.results, results, names=names)]
     if len(results) > COMPARED_UNASKED:
         return []
-    found = comparisons_within(baseline_of(run), results)
+    found = comparisons_of(run, results)
     if found:
         return found
     before = _earlier(store, run)
@@ -99,6 +103,19 @@ def _comparisons(
     others = store.results(run=before, samples=True)
     found = [compare(others, results, names=(title, name if title == before.name else run.id))]
     return [each for each in found if each.rows]
+
+
+def _against_others(base: Side, results: Sequence[StoredResult]) -> list[Comparison]:
+    """A side of the run itself with the rest of it, environment by environment."""
+    held = {stored.result.key() for stored in base.results}
+    others = [stored for stored in results if stored.result.key() not in held]
+    if not others:
+        raise UserError(f"'{base.name}' is all of this run; name another run, or a part of it")
+    labels = labels_of(base.run)
+    return [
+        compare(base.results, each, names=(base.name, labels.get(place, place)))
+        for place, each in columns(others, "environment").items()
+    ]
 
 
 def _earlier(store: Store, run: RunRecord) -> RunRecord | None:

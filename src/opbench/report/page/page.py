@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opbench import __version__
+from opbench.analyse.sides import labels_of
 from opbench.files import writing
 from opbench.report.charts.every import drawings as every_drawing
 from opbench.report.page import answers, drawings
@@ -53,7 +54,7 @@ def _write(
     stream: TextIO,
 ) -> None:
     places = {place: index for index, place in enumerate(rows)}
-    data = table(listed)
+    data = table(listed, labels_of(contents.run))
     metrics = [metric["name"] for metric in data["metrics"]]
     by_id: dict[str, dict[str, int]] = {}
     for index, row in enumerate(listed):

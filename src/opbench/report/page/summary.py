@@ -112,7 +112,12 @@ def _tiles(rows: Sequence[Row]) -> list[Tile]:
         worst = next((s.result.outcome for s in row.results.values() if not s.result.ok), "ok")
         outcomes[worst] = outcomes.get(worst, 0) + 1
         warned += any(stored.result.warnings for stored in row.results.values())
-    tiles = [Tile("case" if len(rows) == 1 else "cases", f"{len(rows):,}")]
+    # The sides of a comparison measure the same cases, in a row for each.
+    cases = len({(row.case.id, row.case.device) for row in rows})
+    label = "case" if cases == 1 else "cases"
+    if len(rows) > cases:
+        label += f" in {plural(len(rows), 'row')}"
+    tiles = [Tile(label, f"{cases:,}")]
     for outcome, count in sorted(outcomes.items(), key=lambda item: -item[1]):
         if outcome != "ok":
             kind = "muted" if outcome == "unsupported" else "bad"

@@ -6,7 +6,7 @@ them in a fraction of a second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,18 +55,21 @@ def metrics_of(rows: Sequence[Row]) -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: item[1] != "s"))
 
 
-def table(rows: Sequence[Row]) -> dict[str, Any]:
+def table(rows: Sequence[Row], labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """`labels` are what environments are called (`analyse.sides.labels_of`)."""
+    labels = labels or {}
     words = {name: Words() for name in (*FACETS, "environment")}
     columns: dict[str, list[int]] = {name: [] for name in words}
     axes: dict[tuple[str, ...], int] = {}
-    labels: list[list[Any]] = []
+    points: list[list[Any]] = []
     for row in rows:
         for name in FACETS:
             columns[name].append(words[name].index(str(getattr(row.case, name))))
-        columns["environment"].append(words["environment"].index(row.environment))
+        place = labels.get(row.environment, row.environment)
+        columns["environment"].append(words["environment"].index(place))
         names = tuple(axis for axis, _ in row.case.labels)
         kind = axes.setdefault(names, len(axes))
-        labels.append([kind, *(_label(value) for _, value in row.case.labels)])
+        points.append([kind, *(_label(value) for _, value in row.case.labels)])
     outcomes, reasons, codes = Words(), Words(), Words()
     outcomes.index("ok")
     metrics = metrics_of(rows)
@@ -76,7 +79,7 @@ def table(rows: Sequence[Row]) -> dict[str, Any]:
         "columns": columns,
         "threads": [row.case.threads for row in rows],
         "axes": [list(names) for names in axes],
-        "labels": labels,
+        "labels": points,
         "metrics": [{"name": name, "unit": unit} for name, unit in metrics.items()],
         "values": [_values(rows, name, outcomes, reasons, codes) for name in metrics],
         "outcomes": outcomes.texts,

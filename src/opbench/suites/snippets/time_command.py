@@ -31,10 +31,17 @@ def time(
     """Compare statements at once: a row per size, a column per statement."""
     from opbench.define.expand import expand
     from opbench.define.reading import fraction
-    from opbench.suites.snippets.written import STATEMENT, definition_of
+    from opbench.plan.devices import check_visible
+    from opbench.suites.snippets.written import STATEMENT, definition_of, without_value
 
     axes = options.pop("axes", {})
     fields = {name: options[name] for name in ("device", "threads", "seed") if name in options}
     cases = expand([definition_of(statements, setup, axes, framework)], **fields)
     base = statements[0].strip() if len(statements) > 1 else ""
-    return answer(options, STATEMENT, fraction(margin), base=base, cases=cases)
+    check_visible(case.device for case in cases)  # before what cannot run there is explained
+    code = answer(options, STATEMENT, fraction(margin), base=base, cases=cases)
+    lacking = without_value(statements, setup, axes)
+    if code == 1 and lacking:
+        name = lacking[0]
+        print(f"{name} has no value; give it one: --setup '{name} = …', or -a {name}=…")
+    return code

@@ -7,11 +7,12 @@ The statements are the values of an axis, so that the first one is the baseline 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import builtins
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from opbench import frameworks
-from opbench.case import Case, Label
+from opbench.case import Case, Label, label_text
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
 from opbench.define.reading import shape
@@ -73,8 +74,12 @@ def definition_of(
             raise UserError(f"-a {name}: the name of a value must be a Python name of its own")
     mentioned = names_in("\n".join([setup, *texts]))
     if unused := [name for name in grid if name not in mentioned]:
+        advice = "leave it out"
+        if lacking := without_value(texts, setup, grid):
+            instead = f"{lacking[0]}={','.join(map(label_text, grid[unused[0]]))}"
+            advice = f"{lacking[0]} has no value: did you mean -a {instead}?"
         raise UserError(
-            f"-a {unused[0]}: neither a statement nor --setup uses {unused[0]}; leave it out"
+            f"-a {unused[0]}: neither a statement nor --setup uses {unused[0]}; {advice}"
         )
     found = [each for each in named_frameworks() if mentioned & spellings(each)]
     chosen = frameworks.get(framework) if framework else (found or [frameworks.get("python")])[0]
@@ -118,6 +123,25 @@ def names_in(source: str) -> set[str]:
     """The names that the source reads."""
     found = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
     return {node.id for node in found if isinstance(node.ctx, ast.Load)}
+
+
+def without_value(statements: Sequence[str], setup: str, axes: Iterable[str]) -> list[str]:
+    """Names that statements or setup read, and that nothing there gives a value: what a mistake is
+    explained with. They may get one in ways that the source does not show."""
+    source = "\n".join([setup, *map(str.strip, statements)])
+    known = {*dir(builtins), *axes, "device"}
+    for framework in named_frameworks():
+        known |= spellings(framework)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            known.add(node.id)
+        elif isinstance(node, ast.arg):
+            known.add(node.arg)
+        elif isinstance(node, ast.alias):
+            known.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)):
+            known.add(node.name or "")
+    return [] if "*" in known else sorted(names_in(source) - known)
 
 
 def spelled(value: Label) -> str:

@@ -93,6 +93,11 @@ def entry_of(
     filled = kind == "function" and inputs is not None
     inputs_entry = None
     if inputs is not None:
+        if not callable(inputs):
+            raise BenchError(
+                f"{label}: inputs= must be a function that returns the arguments, "
+                f"not an object of type {type(inputs).__name__}"
+            )
         inputs_entry = origin(inputs, label, "inputs function")
         inputs_entry.update(result_of(inputs))
     takes = check_parameters(makers, axes, label, filled="target" if filled else "")

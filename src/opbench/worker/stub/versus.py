@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .addresses import BenchError
-from .bench import entry_of
+from .addresses import BenchError, place_of_caller
+from .bench import entry_of, registered
 
 #: Options of a run, which are no axes; a test compares them with the schema of the options. Several
 #: devices or numbers of threads are an axis.
@@ -37,8 +37,19 @@ def compared(*functions, **given):
         for name in RUN_OPTIONS
         if name in given and not (name in ("threads", "device") and several_values(given[name]))
     }
-    given.setdefault("group", pairs[0][0])
+    given.setdefault("group", next_group())
     return [entry_of(each, **{**given, "name": name}) for name, each in pairs], options
+
+
+def next_group():
+    """`versus`; in a file that compares more than once, then `versus2`. No function's name is in
+    it: ids are chosen by what they contain."""
+    module, _ = place_of_caller()
+    taken = {entry["group"] for entry in registered() if entry["registered_in"] == module}
+    group, number = "versus", 2
+    while group in taken:
+        group, number = f"versus{number}", number + 1
+    return group
 
 
 def name_of(function):

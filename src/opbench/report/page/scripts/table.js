@@ -8,20 +8,22 @@ function tableColumns() {
   const t = page.table;
   const found = [{ kind: "case", key: "case", title: "Case", width: "minmax(14rem, 1fr)" }];
   if (t.words.environment.length > 1) {
-    found.push({ kind: "environment", key: "environment", title: "Environment", width: "8rem" });
+    found.push({ kind: "environment", key: "environment", title: "Environment", width: "6.5rem" });
   }
   const compared = t.metrics.map((_, at) => t.comparisons.some((each) => each.rows.some((entry) => entry[1] === at)));
   const several = compared.filter(Boolean).length > 1;
+  // Two changes and the notes have to fit in the page too: then without the pictures of intervals.
+  const [valueWidth, changeWidth, notesWidth] = several ? ["8.5rem", "10.2rem", "8rem"] : ["10.5rem", "15.2rem", "11rem"];
   t.metrics.forEach((metric, at) => {
-    found.push({ kind: "metric", key: metric.name, metric: at, title: metricName(metric), width: "10.5rem", number: true });
+    found.push({ kind: "metric", key: metric.name, metric: at, title: metricName(metric), width: valueWidth, number: true });
     // Each metric with its own change: a case may be as fast as before and hold twice the memory.
     if (compared[at]) {
       const title = several ? `${capitalised(metricName(metric))} change` : "Change";
-      found.push({ kind: "ratio", key: `${metric.name}-change`, metric: at, title, width: "15.2rem", number: true });
+      found.push({ kind: "ratio", key: `${metric.name}-change`, metric: at, title, width: changeWidth, number: true });
     }
   });
   if (t.codes.length || t.outcomes.length > 1) {
-    found.push({ kind: "notes", key: "notes", title: "Notes", width: "11rem" });
+    found.push({ kind: "notes", key: "notes", title: "Notes", width: notesWidth });
   }
   return found;
 }
