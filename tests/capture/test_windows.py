@@ -165,6 +165,17 @@ def test_calls_of_another_threads_model_are_not_those_of_the_window(captured):
     assert (counts, steps) == (alone, 2)
 
 
+def test_a_block_is_what_its_own_thread_does(captured):
+    program = Program()
+
+    def block():
+        torch.ones(3).exp()
+        in_thread(program.step)
+        torch.ones(3).sinh()
+
+    assert captured(block) == ({"data": 4}, 1)
+
+
 @pytest.mark.parametrize("seen", [False, True])
 def test_training_in_a_thread_is_followed(captured, one, seen):
     program = Program()

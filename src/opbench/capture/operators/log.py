@@ -29,9 +29,7 @@ MOST_VISITS = 10_000
 Entry = tuple[int, str, tuple[int, ...], tuple[int, ...]]
 #: One call as it happened: which, its phase, module and function, seconds (None where they are not
 #: its own), addresses read and created.
-Visit = tuple[
-    "LoggedCall", str, str, str, float | None, tuple[int, ...], tuple[int, ...]
-]  # fmt: skip
+Visit = tuple["LoggedCall", str, str, str, float | None, tuple[int, ...], tuple[int, ...]]
 
 
 class LoggedCall:
@@ -158,7 +156,7 @@ class OperatorLog:
 
     def add(self, visit: Visit) -> None:
         self.visits.append(visit)
-        if len(self.visits) == MOST_VISITS:
+        if len(self.visits) >= MOST_VISITS:
             self.enter_visits()
 
     def enter_visits(self) -> None:

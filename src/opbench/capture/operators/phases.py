@@ -75,7 +75,7 @@ class Phases:
         self,
         step_ended: Callable[[], None],
         call_ended: Callable[[], None],
-        turned: Callable[[], None] = lambda: None,
+        turned: Callable[[], None] | None = None,
     ) -> None:
         self.now = "data"
         #: The Python function that is running, outermost; empty outside of any.
@@ -104,8 +104,8 @@ class Phases:
         #: When the running, or the last, call of a top module began.
         self.call_began = 0.0
         self._step_ended, self._call_ended, self._turned = step_ended, call_ended, turned
-        #: The thread that is followed, the one that began, and how well the first is known to be
-        #: the one that trains.
+        #: The thread that is followed (without `turned`, always the one that began), the one that
+        #: began, and how well the first is known to be the one that trains.
         self._followed = self._home = get_ident()
         self._known = -1
         self._undo: list[Callable[[], Any]] = []
@@ -135,13 +135,13 @@ class Phases:
         """A call was recorded: what it and its recording took. (Called in every call: the sums are
         made later.)"""
         self._spent.append((phase, True, seconds, busy, get_ident() == self._thread))
-        if len(self._spent) == MOST_UNSUMMED:
+        if len(self._spent) >= MOST_UNSUMMED:
             self._sum_up()
 
     def name(self, phase: str, seconds: float) -> None:
         """The name of a function was looked up; most of them lead to no call."""
         self._spent.append((phase, False, seconds, seconds, get_ident() == self._thread))
-        if len(self._spent) == MOST_UNSUMMED:
+        if len(self._spent) >= MOST_UNSUMMED:
             self._sum_up()
 
     def _sum_up(self) -> None:
@@ -173,7 +173,7 @@ class Phases:
         if sign is not None:
             sign += thread == self._home
         if thread != self._followed and not self._works_for_autograd(thread):
-            if sign is None or sign <= self._known:
+            if self._turned is None or sign is None or sign <= self._known:
                 return False
             self._followed = thread
             self._path, self.module, self._backward, self._first = [], "", 0, None

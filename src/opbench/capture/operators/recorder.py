@@ -71,7 +71,9 @@ class OperatorRecorder:
         self.values, self.timing, self.sizes = values, timing, dict(sizes or {})
         self.stop, self.source = stop, source
         self.log = OperatorLog()
-        self.phases = Phases(self._step_ended, self._call_ended, self._turned)
+        # Of a block, what its own thread does is recorded.
+        turned = None if self.window.kind == "all" else self._turned
+        self.phases = Phases(self._step_ended, self._call_ended, turned)
         self._regions = CompiledRegions(self._region, self._step_aside, self._come_back)
         self.written = False
         #: Told of every time the file is written.
