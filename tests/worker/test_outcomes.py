@@ -354,12 +354,14 @@ running.block("time", 1, 600)
 def test_workers_and_children_die_with_a_killed_runner(marked, eventually):
     code = RUNNER.format(setup=GRANDCHILD.format(how=""))
     runner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert runner.stdout is not None
-    assert runner.stdout.readline() == "ready\n"
-    # Runner, worker, two children, two grandchildren, of which one may just be starting.
-    assert eventually(lambda: len(marked()) == 6)
-    runner.kill()
-    runner.wait()
+    try:
+        assert runner.stdout is not None
+        assert runner.stdout.readline() == "ready\n"
+        # Runner, worker, two children, two grandchildren, of which one may just be starting.
+        assert eventually(lambda: len(marked()) == 6)
+    finally:
+        runner.kill()
+        runner.wait()
     assert eventually(lambda: marked() == [])
 
 
