@@ -24,6 +24,7 @@ TITLE = "Capture: operators steered by values"
 CODE = ("capture", "suites/captured", "worker")
 
 ROOT = Path(__file__).parent.parent
+REAL = Path(__file__).with_name("capture_values_real.py")
 LOW, HIGH = 0.85, 1.15
 ROUNDS = 5
 
@@ -112,7 +113,7 @@ def _replayed(path: Path) -> dict[str, float]:
 def _real() -> dict[str, float]:
     from opbench.api.run import run
 
-    measured = run(Path(__file__).with_name("capture_values_real.py"), save=False)
+    measured = run(REAL, save=False, threads=1)
     return {str(case.axes["row"]): result.estimate or 0.0 for case, result in measured}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch  # noqa: F401  which makes it a file of torch, in whose workers one thread is one
+
 import opbench as ob
 from perf.capture_values import ROWS, calls
 
