@@ -196,8 +196,9 @@ def test_starts_that_are_taken_anyway_are_a_matter_of_time():
     needed = starts_needed(short, 0.03, 0.05)
     assert 3 < needed <= 6
     assert advice(short, 0.03, 0.05, 1, 0.0).endswith("(a longer --max-time-per-case)")
-    told = advice(short, 0.03, 0.05, 1, 2.0)
-    assert told.endswith(f"({2 * (needed - 3)} s) would tell (--max-time-per-case {2 * needed}s)")
+    advised = advice(short, 0.03, 0.05, 1, 2.0)
+    limit = f"--max-time-per-case {2 * needed}s"
+    assert advised.endswith(f"({2 * (needed - 3)} s) would tell ({limit})")
 
 
 def test_an_unknown_verdict_says_what_would_make_it_known():
