@@ -151,3 +151,13 @@ def test_quantities_may_be_written_as_on_the_command_line():
     settled = RunOptions.of({"precision": "1%", "budget": "2min", "max_time_per_case": 3})
     assert (settled.precision, settled.budget, settled.max_time_per_case) == (0.01, 120.0, 3.0)
     assert RunOptions.of(settled.to_dict()) == settled
+
+
+def test_torch_in_a_function_has_as_many_threads_as_asked_for(opbench_here, tmp_path):
+    """A file that names it nowhere else is taken for plain Python."""
+    (tmp_path / "bench_late.py").write_text(
+        "import opbench as ob\n\n\n@ob.bench\ndef late():\n    import torch\n\n"
+        "    assert torch.get_num_threads() == 1, torch.get_num_threads()\n"
+    )
+    done = opbench_here("run", "bench_late.py", "--num-runs", "1", "--num-repeats", "2")
+    assert done.returncode == 0, done.stdout

@@ -60,7 +60,9 @@ def side_names(base: Side, new: Side) -> tuple[str, str]:
 def labels_of(run: RunRecord) -> dict[str, str]:
     """What `opbench ab` calls the environments of its two sides, the base first; empty for other
     runs, which have no names for them but their own."""
-    return dict(run.request.get("sides") or ())
+    sides = run.request.get("sides")
+    pairs = [each for each in sides if isinstance(each, list)] if isinstance(sides, list) else []
+    return {str(each[0]): str(each[1]) for each in pairs if len(each) == 2}
 
 
 def environments_of(store: Store, run: RunRecord) -> list[str]:

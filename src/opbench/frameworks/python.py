@@ -1,10 +1,11 @@
-"""Plain Python: no tensors but lists of numbers, no threads, no gradients."""
+"""Plain Python: no tensors but lists of numbers, no gradients."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from opbench.define.program import Tensor
+from opbench.frameworks import numpy
 from opbench.frameworks.framework import Framework
 
 
@@ -15,6 +16,10 @@ class Python(Framework):
 
     def seed(self) -> str:
         return "random.seed(seed)"
+
+    def thread_env(self, threads: int) -> dict[str, str]:
+        """It has no threads, but may import what has: a file may name torch in a function only."""
+        return numpy.FRAMEWORK.thread_env(threads)
 
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
         """Nested lists, drawn from the domain; the dtype is whatever Python makes of it."""
