@@ -18,11 +18,13 @@ def driven(
     value=lambda start, block: 1.0,
     *,
     seconds: float = 0.001,
+    calls: int = 1,
     set_up: float = 0.01,
     room: int = 100,
     most: int = 10_000,
 ) -> list[Turn]:
-    """All turns of a design of one case whose blocks and set-ups take as long as given."""
+    """All turns of a design of one case whose blocks, of so many calls, and set-ups take as long as
+    given."""
     turns: list[Turn] = []
     alive: set[int] = set()
     blocks: dict[int, int] = {}
@@ -33,7 +35,7 @@ def driven(
             alive.clear()
         for start in set(turn.starts) - alive:
             alive.add(start)
-            design.opened(Child(start, seconds=set_up, per_call=seconds))
+            design.opened(Child(start, seconds=set_up, per_call=seconds / calls))
         for start in turn.starts if turn.calls != 0 else ():
             block = blocks[start] = blocks.get(start, -1) + 1
             design.add(Sample(value(start, block), start=start, order=len(turns)), seconds)
@@ -55,6 +57,13 @@ def test_equal_samples_are_precise_after_the_least_rounds():
     assert len(turns) == 1 + Adaptive.min_rounds
     assert design.stopped == "precise"
     assert len(design.result()) == 5 * Adaptive.min_rounds
+
+
+def test_calls_that_take_as_long_as_several_blocks_need_fewer_rounds():
+    design = AdaptiveDesign(Adaptive(precision=0.05))
+    turns = driven(design, seconds=2 * Adaptive.block_seconds)
+    assert (design.stopped, len(turns)) == ("precise", 1 + 3)
+    assert len(design.result()) == 5 * 3
 
 
 def test_a_first_case_needs_more_starts_than_one_whose_machine_is_known():
@@ -155,7 +164,7 @@ def test_each_start_has_its_share_of_the_time_where_one_follows_the_other():
 )
 def test_a_long_set_up_is_worth_a_few_blocks_beyond_the_time(seconds, blocks):
     design = AdaptiveDesign(Adaptive(precision=1e-9, max_time=0.3))
-    driven(design, seconds=seconds, set_up=0.4)
+    driven(design, seconds=seconds, calls=20, set_up=0.4)
     assert (design.stopped, len(design.result())) == ("time", blocks)
 
 

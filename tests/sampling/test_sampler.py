@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from opbench.case import UserModule
 from opbench.envs.environments import Environment
 from opbench.plan.groups import Slot
 from opbench.plan.policy import Adaptive, Fixed
@@ -139,6 +140,35 @@ def test_a_long_set_up_does_not_leave_a_case_with_a_single_block(group, python_c
     assert member.stopped == "time"
     # All rounds, as long as they cost next to nothing; which they do not where a block is held up.
     assert 1 < len(member.samples) <= QUICK.min_rounds
+
+
+#: Stays for a while, and notes how many others it met.
+MEET = """
+import os, pathlib, time
+mine = pathlib.Path({folder!r}, str(os.getpid()))
+mine.touch()
+time.sleep(0.3)
+met = len(list(mine.parent.iterdir())) - 1
+time.sleep(0.1)
+mine.unlink()
+with open({log!r}, "a") as log:
+    log.write(f"{{met}} ")
+"""
+
+
+@pytest.mark.parametrize(("own", "met"), [(False, [0, 1, 1, 1, 1]), (True, [0] * 5)])
+def test_children_set_up_side_by_side_unless_the_code_is_the_users(
+    group, python_case, tmp_path, own, met
+):
+    folder, log = tmp_path / "here", tmp_path / "log"
+    folder.mkdir()
+    case = python_case(WORK, setup=MEET.format(folder=str(folder), log=str(log)))
+    if own:
+        (tmp_path / "mine.py").touch()
+        case = replace(case, module=UserModule("mine", str(tmp_path), "digest"))
+    group([case], replace(QUICK, max_starts=5), cpus=(0, 1)).sample()
+    # The first child shows how much memory one needs, so it is alone in any case.
+    assert [int(each) for each in log.read_text().split()] == met
 
 
 def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python_case, tmp_path):

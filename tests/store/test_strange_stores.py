@@ -168,7 +168,7 @@ def test_conditions_in_a_schema_are_not_computed(copy, opbench_here):
         'UPDATE runs SET machine = \'{"memory": {"total": "much"}}\'',
         "UPDATE runs SET request = '{\"targets\": 5}'",
         "UPDATE runs SET request = '{\"sides\": 5}'",
-        "UPDATE runs SET request = '{\"sides\": [5, [], [{}, {}]], \"commits\": 1}'",
+        'UPDATE runs SET request = \'{"sides": [5, [], [{}, {}]], "commits": 1}\'',
         "UPDATE environments SET facts = '7'",
         "UPDATE results SET detail = json_set(detail, '$.first_call', 5, '$.calls_per_block', 'x')",
         "UPDATE results SET estimate = 'much'",

@@ -34,6 +34,8 @@ KNOWN, LEARNING_STARTS, LEARNING_FACTOR = 2.0, 3, 2.0
 FINISH_SHARE = 0.5
 #: and so many rounds when that costs no more than setting up did: one block alone says nothing.
 FEW_ROUNDS = 3
+#: A single call that takes so many blocks' time is itself an average: then few rounds will do.
+LONG_CALL = 2
 
 
 @dataclass
@@ -55,6 +57,7 @@ class AdaptiveDesign(Design):
         #: Whether one start follows the other, because their children do not fit side by side.
         self.in_turns = False
         self._first_call = 0.0
+        self._least_rounds = policy.min_rounds
         #: Blocks of each start whose children live; how many starts there have been.
         self._blocks: dict[int, int] = {}
         self._taken = 0
@@ -65,6 +68,8 @@ class AdaptiveDesign(Design):
     def opened(self, child: Child) -> None:
         super().opened(child)
         self._first_call = self._first_call or child.per_call
+        if self._first_call >= LONG_CALL * self.policy.block_seconds:
+            self._least_rounds = min(FEW_ROUNDS, self.policy.min_rounds)
         self._set_up = self.spent[0]
 
     def room(self, children: int) -> None:
@@ -90,7 +95,7 @@ class AdaptiveDesign(Design):
 
     def _turn(self) -> Turn:
         # Starts that joined later first catch up; the others have been heard.
-        late = [start for start, blocks in self._blocks.items() if blocks < self.policy.min_rounds]
+        late = [start for start, blocks in self._blocks.items() if blocks < self._least_rounds]
         return Turn(
             tuple(late) or self.starts,
             fresh=self.in_turns and self._taken > 1 and self._rounds == 0,
@@ -116,7 +121,7 @@ class AdaptiveDesign(Design):
         policy, spent = self.policy, self.spent[0]
         share = self._taken / self._wanted if self.in_turns else 1.0
         late = spent >= self.max_time * share
-        if self._rounds < policy.min_rounds and (not late or self._nearly_free(spent)):
+        if self._rounds < self._least_rounds and (not late or self._nearly_free(spent)):
             return ""
         now = self._estimate(0)
         if now is None:
@@ -127,13 +132,13 @@ class AdaptiveDesign(Design):
             return "time"
         enough = max(policy.precision * WITHIN_SHARE, now.between * WITHIN_BETWEEN)
         # More blocks of these starts would not help; more starts might.
-        return "starts" if self._rounds >= policy.min_rounds and now.within <= enough else ""
+        return "starts" if self._rounds >= self._least_rounds and now.within <= enough else ""
 
     def _nearly_free(self, spent: float) -> bool:
         """Where setting up took the time (a GPU's context, a compiler), a few more blocks cost
         next to nothing."""
         each = (spent - self._set_up) / self._rounds
-        least, few = self.policy.min_rounds - self._rounds, FEW_ROUNDS - self._rounds
+        least, few = self._least_rounds - self._rounds, FEW_ROUNDS - self._rounds
         return least * each <= self._set_up * FINISH_SHARE or 0 < few * each <= self._set_up
 
     def _add_starts(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,18 +58,39 @@ class Lane:
     @classmethod
     def fork(cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int) -> Lane:
         """Fork, set up. The lane is paused until its turn comes."""
+        lane = cls.begin(worker, case, policy, seed, memory_limit)
+        lane.finish_setup()
+        return lane
+
+    @classmethod
+    def begin(
+        cls, worker: Worker, case: Case, policy: Policy, seed: int, memory_limit: int
+    ) -> Lane:
+        """Fork, and let the child set up meanwhile."""
         began = time.monotonic()
         session = worker.open(memory_limit=memory_limit)
         lane = cls(case, session, policy, worker.start, worker.start_id)
-        try:
-            lane.left_out = session.prepare(case, seed, policy.timeout).get("left_out", {})
-        except SessionEnded as ended:
-            ended.in_setup = True
-            session.close()
-            raise
-        session.pause()
+        with lane._in_setup():
+            session.begin_prepare(case, seed)
         lane.spent = time.monotonic() - began
         return lane
+
+    def finish_setup(self) -> None:
+        began = time.monotonic()
+        with self._in_setup():
+            answer = self.session.finish_prepare(self.policy.timeout)
+        self.left_out = answer.get("left_out", {})
+        self.session.pause()
+        self.spent += time.monotonic() - began
+
+    @contextlib.contextmanager
+    def _in_setup(self) -> Iterator[None]:
+        try:
+            yield
+        except SessionEnded as ended:
+            ended.in_setup = True
+            self.session.close()
+            raise
 
     def warm_up(self, seconds: float) -> None:
         began = time.monotonic()

@@ -31,6 +31,8 @@ from opbench.workers.session import SessionEnded
 MEMORY_SHARE = 0.5
 #: Warm-up of one lane takes no more than this share of the time of its case.
 WARMUP_SHARE = 0.1
+#: Nor more than so many calls, after the first, where one takes as long as a block.
+WARMUP_CALLS = 4
 
 
 @dataclass
@@ -163,8 +165,7 @@ class Sampler:
             for case in self.design.active:
                 self.workers(self.slots[case], sorted({*self.design.starts, *turn.starts}))
         if turn.run is None:
-            for case, start in lanes:
-                self._try(self._open, case, start, turn)
+            self._open_all(lanes, turn)
             self.rng.shuffle(lanes)
         if turn.calls == 0:
             return
@@ -193,21 +194,50 @@ class Sampler:
             member.close()
             self.design.dropped(case)
 
-    def _open(self, case: int, start: int, turn: Turn) -> Lane:
-        """The lane of a case in a worker start; a new one is warmed up, except for a fixed run."""
+    def _open_all(self, lanes: Sequence[tuple[int, int]], turn: Turn) -> None:
+        """Setting up is not timed, so children do it side by side; then each warms up alone."""
+        missing = [at for at in lanes if self.members[at[0]].lane_in(at[1]) is None]
+        size = self._side_by_side() if turn.calls != 0 else 1
+        for first in range(0, len(missing), size):
+            together = missing[first : first + size]
+            for step in (self._fork, self._finish_setup, self._warm_up):
+                for case, start in together:
+                    self._try(step, case, start, turn)
+
+    def _side_by_side(self) -> int:
+        """How many children may set up at once: one of each CPU, and of a user's own code, which
+        may write a file that the next one reads, a single one."""
+        if any(slot.case.module for slot in self.slots):
+            return 1
+        return max(1, len(self.cpus) // max(slot.case.threads for slot in self.slots))
+
+    def _fork(self, case: int, start: int, turn: Turn) -> Lane:
         member = self.members[case]
-        lane = member.lane_in(start)
-        if lane is not None:
-            return lane
         worker = self.workers(member.slot, [start])[0]
         seed = member.case.seed + (turn.run or 0)
-        lane = Lane.fork(worker, member.case, self.policy, seed, self.memory_limit)
+        lane = Lane.begin(worker, member.case, self.policy, seed, self.memory_limit)
         member.lanes.append(lane)
         lane.cpu = self._cpu_of(start)
-        if turn.run is None:
-            most = self.design.max_time * WARMUP_SHARE
-            lane.warm_up(min(self.policy.warmup_seconds, most))
-        self.design.opened(Child(start, case, lane.spent, lane.n, lane.per_call))
+        return lane
+
+    def _finish_setup(self, case: int, start: int, _turn: Turn) -> None:
+        self._lane(case, start).finish_setup()
+
+    def _warm_up(self, case: int, start: int, _turn: Turn) -> None:
+        lane, first = self._lane(case, start), self.members[case].lanes[0]
+        seconds = min(self.policy.warmup_seconds, self.design.max_time * WARMUP_SHARE)
+        if first.per_call >= self.policy.block_seconds:
+            # The first child showed what a call takes; this one is to find its caches and pages.
+            seconds = min(seconds, WARMUP_CALLS * first.per_call)
+        lane.warm_up(seconds)
+        self._opened(case, lane)
+
+    def _opened(self, case: int, lane: Lane) -> None:
+        self.design.opened(Child(lane.start, case, lane.spent, lane.n, lane.per_call))
+
+    def _lane(self, case: int, start: int) -> Lane:
+        lane = self.members[case].lane_in(start)
+        assert lane is not None
         return lane
 
     def _cpu_of(self, start: int) -> int | None:
@@ -219,11 +249,15 @@ class Sampler:
         return self._cpu.setdefault(start, self.rng.choice(self.cpus))
 
     def _block(self, case: int, start: int, turn: Turn) -> None:
-        known = self.members[case].lane_in(start)
-        lane = known or self._open(case, start, turn)
+        lane = self.members[case].lane_in(start)
+        again = lane is not None and turn.run is not None
+        if lane is None:  # of a fixed run, which is not warmed up
+            lane = self._fork(case, start, turn)
+            lane.finish_setup()
+            self._opened(case, lane)
         before = lane.spent
-        if known is not None and turn.run is not None:
-            lane.prepare_again(lane.case.seed + turn.run)
+        if again:
+            lane.prepare_again(lane.case.seed + (turn.run or 0))
         self.order += 1
         sample = lane.block(self.metric, self.order, turn.calls)
         for metric in self.also:

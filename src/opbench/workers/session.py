@@ -6,7 +6,7 @@ import contextlib
 import os
 import secrets
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from opbench.case import Case
@@ -67,16 +67,26 @@ class SessionHandle:
         self._libraries = libraries or {}
         self._paused = False
         self._tears_down = False
+        #: The last request: its operation, and the token that its answer must carry.
+        self._asked = ("", "")
         #: Whether it ended by answering with an error, so that the child still lives.
         self._answered = False
         #: Whether it was closed; then its worker may be ended.
         self.closed = False
 
     def prepare(self, case: Case, seed: int, timeout: float) -> dict[str, Any]:
+        self.begin_prepare(case, seed)
+        return self.finish_prepare(timeout)
+
+    def begin_prepare(self, case: Case, seed: int) -> None:
+        """Let the child set up, without waiting for it: several can do so side by side."""
         message: dict[str, Any] = {"op": "prepare", "case": case.to_dict(), "seed": seed}
         if case.language == "cpp":
             message["library"] = self._libraries[key_of(message["case"])]
-        answer = self.request(message, timeout)
+        self._send(message)
+
+    def finish_prepare(self, timeout: float) -> dict[str, Any]:
+        answer = self._receive(timeout)
         self._tears_down = answer.get("tears_down") is True
         return answer
 
@@ -97,14 +107,40 @@ class SessionHandle:
         return self.request(message, timeout)
 
     def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+        self._send(message)
+        return self._receive(timeout)
+
+    def _send(self, message: dict[str, Any]) -> None:
         if self.ended is not None:
             raise self.ended
         self.resume()
-        token = secrets.token_hex(8)
-        try:
-            self.channel.send({**message, "token": token})
+        self._asked = message["op"], secrets.token_hex(8)
+        with self._noticed():
+            self.channel.send({**message, "token": self._asked[1]})
+
+    def _receive(self, timeout: float) -> dict[str, Any]:
+        """The answer to the last request."""
+        if self.ended is not None:
+            raise self.ended
+        with self._noticed(timeout):
             answer = self.channel.receive(timeout)
-            protocol.check_answer(answer, message["op"], token)
+            protocol.check_answer(answer, *self._asked)
+        if not answer.get("ok"):
+            self._answered = True
+            refusal = answer["error"]
+            self.ended = SessionEnded(
+                str(refusal.get("outcome", "failed")),
+                str(refusal.get("reason", "no reason given")),
+                traceback=str(refusal.get("traceback", "")),
+            )
+            raise self.ended
+        return answer
+
+    @contextlib.contextmanager
+    def _noticed(self, timeout: float = 0.0) -> Iterator[None]:
+        """What happens to the channel is how the session ended."""
+        try:
+            yield
         except protocol.Silent:
             self.kill()
             self.ended = SessionEnded("timeout", f"no answer within {timeout:g} s")
@@ -117,16 +153,6 @@ class SessionHandle:
             self.kill()
             self.ended = SessionEnded("failed", f"it wrote to the harness's channel: {error}")
             raise self.ended from None
-        if not answer.get("ok"):
-            self._answered = True
-            refusal = answer["error"]
-            self.ended = SessionEnded(
-                str(refusal.get("outcome", "failed")),
-                str(refusal.get("reason", "no reason given")),
-                traceback=str(refusal.get("traceback", "")),
-            )
-            raise self.ended
-        return answer
 
     def recover(self) -> bool:
         """Continue with a child that answered with an error; False when it is gone."""
