@@ -196,16 +196,24 @@ def test_a_long_run_is_not_preceded_by_another_call(group, python_case, tmp_path
     assert len(log.read_text()) == 6 * 2 + untimed
 
 
-def test_an_adaptive_block_is_woken_however_long(group, python_case, tmp_path):
-    log = tmp_path / "calls"
-    case = python_case(
-        "log.write('x'); log.flush(); time.sleep(0.21)",
-        setup=f"import time\nlog = open({str(log)!r}, 'a')",
-    )
-    (member,) = group([case], replace(QUICK, max_starts=1)).sample()
-    (lane,) = member.lanes
-    timed = sum(sample.n for sample in member.samples)
-    assert len(log.read_text()) == lane.warmup["calls"] + timed + len(member.samples)
+@pytest.mark.parametrize(
+    ("seconds", "names", "woken"), [(0.06, "a", 0), (0.01, "a", 1), (0.06, "ab", 1)]
+)
+def test_a_long_call_is_woken_only_to_begin_like_those_it_is_compared_with(
+    group, python_case, tmp_path, seconds, names, woken
+):
+    cases = [
+        python_case(
+            f"log.write('x'); log.flush(); time.sleep({seconds})",
+            name,
+            setup=f"import time\nlog = open({str(tmp_path / name)!r}, 'a')",
+        )
+        for name in names
+    ]
+    for member in group(cases, replace(QUICK, max_time=1.0, max_starts=1)).sample():
+        warm_up = sum(lane.warmup["calls"] for lane in member.lanes)
+        timed = sum(sample.n + woken for sample in member.samples)
+        assert len((tmp_path / member.case.name).read_text()) == warm_up + timed
 
 
 def test_cases_that_do_not_fit_together_are_measured_alone_and_say_so(group, python_case):

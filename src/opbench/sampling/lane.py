@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -47,6 +48,10 @@ class Lane:
     adopted: bool = False
     #: Where its blocks begin; None for wherever the system has it.
     cpu: int | None = None
+    #: Seconds from which on a block does not begin with an untimed call.
+    long_block: float = math.inf
+    #: Seconds of the last block.
+    _last: float = 0.0
 
     @property
     def open(self) -> bool:
@@ -139,8 +144,10 @@ class Lane:
         # Without a warm-up nothing is known of a call: each of them may take its time.
         unknown = n if not self.per_call else 1
         timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
-        answer = self.session.block(metric, n, timeout, self.cpu)
+        wake = (self._last or n * self.per_call) < self.long_block
+        answer = self.session.block(metric, n, timeout, self.cpu, wake)
         self.session.pause()
+        self._last = answer["wall_ns"] / 1e9
         sample = Sample(
             value=answer["value"],
             start=self.start,

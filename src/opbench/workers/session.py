@@ -94,9 +94,13 @@ class SessionHandle:
         message = {"op": "warmup", "seconds": seconds, "block_seconds": block_seconds}
         return self.request(message, timeout)
 
-    def block(self, metric: str, n: int, timeout: float, cpu: int | None = None) -> dict[str, Any]:
+    def block(
+        self, metric: str, n: int, timeout: float, cpu: int | None = None, wake: bool = True
+    ) -> dict[str, Any]:
+        """On that CPU, and after an untimed call unless there is no need to `wake` the child."""
+        message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "wake": wake}
         where = {} if cpu is None else {"cpu": cpu}
-        return self.request({"op": "block", "metric": metric, "n": n, **where}, timeout)
+        return self.request(message | where, timeout)
 
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self.request({"op": "measure", "metric": metric, "options": options}, timeout)

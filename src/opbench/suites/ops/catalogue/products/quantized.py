@@ -83,7 +83,7 @@ OPERATORS = (
         torch=torch("torch.ops.quantized.conv2d(given, packed, 0.1, 128)", CONVOLVED,
             devices=("cpu",))),
     quantized("int_mm", (Input("lhs", integers(-8, 8)), Input("rhs", integers(-8, 8))),
-        sizes((64, 64), (1024, 1024), (4096, 4096)), dtypes=("int8",), result_dtype="int32",
+        sizes((64, 64), (512, 512), (4096, 4096)), dtypes=("int8",), result_dtype="int32",
         flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1], parity="values",
         torch=torch("torch._int_mm(lhs, rhs)"), onnx="MatMulInteger(lhs, rhs)",
         jax="lax.dot(lhs, rhs, preferred_element_type='int32')",
@@ -94,7 +94,7 @@ OPERATORS = (
         torch=torch("torch._scaled_mm(lhs, columns, one, one, out_dtype=torch.bfloat16)", COLUMNS,
             devices=("cuda",))),
     quantized("grouped_mm", ("lhs", Input("rhs", shape=lambda v: (v.groups, v.lhs[1], v.lhs[1]))),
-        {"lhs": sizes((64, 64), (2048, 512), (8192, 1024))}, groups=4, dtypes=("bfloat16",),
+        {"lhs": sizes((64, 64), (512, 256), (8192, 1024))}, groups=4, dtypes=("bfloat16",),
         flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] ** 2,
         torch=torch("torch._grouped_mm(lhs, rhs, offs=offsets)",
             "step = lhs.shape[0] // {groups}\n"
