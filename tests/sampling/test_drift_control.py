@@ -144,6 +144,32 @@ def test_a_short_run_is_visited_often_and_a_long_one_less_and_less(seconds, leas
     assert sum(len(v) for k in lanes for v in k.visits) * 0.003 < 0.08 * clock.now
 
 
+def test_nobody_is_visited_before_the_children_of_the_last_case_are_gone():
+    clock, seen = Clock(), []
+    kept = Kept(clock)
+    DriftControl(clock=clock, settle=lambda: seen.append(len(kept.visits)), kept=[kept]).visit()
+    assert seen == []  # nothing is due at the beginning
+    clock.now = 9.0
+    DriftControl(clock=clock, settle=lambda: seen.append(len(kept.visits)), kept=[kept]).visit()
+    assert (seen, len(kept.visits)) == ([0], 1)
+
+
+def test_visited_cases_take_turns():
+    clock, turns = Clock(), []
+
+    class Lane:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def look(self, metric: str) -> Sample:
+            turns.append(self.name)
+            return clock.look(metric)
+
+    clock.now = 9.0
+    DriftControl(clock=clock, kept=[Kept(Lane("a")), Kept(Lane("b"))]).visit()
+    assert turns == ["a", "b"] * 6
+
+
 def control(visits: list[list[Sample]]) -> DriftControl:
     return DriftControl(kept=[Kept(None, visits), Kept(None, visits)])
 

@@ -1,10 +1,11 @@
-"""What a worker is made to import before it forks."""
+"""What a worker imports before it forks, and when its closed children are gone."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +61,19 @@ def test_what_a_counting_worker_imports_follows_from_the_text_of_its_case():
     assert "torch._dynamo" in preload("o.step()", globals="o = torch.optim.SGD([x])")
     # What a function of the user's does cannot be read from the call.
     assert sympy in preload("f(x)", module=UserModule("mine", "/nowhere", ""))
+
+
+def test_a_pool_settles_when_the_children_that_were_closed_are_gone():
+    # Some hundred megabytes, which the kernel takes a moment to free.
+    case = Case("tests", "any", "call", "pass", setup="held = bytearray(b'x') * (300 << 20)")
+    with Pool([case]) as pool:
+        workers = pool.workers(pool.kind(case, current()), [0, 1])
+        sessions = [worker.open() for worker in workers for _ in range(2)]
+        for session in sessions:
+            session.prepare(case, 0, 60)
+        *closed, left = sessions
+        for session in closed:
+            session.close()
+        pool.settle()
+        assert not any(Path(f"/proc/{session.pid}").exists() for session in closed)
+        assert left.prepare(case, 0, 60)["ok"], "the others go on"

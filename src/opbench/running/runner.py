@@ -44,7 +44,9 @@ class Runner:
         self.request = request
         self.state = RunState(request, sink, listener or Listener(), done, facts, pool)
         #: Cases measured again and again, to know what the machine does meanwhile.
-        self.control = DriftControl(memory_free=self.state.memory_free)
+        self.control = DriftControl(
+            memory_free=self.state.memory_free, settle=self.state.pool.settle
+        )
         self._own_pool = pool is None
         self._parity = ParityGroups(())
 

@@ -55,6 +55,9 @@ class DriftControl:
     metric: str = "time"
     memory_free: int = 0
     clock: Callable[[], float] = time.monotonic
+    #: Waits until the children of the last case are gone: while they exit, a block of a millisecond
+    #: takes five.
+    settle: Callable[[], None] = lambda: None
     kept: list[Kept] = field(default_factory=list)
     _cost: float = 0.0
     _last: float = 0.0
@@ -86,15 +89,26 @@ class DriftControl:
         apart = APART * max(1.0, made / PLENTY)
         if not self.kept or now - self._last < max(apart, self._cost / TIME_SHARE):
             return
-        for kept in list(self.kept):
-            try:
-                blocks = [kept.lane.look(self.metric) for _ in range(BLOCKS)]
-            except (SessionEnded, WorkerError):
-                self.kept.remove(kept)
-                continue
-            kept.visits.append(blocks)
+        self.settle()
+        visited = list(self.kept)
+        blocks: list[list[Sample]] = [[] for _ in visited]
+        # In turns, as the blocks of a case are taken: what waking up on one core or the other does
+        # to a block is noise, and no drift.
+        for _ in range(BLOCKS):
+            for kept, seen in zip(visited, blocks, strict=True):
+                self._look(kept, seen)
+        for kept, seen in zip(visited, blocks, strict=True):
+            if len(seen) == BLOCKS:
+                kept.visits.append(seen)
         self._last = self.clock()
         self._cost = self._last - now
+
+    def _look(self, kept: Kept, seen: list[Sample]) -> None:
+        if kept in self.kept:
+            try:
+                seen.append(kept.lane.look(self.metric))
+            except (SessionEnded, WorkerError):
+                self.kept.remove(kept)
 
     @property
     def drift(self) -> Prior | None:

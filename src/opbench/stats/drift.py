@@ -47,11 +47,14 @@ def drift_between(cases: Sequence[Sequence[Visit]]) -> Prior | None:
             continue
         middles = median(a for a, _ in halves), median(b for _, b in halves)
         rests = [(a - middles[0], b - middles[1]) for a, b in halves]
-        squares += sum(_cut(a * b) for a, b in rests)
-        # Either half with the other of the next visit, for they share no block.
-        lagged += sum(
+        own = sum(_cut(a * b) for a, b in rests)
+        squares += own
+        # Either half with the other of the next visit, for they share no block. Where blocks
+        # scatter more than the machine drifts, they may seem to correlate more than perfectly.
+        products = [
             _cut((a * after_b + b * after_a) / 2) for (a, b), (after_a, after_b) in pairwise(rests)
-        )
+        ]
+        lagged += min(sum(products), max(0.0, own))
         freedom += len(halves) - 1
         longest = max(longest, len(halves))
     if freedom < ENOUGH:

@@ -125,6 +125,11 @@ class Pool:
             chosen.append(worker)
         return chosen
 
+    def settle(self) -> None:
+        """Wait until the children that were closed are gone."""
+        for worker in list(self._workers.values()):
+            worker.settle()
+
     def discard(self, kind: Kind) -> None:
         """Close the workers of a kind that will not be needed again."""
         with self._lock:

@@ -252,6 +252,15 @@ class Worker:
         if self._sessions.pop(session.number, None) is not None:
             self._await("exited", session.number)
 
+    def settle(self) -> None:
+        """Wait until the children that were closed are gone: the kernel is busy with their memory
+        for some milliseconds, and whoever is timed meanwhile is slower."""
+        deadline = time.monotonic() + EXIT_SECONDS
+        for session in list(self._sessions.values()):
+            if session.closed and session.number in self._sessions:
+                self._event("exited", session.number, deadline - time.monotonic())
+                self._sessions.pop(session.number, None)
+
     def _ended(self, session: SessionHandle) -> SessionEnded:
         """How a session whose channel closed has ended."""
         event = self._event("exited", session.number, EXIT_SECONDS)
