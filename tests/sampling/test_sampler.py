@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from opbench.case import UserModule
+from opbench.case import UserModule, Work
 from opbench.envs.environments import Environment
 from opbench.plan.groups import Slot
 from opbench.plan.policy import Adaptive, Fixed
@@ -156,14 +156,18 @@ with open({log!r}, "a") as log:
 """
 
 
-@pytest.mark.parametrize(("own", "met"), [(False, [0, 1, 1, 1, 1]), (True, [0] * 5)])
+@pytest.mark.parametrize(
+    ("whose", "met"), [("catalogue", [0, 1, 1, 1, 1]), ("file", [0] * 5), ("statement", [0] * 5)]
+)
 def test_children_set_up_side_by_side_unless_the_code_is_the_users(
-    group, python_case, tmp_path, own, met
+    group, python_case, tmp_path, whose, met
 ):
     folder, log = tmp_path / "here", tmp_path / "log"
     folder.mkdir()
     case = python_case(WORK, setup=MEET.format(folder=str(folder), log=str(log)))
-    if own:
+    if whose != "statement":
+        case = replace(case, work=Work(flops=1.0))
+    if whose == "file":
         (tmp_path / "mine.py").touch()
         case = replace(case, module=UserModule("mine", str(tmp_path), "digest"))
     group([case], replace(QUICK, max_starts=5), cpus=(0, 1)).sample()

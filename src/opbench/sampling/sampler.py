@@ -209,9 +209,10 @@ class Sampler:
                     self._try(step, case, start, turn)
 
     def _side_by_side(self) -> int:
-        """How many children may set up at once: one of each CPU, and of a user's own code, which
-        may write a file that the next one reads, a single one."""
-        if any(slot.case.module for slot in self.slots):
+        """How many children may set up at once: one for each CPU. Code that a user wrote may write
+        a file that the next child reads, so only cases that state their work, as those of the
+        catalogue do, and have no code of a user's, set up side by side."""
+        if any(slot.case.module or slot.case.work is None for slot in self.slots):
             return 1
         return max(1, len(self.cpus) // max(slot.case.threads for slot in self.slots))
 
