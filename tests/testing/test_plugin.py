@@ -194,8 +194,9 @@ def test_a_baseline_that_nobody_has_is_named_before_any_test_runs(project):
 def test_a_gate_without_a_baseline_fails_and_says_how_to_store_one(project):
     done = run(project, *QUICK, "-k", "total", "--opbench-fail-on", "slower:5%")
     assert done.returncode == 1
-    said = "this folder (no branch is checked out) has no baseline on this machine; store one"
+    said = "this folder (no branch is checked out) has no baseline on this machine; to store"
     assert said in done.stdout
+    assert "gate: failed, as there is nothing to compare with" in done.stdout
 
 
 WRONG_CALLS = {

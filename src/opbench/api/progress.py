@@ -19,7 +19,7 @@ from opbench.case import Case
 from opbench.errors import first_of, plural
 from opbench.report.table import printed
 from opbench.report.terminal.console import Console
-from opbench.report.units import format_interval
+from opbench.report.units import format_interval, format_value
 from opbench.result import Result
 from opbench.running.listener import FleetState, Listener
 from opbench.stats.estimate import Estimate
@@ -245,7 +245,8 @@ class Lines(Listener):
         self._print(f"starting workers ({what})")
 
     def measured(self, case: Case, result: Result) -> None:
-        value = format_interval(result.estimate, result.low, result.high, result.unit)
+        # Without an interval: how far the machine drifts, which widens it, is known at the end.
+        value = format_value(result.estimate, result.unit)
         text = value if result.ok else result.outcome_text
         self._print(f"{case.id}  {result.metric}  {text}")
 

@@ -119,9 +119,11 @@ def reported(run: Run, asked_for: Settings, alone_text: str) -> Measured:
     if base is None or not base.results:
         found.lines.append(
             f"{spoken(asked_for.against or asked_for.branch)} has no baseline on this machine; "
-            "store one: run pytest there without --opbench-compare"
+            "to store one, run pytest there once without --opbench-compare and --opbench-fail-on"
         )
-        found.failed |= bool(gate.terms)
+        if gate.terms:
+            found.lines.append("gate: failed, as there is nothing to compare with")
+            found.failed = True
         return found
     name = "baseline" if base.name == NO_BRANCH else base.name
     compared = compare(base.results, run.stored, names=(name, "now"))
