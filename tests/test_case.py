@@ -63,11 +63,12 @@ OTHER = {
     "work": Work(1.0, 2.0),
     "cpp_build": CppBuild("/folder", ("include",), ("-O3",), ("-lm",)),
     "label": ("a", "b c"),
+    "independent": True,
 }
 
 #: They save time, say what a case is compared with, and what a call amounts to: nothing of it is
 #: executed.
-NOT_EXECUTED = ("preload", "parity", "work", "label")
+NOT_EXECUTED = ("preload", "parity", "work", "label", "independent")
 
 
 @settings(max_examples=60)

@@ -122,6 +122,9 @@ class Case:
     cpp_build: CppBuild | None = None
     #: The label of its definition as it was written, where a file of results wants it.
     label: tuple[str, ...] | None = None
+    #: Whether its set-up writes to nothing but its own memory, so that several children may run it
+    #: at once; None where nobody says so: of a user's code, which may write a file.
+    independent: bool | None = None
 
     @cached_property
     def id(self) -> str:
@@ -135,10 +138,10 @@ class Case:
 
         The content of a user's file is part of it, its folder is not: the same project in two
         places is the same case, and an edited helper module makes another. Modules to preload,
-        parity and work do not change what is executed.
+        parity, work and independence do not change what is executed.
         """
         identity = self.to_dict()
-        for left_out in ("preload", "parity", "work", "label"):
+        for left_out in ("preload", "parity", "work", "label", "independent"):
             identity.pop(left_out, None)
         if self.cpp_build is not None:
             del identity["cpp_build"]["folder"]
@@ -223,7 +226,7 @@ _LABELS = {str, int, float, bool, type(None)}
 _TEXTS = tuple(field.name for field in fields(Case) if field.type == "str")
 
 #: Fields that were added later: stores and golden files hold them only where they are set.
-_OPTIONAL = ("parity", "work", "cpp_build", "label")
+_OPTIONAL = ("parity", "work", "cpp_build", "label", "independent")
 
 
 def label_text(value: Label) -> str:

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from opbench.case import UserModule, Work
 from opbench.envs.environments import Environment
 from opbench.plan.groups import Slot
 from opbench.plan.policy import Adaptive, Fixed
@@ -156,20 +155,14 @@ with open({log!r}, "a") as log:
 """
 
 
-@pytest.mark.parametrize(
-    ("whose", "met"), [("catalogue", [0, 1, 1, 1, 1]), ("file", [0] * 5), ("statement", [0] * 5)]
-)
-def test_children_set_up_side_by_side_unless_the_code_is_the_users(
-    group, python_case, tmp_path, whose, met
+@pytest.mark.parametrize(("independent", "met"), [(True, [0, 1, 1, 1, 1]), (None, [0] * 5)])
+def test_children_set_up_side_by_side_where_that_cannot_disturb_them(
+    group, python_case, tmp_path, independent, met
 ):
     folder, log = tmp_path / "here", tmp_path / "log"
     folder.mkdir()
     case = python_case(WORK, setup=MEET.format(folder=str(folder), log=str(log)))
-    if whose != "statement":
-        case = replace(case, work=Work(flops=1.0))
-    if whose == "file":
-        (tmp_path / "mine.py").touch()
-        case = replace(case, module=UserModule("mine", str(tmp_path), "digest"))
+    case = replace(case, independent=independent)
     group([case], replace(QUICK, max_starts=5), cpus=(0, 1)).sample()
     # The first child shows how much memory one needs, so it is alone in any case.
     assert [int(each) for each in log.read_text().split()] == met

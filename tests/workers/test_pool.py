@@ -12,6 +12,7 @@ import pytest
 from opbench.case import Case, UserModule
 from opbench.envs.environments import current
 from opbench.workers.pool import Pool
+from opbench.workers.session import SessionEnded
 
 LATE = """\
 import importlib, json, sys
@@ -77,3 +78,7 @@ def test_a_pool_settles_when_the_children_that_were_closed_are_gone():
         pool.settle()
         assert not any(Path(f"/proc/{session.pid}").exists() for session in closed)
         assert left.prepare(case, 0, 60)["ok"], "the others go on"
+        left.kill()
+        pool.settle()
+        with pytest.raises(SessionEnded, match="SIGKILL"):  # at once, as its end is known
+            left.prepare(case, 0, 60)

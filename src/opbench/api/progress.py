@@ -27,7 +27,8 @@ from opbench.stats.estimate import Estimate
 #: Drawing costs CPU on the machine that is being measured: a few frames a second.
 FRAME_SECONDS = 0.25
 #: Without a frame for this long the clock is drawn: workers start, or a single call takes longer.
-TICK_SECONDS = 1.0
+#: It is looked at four times as often, so no second goes by without a frame.
+TICK_SECONDS = 0.75
 
 
 class Display(Listener):

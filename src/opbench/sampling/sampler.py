@@ -209,10 +209,9 @@ class Sampler:
                     self._try(step, case, start, turn)
 
     def _side_by_side(self) -> int:
-        """How many children may set up at once: one for each CPU. Code that a user wrote may write
-        a file that the next child reads, so only cases that state their work, as those of the
-        catalogue do, and have no code of a user's, set up side by side."""
-        if any(slot.case.module or slot.case.work is None for slot in self.slots):
+        """How many children may set up at once: one for each CPU, where no set-up can disturb
+        another."""
+        if not all(slot.case.independent for slot in self.slots):
             return 1
         return max(1, len(self.cpus) // max(slot.case.threads for slot in self.slots))
 

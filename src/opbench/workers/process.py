@@ -256,10 +256,11 @@ class Worker:
         """Wait until the children that were closed are gone: the kernel is busy with their memory
         for some milliseconds, and whoever is timed meanwhile is slower."""
         deadline = time.monotonic() + EXIT_SECONDS
-        for session in list(self._sessions.values()):
-            if session.closed and session.number in self._sessions:
-                self._event("exited", session.number, deadline - time.monotonic())
-                self._sessions.pop(session.number, None)
+        while any(session.closed for session in self._sessions.values()):
+            event = self._next_event(deadline - time.monotonic())
+            if event is None:
+                return
+            self._keep_end(event)
 
     def _ended(self, session: SessionHandle) -> SessionEnded:
         """How a session whose channel closed has ended."""
@@ -288,12 +289,14 @@ class Worker:
                 return None
             if event["event"] == kind and event["session"] == number:
                 return event
-            if event["event"] == "exited":
-                other = self._sessions.pop(event["session"], None)
-                if other is not None:
-                    other.ended = SessionEnded.from_status(
-                        event["status"], event["output"], oom=event["oom"]
-                    )
+            self._keep_end(event)
+
+    def _keep_end(self, event: dict) -> None:
+        """Of a session that has exited, keep how: nobody was waiting to hear of it."""
+        if event["event"] == "exited" and (session := self._sessions.pop(event["session"], None)):
+            session.ended = SessionEnded.from_status(
+                event["status"], event["output"], oom=event["oom"]
+            )
 
     def _next_event(self, timeout: float) -> dict | None:
         if self._control.fileno() < 0:  # it was closed, while somebody still had a session in it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from opbench.case import Case, Label
@@ -77,7 +77,7 @@ class OperatorDefinition(Definition):
             reason = self.no_gradient(operator, context.framework.name)
         if reason:
             return self.unsupported_case(stage, reason, point, context)
-        return self.case(stage, stage, source, point, context)
+        return replace(self.case(stage, stage, source, point, context), independent=True)
 
     def unsupported_case(self, stage: str, reason: str, point: Point, context: Context) -> Case:
         """A case that only says why it cannot run."""
