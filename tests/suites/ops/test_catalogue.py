@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,36 @@ def test_no_two_operators_answer_to_one_name():
 
 def test_groups_name_operators_that_exist():
     assert {name for members in GROUPS.values() for name in members} <= set(catalogue())
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_input_of_an_operator_is_used(framework):
+    """Or its shape would make another case of the same work. Optimizers of torch keep their state
+    themselves."""
+
+    def check(operator):
+        emitted = program(operator, frameworks.get(framework), operator.values(), "cpu")
+        names = set(re.findall(r"\w+", f"{emitted.setup}\n{emitted.before}\n{emitted.forward}"))
+        if not emitted.unsupported:
+            assert {each.name for each in operator.inputs if each.shape is None} <= names
+
+    check_all([each for each in OPERATORS if each.category != "optimizer"], check)
+
+
+def test_a_row_of_aten_times_one_call_and_nothing_else():
+    """No slice, product or view in the statement, and what it differentiates comes from no other
+    operator of the set-up."""
+
+    def check(operator):
+        emitted = program(operator, frameworks.get("torch"), operator.values(), "cpu")
+        nodes = list(ast.walk(ast.parse(emitted.forward)))
+        assert sum(isinstance(node, ast.Call) for node in nodes) == 1
+        assert not any(isinstance(node, (ast.BinOp, ast.Subscript)) for node in nodes)
+        if operator.differentiable:
+            used = set(re.findall(r"\w+", emitted.setup.replace("data.shape", "")))
+            assert not used & {each.name for each in operator.inputs}
+
+    check_all([each for each in OPERATORS if each.category == "aten"], check)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

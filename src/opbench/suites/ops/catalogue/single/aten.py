@@ -1,16 +1,19 @@
 """Operators of ATen that no other entry has alone: those that torch tags as core, and their like.
 
 A row is a name and a call of torch; a line that is indented goes on with it. The names in the call
-are inputs, made at the sizes of `KINDS`; `n` is the first of `data`'s sides. Operators that end in
-`_backward` are the ones that autograd calls, on their own.
+are inputs, made at the sizes of `KINDS`; `n` is the first of `data`'s sides, `half` half of it. A
+`[0]` at the end is where a backward pass starts: the call returns all of its results, so that no
+compiler leaves one out.
+Operators that end in `_backward` are the ones that autograd calls, on their own.
 """
 
 from __future__ import annotations
 
 import re
 from math import prod
+from typing import Any
 
-from opbench.define.program import PERMUTATION, POSITIVE, Domain, integers, uniform
+from opbench.define.program import PERMUTATION, POSITIVE, SIGNS, integers, uniform
 from opbench.suites.ops.entry import (
     ALL,
     ANALYTIC,
@@ -27,26 +30,61 @@ from opbench.suites.ops.entry import (
 from opbench.suites.ops.shapes import PLANE, op, sizes
 
 PICTURES = sizes((2, 4, 16, 16), (16, 16, 64, 64), (32, 32, 128, 128))
-#: Inputs by name: shape by size class, domain, dtype (empty for that of the case).
-KINDS: dict[str, tuple[dict[str, Shape], Domain, str]] = {
+LINES = sizes((64,), (1024,), (4096,), (10,))
+MATRICES = sizes((2, 16, 16), (32, 128, 128), (32, 256, 256))
+VECTORS = sizes((64, 3), (65536, 3), (4194304, 3))
+#: Inputs by name: shape by size class, or what it follows from; domain; dtype (empty for that of
+#: the case).
+KINDS: dict[str, tuple[Any, Any, str]] = {
     "data": (PLANE, uniform(-1.0, 1.0), ""),
     "other": (PLANE, uniform(-1.0, 1.0), ""),
     "positive": (PLANE, POSITIVE, ""),
+    "chance": (PLANE, uniform(0.05, 0.95), ""),
+    "target": (PLANE, uniform(0.05, 0.95), ""),
+    "sign": (PLANE, SIGNS, ""),
+    "top": (lambda v: (v.data[0] // 2, *v.data[1:]), uniform(-1.0, 1.0), ""),
     "mask": (PLANE, integers(0, 2), "bool"),
     "place": (PLANE, PERMUTATION, INDEX),
-    "row": (sizes((64,), (1024,), (4096,), (10,)), POSITIVE, ""),
+    "row": (LINES, POSITIVE, ""),
+    "column": (LINES, POSITIVE, ""),
+    "edges": (LINES, uniform(-1.0, 1.0), ""),
     "rows": (sizes((32, 16), (512, 64), (2048, 64)), uniform(-1.0, 1.0), ""),
     "points": (sizes((16, 16), (256, 64), (1024, 64)), uniform(-1.0, 1.0), ""),
+    "pairs": (sizes((64, 32, 2), (1024, 512, 2), (4096, 2048, 2)), uniform(-1.0, 1.0), ""),
+    "vectors": (VECTORS, uniform(-1.0, 1.0), ""),
+    "axes": (VECTORS, uniform(-1.0, 1.0), ""),
+    "sums": (MATRICES, uniform(-1.0, 1.0), ""),
+    "left": (MATRICES, uniform(-1.0, 1.0), ""),
+    "right": (MATRICES, uniform(-1.0, 1.0), ""),
     "signals": (sizes((2, 4, 64), (16, 16, 1024), (32, 32, 4096)), uniform(-1.0, 1.0), ""),
     "images": (PICTURES, uniform(-1.0, 1.0), ""),
     "maps": (PICTURES, uniform(-1.0, 1.0), ""),
     "volumes": (sizes((1, 2, 8, 8, 8), (4, 8, 16, 32, 32)), uniform(-1.0, 1.0), ""),
-    "bags": (sizes((8, 4), (512, 16), (4096, 16)), integers(0, 64), INDEX),
+    "bags": (sizes((8, 4), (512, 16), (4096, 16)), lambda v: integers(0, v.table[0]), INDEX),
     "table": (sizes((64, 16), (20000, 64), (20000, 256)), uniform(-1.0, 1.0), ""),
-    "tokens": (sizes((32,), (4096,), (32768,)), integers(0, 64), INDEX),
+    "tokens": (sizes((32,), (4096,), (32768,)), integers(0, 20000), INDEX),
+    "above": (sizes((32, 16), (4096, 64), (32768, 256)), uniform(-1.0, 1.0), ""),
     "kernel": (sizes((4, 4, 3, 3), (16, 16, 3, 3), (32, 32, 3, 3)), uniform(-0.2, 0.2), ""),
     "channel": (sizes((4,), (16,), (32,)), POSITIVE, ""),
 }  # fmt: skip
+#: Inputs that losses compare with: nobody asks for their gradient.
+COMPARED = ("target", "sign")
+#: What their sides have to do with each other, where shapes alone do not say it.
+SIDES = {
+    "baddbmm": {"sums": "b m n", "left": "b m k", "right": "b k n"},
+    "mv": {"data": "m n", "row": "n"},
+    "select_scatter": {"data": "m n", "row": "n"},
+    "index_put": {"data": "m n", "row": "n"},
+    "cdist": {"rows": "m k", "points": "n k"},
+    "cdist_l1": {"rows": "m k", "points": "n k"},
+    "einsum": {"rows": "m k", "points": "n k"},
+    "dot_product": {"row": "n", "column": "n"},
+    "embedding_backward": {"above": "count width", "tokens": "count"},
+    "convolution_backward": {"maps": "b o h w", "images": "b c h w", "kernel": "o c r s"},
+    "native_batch_norm_legit": {"images": "b c h w", "channel": "c"},
+    "batch_norm_no_training": {"images": "b c h w", "channel": "c"},
+    "group_norm_backward": {"maps": "b c h w", "images": "b c h w", "channel": "c"},
+}
 
 TABLE = """
 adaptive_avg_pool1d      F.adaptive_avg_pool1d(signals, 8)
@@ -77,44 +115,44 @@ scatter_add              torch.scatter_add(data, 1, place, other)
 scatter_reduce           torch.scatter_reduce(data, 1, place, other, "amax")
 masked_scatter           torch.masked_scatter(data, mask, other)
 masked_select            torch.masked_select(data, mask)
-masked_softmax           torch.softmax(data.masked_fill(mask, -1e9), 1)
+masked_softmax           torch._masked_softmax(data, mask, 1, 2)
 select_scatter           torch.select_scatter(data, row, 0, 3)
-slice_scatter            torch.slice_scatter(data, top, 0, 0, n // 2)
+slice_scatter            torch.slice_scatter(data, top, 0, 0, half)
 select                   torch.select(data, 0, 3)
-as_strided               torch.as_strided(data, (n // 2, 2), (4, 2))
+as_strided               torch.as_strided(data, (half, 2), (4, 2))
 alias                    torch.ops.aten.alias(data)
 view                     data.view(-1)
-view_as_real             torch.view_as_real(torch.view_as_complex(data.view(-1, 2)))
-narrow                   torch.narrow(data, 0, 0, n // 2)
+view_as_real             torch.view_as_real(data)
+view_as_complex          torch.view_as_complex(pairs)
+narrow                   torch.narrow(data, 0, 0, half)
 unfold                   data.unfold(0, 2, 2)
-unbind                   torch.unbind(data[:8])[0]
+unbind                   torch.unbind(signals)[0]
 chunk                    torch.chunk(data, 2)[0]
-split_with_sizes         torch.split(data, [n // 4, n - n // 4])[0]
+split_with_sizes         torch.split(data, parts)[0]
 movedim                  torch.movedim(images, 1, 3)
-contiguous               data.t().contiguous()
 channels_last            images.contiguous(memory_format=torch.channels_last)
 repeat_torch             data.repeat(2, 2)
 rot90                    torch.rot90(data)
 triu                     torch.triu(data)
-diag_embed               torch.diag_embed(data[:16])
+diag_embed               torch.diag_embed(points)
 trace                    torch.trace(data)
-outer                    torch.outer(row, row)
+outer                    torch.outer(row, column)
 mv                       torch.mv(data, row)
-dot_product              torch.dot(row, row)
-baddbmm                  torch.baddbmm(signals, signals, signals.mT @ signals)
-einsum                   torch.einsum("ij,kj->ik", points, points)
+dot_product              torch.dot(row, column)
+baddbmm                  torch.baddbmm(sums, left, right)
+einsum                   torch.einsum("ij,kj->ik", rows, points)
 hardtanh                 F.hardtanh(data)
 celu                     F.celu(data)
 gelu_tanh                F.gelu(data, approximate="tanh")
-rrelu                    F.rrelu(data)
+rrelu                    F.rrelu(data, training=True)
 tanhshrink               F.tanhshrink(data)
 normalize                F.normalize(data, dim=1)
-bilinear_pool            F.lp_pool2d(images, 2, 2)
-binary_cross_entropy     F.binary_cross_entropy(torch.sigmoid(data), positive * 0.5)
-poisson_nll_loss         F.poisson_nll_loss(data, positive)
-margin_ranking_loss      F.margin_ranking_loss(data, other, torch.ones_like(data))
+lp_pool2d                F.lp_pool2d(images, 2, 2)
+binary_cross_entropy     F.binary_cross_entropy(chance, target)
+poisson_nll_loss         F.poisson_nll_loss(data, target)
+margin_ranking_loss      F.margin_ranking_loss(data, other, sign)
 triplet_margin_loss      F.triplet_margin_loss(data, other, positive)
-cross_product            torch.linalg.cross(data[:, :3], other[:, :3])
+cross_product            torch.linalg.cross(vectors, axes)
 qr                       torch.linalg.qr(points)[0]
 pinv                     torch.linalg.pinv(points)
 matrix_norm              torch.linalg.matrix_norm(data)
@@ -127,29 +165,30 @@ native_dropout           torch.native_dropout(data, 0.5, True)[0]
 
 #: The same for what has no gradient.
 WITHOUT_GRADIENT = """
-empty                     torch.empty(data.shape, {options})
-empty_strided             torch.empty_strided(data.shape, data.stride(), {options})
+contiguous                turned.contiguous()
+empty                     torch.empty(shape, {options})
+empty_strided             torch.empty_strided(shape, strides, {options})
 empty_like                torch.empty_like(data)
 full_like                 torch.full_like(data, 1.5)
 scalar_tensor             torch.scalar_tensor(1.5, {options})
-eye                       torch.eye(n, {options})
-linspace                  torch.linspace(0.0, 1.0, n * n, {options})
-randperm                  torch.randperm(place.shape[0], {options})
+eye                       torch.eye(count, {options})
+linspace                  torch.linspace(0.0, 1.0, count, {options})
+randperm                  torch.randperm(count, {options})
 rand_like                 torch.rand_like(data)
-bernoulli                 torch.bernoulli(positive * 0.5)
+bernoulli                 torch.bernoulli(chance)
 fill                      torch.fill(data, 0.5)
 copy                      torch.ops.aten.copy(data, other)
-resize_                   data.resize_(data.shape)
+resize_                   data.resize_(shape)
 item                      corner.item()
 unique                    torch.unique(place)
 histc                     torch.histc(data, 100)
-bucketize                 torch.bucketize(data, row)
-allclose                  torch.allclose(data, data)
+bucketize                 torch.bucketize(data, edges)
+allclose                  torch.allclose(data, twin)
 isclose                   torch.isclose(data, other)
 msort                     torch.msort(data)
-nonzero_static            torch.nonzero_static(mask, size=n)
+nonzero_static            torch.nonzero_static(mask, size=count)
 index_put                 data.index_put((chosen,), row)
-index_fill                torch.index_fill(data, 0, tokens[:8] % n, 0.5)
+index_fill                torch.index_fill(data, 0, chosen, 0.5)
 sym_size                  torch.ops.aten.sym_size.int(data, 0)
 sym_stride                torch.ops.aten.sym_stride.int(data, 0)
 sym_numel                 torch.ops.aten.sym_numel(data)
@@ -160,30 +199,41 @@ batch_norm_no_training    aten._native_batch_norm_legit_no_training(
     images, channel, channel, channel, channel, 0.1, 1e-5)
 adaptive_avg_pool2d_backward  aten._adaptive_avg_pool2d_backward(few, maps)
 avg_pool2d_backward       aten.avg_pool2d_backward(
-    half, images, [2, 2], [2, 2], [0, 0], False, True, None)
+    pooled, images, [2, 2], [2, 2], [0, 0], False, True, None)
 max_pool2d_backward       aten.max_pool2d_with_indices_backward(
-    half, images, [2, 2], [2, 2], [0, 0], [1, 1], False, found)
+    pooled, images, [2, 2], [2, 2], [0, 0], [1, 1], False, found)
 convolution_backward      aten.convolution_backward(
     maps, images, kernel, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True, True, False])
-embedding_backward        aten.embedding_dense_backward(given, tokens, 64, -1, False)
+embedding_backward        aten.embedding_dense_backward(above, tokens, 20000, -1, False)
 group_norm_backward       aten.native_group_norm_backward(
-    maps, images, means, rstds, channel, *images.shape[:2], area, 2, [True, True, True])
+    maps, images, means, rstds, channel, batch, channels, area, 2, [True, True, True])
 layer_norm_backward       aten.native_layer_norm_backward(
-    other, data, data.shape[1:], mean, rstd, None, None, [True, False, False])
+    other, data, width, mean, rstd, None, None, [True, False, False])
 """
 #: What a row needs besides its inputs.
 SETUPS = {
-    "slice_scatter": "top = other[: n // 2]",
+    "split_with_sizes": "parts = [n // 4, n - n // 4]",
     "item": "corner = data[0, 0]",
+    "contiguous": "turned = data.t()",
+    "empty": "shape = data.shape",
+    "empty_strided": "shape, strides = data.shape, data.stride()",
+    "eye": "count = row.shape[0]",
+    "linspace": "count = data.numel()",
+    "randperm": "count = place.shape[0]",
+    "resize_": "shape = data.shape",
+    "nonzero_static": "count = mask.shape[0]",
+    "allclose": "twin = data.clone()",
+    "bucketize": "edges = edges.sort()[0]",
     "index_put": "chosen = tokens % n",
-    "adaptive_avg_pool2d_backward": "few = images[:, :, :8, :8].contiguous()",
-    "avg_pool2d_backward": "half = F.avg_pool2d(images, 2)",
-    "max_pool2d_backward": "half, found = F.max_pool2d(images, 2, return_indices=True)",
-    "embedding_backward": "given = torch.randn(tokens.shape[0], 16).to(tokens.device)",
+    "index_fill": "chosen = tokens[:8] % n",
+    "adaptive_avg_pool2d_backward": "few = maps[:, :, :8, :8].contiguous()",
+    "avg_pool2d_backward": "pooled = F.avg_pool2d(images, 2)",
+    "max_pool2d_backward": "pooled, found = F.max_pool2d(images, 2, return_indices=True)",
     "group_norm_backward": "means = torch.zeros(images.shape[0], 2).to(images)\n"
-    "rstds, area = torch.ones_like(means), images[0, 0].numel()",
+    "rstds, area = torch.ones_like(means), images[0, 0].numel()\n"
+    "batch, channels = images.shape[:2]",
     "layer_norm_backward": "mean = torch.zeros(data.shape[0], 1).to(data)\n"
-    "rstd = torch.ones_like(mean)",
+    "rstd, width = torch.ones_like(mean), data.shape[1:]",
 }
 #: The others are for floats alone.
 TAKEN = {
@@ -193,7 +243,7 @@ TAKEN = {
     NUMBERS: "gather scatter scatter_add masked_scatter rot90 triu trace diff outer mv dot_product "
     "baddbmm einsum cross_product channel_shuffle reflection_pad1d reflection_pad2d "
     "reflection_pad3d replication_pad2d replication_pad3d index_put index_fill",
-    (COMPLEX,): "fft_irfft",
+    (COMPLEX,): "fft_irfft view_as_real",
     ANALYTIC: "fft_fft2 qr pinv normalize matrix_norm logcumsumexp",
     ANY: "scatter_reduce cummax kthvalue msort max_pool2d_with_indices max_pool3d_with_indices",
 }
@@ -202,27 +252,37 @@ DTYPES = {name: dtypes for dtypes, names in TAKEN.items() for name in names.spli
 
 def row(line: str, grad: bool) -> Operator:
     name, call = line.split(maxsplit=1)
+    text, first = call.removesuffix("[0]"), "y[0]" if call.endswith("[0]") else "y"
     used = f"{call} {SETUPS.get(name, '')}"
     words = dict.fromkeys(re.findall(r"\b[a-z]+\b", used))
     named = [word for word in words if word in KINDS and not re.search(rf"[.\"]{word}\b", used)]
+    counted = bool(re.search(r"\b(n|half)\b", used))
+    if counted and "data" not in named:
+        named.append("data")
     setup = "\n".join(filter(None, (
-        "n = data.shape[0]" if re.search(r"\bn\b", used) else "",
+        "n, half = data.shape[0], data.shape[0] // 2" if counted else "",
         "aten = torch.ops.aten" if call.startswith("aten.") else "",
         SETUPS.get(name, ""),
     )))  # fmt: skip
-    if "n = " in setup and "data" not in named:
-        named.append("data")
     inputs = tuple(
-        Input(each, KINDS[each][1], KINDS[each][2], grad=grad and not KINDS[each][2])
+        Input(
+            each,
+            domain,
+            dtype,
+            grad=grad and not dtype and each not in COMPARED,
+            shape=shape if callable(shape) else None,
+        )
         for each in named
+        for shape, domain, dtype in [KINDS[each]]
     )
     # Where every input has a dtype of its own, that is the one which is computed with.
-    own = {KINDS[each][2] for each in named} or {""}
+    own = {each.dtype for each in inputs} or {""}
     dtypes = DTYPES.get(name, ("float32", "float64", "bfloat16"))
     return op(
-        name, "aten", inputs, {each: KINDS[each][0] for each in named}, grad=grad,
-        dtypes=dtypes if "" in own else tuple(own), flops=None,
-        result=result_of, parity="", torch=Call(call, setup=setup, compilable=grad),
+        name, "aten", inputs, {each.name: KINDS[each.name][0] for each in inputs if not each.shape},
+        grad=grad, dtypes=dtypes if "" in own else tuple(own), flops=None, result=result_of,
+        sides=SIDES.get(name, {}), parity="",
+        torch=Call(text, setup=setup, output=first, compilable=grad),
     )  # fmt: skip
 
 
