@@ -11,7 +11,7 @@ import pytest
 from opbench.compat.initializers import normal
 from opbench.compat.initializers import ones as filled
 from opbench.compat.operator_benchmark import device_of
-from opbench.compat.operator_classes import groups, names
+from opbench.compat.operator_classes import camel, groups, names
 from opbench.errors import UserError
 from opbench.suites.ops.catalogue import catalogue
 
@@ -208,11 +208,34 @@ def test_what_a_callable_makes_is_what_the_worker_computes_with():
         ({"store": 5}, "store is a path ending in .db or a URL, not 5"),
         ({"max_time": float("inf")}, "max_time must be a number above 0"),
         ({"inputs": {"run_backward": "no"}}, "run_backward is True or False, not 'no'"),
+        ({"dtype": "float13"}, "unknown dtype 'float13'; did you mean float32"),
+        ({"lhs": "1024x1024"}, r"lhs takes a shape such as \(1024, 1024\)"),
+        ({"lhz": (2, 2)}, "Add has no input or keyword 'lhz' .*; did you mean lhs"),
+        ({"framwork": "jax"}, "did you mean framework"),
+        ({"lhs": (2, 2), "inputs": {"lhs": (3, 3)}}, "lhs is given twice"),
+        ({"framework": None}, "unknown framework 'None'"),
+        ({"warmup": -1}, "warmup must be a whole number from 0 up, not -1"),
+        ({"store": "/nonexistent/x.db"}, "there is no folder /nonexistent; create it first"),
+        ({"store": "results.txt"}, "expected a path ending in .db"),
     ],
 )
 def test_a_mistake_is_found_when_the_benchmark_is_made(given, says):
     with pytest.raises(UserError, match=says):
         ops.Add(**given)
+
+
+def test_inputs_may_be_keywords():
+    given = {"lhs": (8, 4), "dtype": "float64", "run_backward": False}
+    assert ops.Add(**given).make_case() == ops.Add(inputs=given).make_case()
+    assert ops.Add(lhs=(8, 4), inputs={"dtype": "float64"}).inputs["dtype"] == "float64"
+
+
+def test_a_class_has_the_name_of_its_operator_in_camel_case_too():
+    for name, known in {"Mul": "mul", "Topk": "topk", "Argmax": "argmax", "IAdd": "iadd"}.items():
+        assert getattr(ops, name).operator.name == known
+    assert ops.Topk is ops.TopK
+    missing = [name for name in catalogue() if not hasattr(ops, camel(name))]
+    assert missing == []
 
 
 def test_sides_may_be_numbers_of_numpy():

@@ -33,6 +33,23 @@ def test_other_frameworks_answer_too(framework, module, known):
     assert not any(name.startswith("_") for name in names)
 
 
+def test_second_names_belong_to_the_function_and_helpers_are_left_out():
+    pytest.importorskip("torch")
+    groups = [set(names) for group in inventory("torch").values() for names in group]
+    for pair in ({"absolute", "abs"}, {"concat", "cat"}, {"greater", "gt"}, {"true_divide", "div"}):
+        assert any(pair <= names for names in groups), pair
+    helpers = {"Optional", "has_torch_function", "assert_int_or_pair", "handle_torch_function"}
+    assert not helpers & set.union(*groups)
+    assert not {"can_cast", "array_repr", "test"} & names_of(inventory("numpy"))
+
+
+def test_names_of_lax_are_those_of_jax_numpy():
+    pytest.importorskip("jax")
+    found = inventory("jax")
+    assert ["acos", "arccos"] in found["jax.numpy"]
+    assert ["mul", "multiply"] in found["jax.lax"]
+
+
 def test_the_list_says_how_many_and_which(capsys):
     assert print_uncovered("numpy") == 0
     said = capsys.readouterr().out

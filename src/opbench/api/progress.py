@@ -34,8 +34,9 @@ TICK_SECONDS = 0.75
 class Display(Listener):
     """Redrawn between blocks; while one is timed only if it takes longer than a second."""
 
-    def __init__(self, live: Any) -> None:
+    def __init__(self, live: Any, failures: bool = True) -> None:
         self._live = live
+        self._failures = failures
         self._planned: float | None = None
         self._over = threading.Event()
         self._total = 0
@@ -111,8 +112,9 @@ class Display(Listener):
         self._done.add((case.hash, result.environment))
         if not result.ok and result.outcome != "unsupported":
             self._failed += 1
-            line = Text(f"{case.id}: {result.outcome_text}", style="red")
-            self._live.console.print(line)
+            if self._failures:
+                line = Text(f"{case.id}: {result.outcome_text}", style="red")
+                self._live.console.print(line)
         self._draw()
 
     def fleet(self, state: FleetState) -> None:
@@ -203,8 +205,9 @@ LOG_SECONDS = 30.0
 class Lines(Listener):
     """For a log file: one line per result, as it arrives."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, failures: bool = True) -> None:
         self._console = console
+        self._failures = failures
         self._began = time.monotonic()
         self._reported = 0.0
         self._lost = 0
@@ -246,6 +249,8 @@ class Lines(Listener):
         self._print(f"starting workers ({what})")
 
     def measured(self, case: Case, result: Result) -> None:
+        if not result.ok and not self._failures:
+            return
         # Without an interval: how far the machine drifts, which widens it, is known at the end.
         value = format_value(result.estimate, result.unit)
         text = value if result.ok else result.outcome_text
@@ -277,12 +282,13 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Listener]:
+def progress(console: Console, failures: bool = True) -> Iterator[Listener]:
+    """Without `failures`, cases that failed are left to what is printed at the end."""
     if not console.is_terminal:
-        yield Lines(console)
+        yield Lines(console, failures)
         return
     with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield from _displayed(live)
+        yield from _displayed(live, failures)
 
 
 @contextmanager
@@ -297,8 +303,8 @@ def python_progress() -> Iterator[Listener]:
         yield Listener()
 
 
-def _displayed(live: Any) -> Iterator[Listener]:
-    display = Display(live)
+def _displayed(live: Any, failures: bool = True) -> Iterator[Listener]:
+    display = Display(live, failures)
     try:
         yield display
     finally:

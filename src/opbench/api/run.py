@@ -179,6 +179,16 @@ def execute(
         return Run(**vars(recording.measure(request, display, baseline)))
 
 
+def check_folder(store: str) -> None:
+    """UserError where this is no address of a store, or that of a file in a folder that is not
+    there."""
+    from opbench.store.connection.address import parse_address
+
+    path = parse_address(store).path
+    if path is not None and not path.parent.is_dir():
+        raise UserError(f"store '{path}': there is no folder {path.parent}; create it first")
+
+
 def _continued(
     kept: RunOptions, given: Mapping[str, Any], extends: Collection[str]
 ) -> tuple[Recording, dict[str, Any]]:

@@ -53,7 +53,8 @@ def answer(
     from opbench.report.terminal.run import problems
 
     asked = {**options, **({"baseline": f"{axis}={base}"} if base else {})}
-    with progress(Console(stderr=True)) as listener:
+    # What failed is listed below the table.
+    with progress(Console(stderr=True), failures=False) as listener:
         finished = execute(asked, cases=cases, listener=listener)
     console = console_for(sys.stdout)
     first = base or next((str(case.axes[axis]) for case, _ in finished.results), "")

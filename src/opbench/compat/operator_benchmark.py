@@ -28,6 +28,12 @@ PREFIXES = {
     "mxnet": "MX",
     "numpy": "NP",
 }
+#: Inputs that every operator has, and keywords that are none.
+OWN_INPUTS = ("initializer", "run_backward", "dtype")
+KEYWORDS = (
+    "ctx", "warmup", "runs", "inputs", "framework", "size", "precision", "max_time", "threads",
+    "store",
+)  # fmt: skip
 
 
 class OperatorBenchmark:
@@ -44,24 +50,29 @@ class OperatorBenchmark:
         runs: int | None = None,
         inputs: Mapping[str, Any] | None = None,
         *,
-        framework: str | None = None,
+        framework: str = "",
         size: str = "typical",
         precision: float = 0.05,
         max_time: float = 4.0,
         threads: int = 1,
         store: str | None = None,
+        **parameters: Any,
     ) -> None:
-        """`runs` asks for that many single calls instead of a precision, as the classic suite did.
+        """`Add(lhs=(8, 8))` is the same as `Add(inputs={"lhs": (8, 8)})`. An empty `framework` is
+        that of the module the class is from.
+
+        `runs` asks for that many single calls instead of a precision, as the classic suite did.
         `warmup` is accepted and ignored: workers warm up until the time has settled. `store` keeps
         the results as a run does: a path ending in .db, or a URL. A mistake raises UserError here,
         before anything runs."""
         checked_numbers(runs=runs, precision=precision, max_time=max_time, threads=threads)
-        if store is not None and not isinstance(store, str):
-            raise UserError(f"store is a path ending in .db or a URL, not {store!r}")
+        if warmup is not None and (type(warmup) is not int or warmup < 0):
+            raise UserError(f"warmup must be a whole number from 0 up, not {warmup!r}")
+        check_store(store)
         if inputs is not None and not isinstance(inputs, Mapping):
             raise UserError(f"inputs is a dict such as {{'dtype': 'float64'}}, not {inputs!r}")
         self.store = store
-        self.framework = framework or self.default_framework
+        self.framework = self.default_framework if framework == "" else framework
         if self.framework not in FRAMEWORKS:
             raise UserError(unknown("framework", str(self.framework), FRAMEWORKS))
         self.device = device_of(ctx)
@@ -71,12 +82,26 @@ class OperatorBenchmark:
         if size not in ("typical", *self.operator.sizes):
             raise UserError(unknown("size", str(size), ("typical", *self.operator.sizes)))
         self._size = size
-        self._given = dict(inputs or {})
+        self._given = self._together(inputs or {}, parameters)
         self.inputs = self._filled(self._given, size)
         self._arrays: tempfile.TemporaryDirectory[str] | None = None
         self.case: Case | None = None
         self.result: Result | None = None
         self._check()
+
+    def _together(self, inputs: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What was given in `inputs` and as keywords."""
+        known = (*self.operator.params, *OWN_INPUTS)
+        for name in parameters:
+            if name not in known:
+                near = nearest(name, (*known, *KEYWORDS))
+                raise UserError(
+                    f"{type(self).__name__} has no input or keyword '{name}' (its inputs are "
+                    f"{', '.join(known)}){near}"
+                )
+            if name in inputs:
+                raise UserError(f"{name} is given twice: in inputs, and as a keyword")
+        return {**inputs, **parameters}
 
     def _check(self) -> None:
         """Every mistake in the inputs, found before anything runs."""
@@ -97,8 +122,7 @@ class OperatorBenchmark:
 
     def _parameters(self) -> dict[str, Any]:
         """What was given of the operator's own parameters."""
-        own = ("initializer", "run_backward", "dtype")
-        return {name: value for name, value in self._given.items() if name not in own}
+        return {name: value for name, value in self._given.items() if name not in OWN_INPUTS}
 
     def _initializer(self) -> tuple[Any, str]:
         """The function that fills the inputs, and its name."""
@@ -119,7 +143,7 @@ class OperatorBenchmark:
         known.update(
             initializer=self._own_initializer(),
             run_backward=self._goes_backward(),
-            dtype=self.operator.default_dtype,
+            dtype=self.operator.dtype_in(self.framework),
         )
         for name in given:
             if name not in known:
@@ -312,6 +336,17 @@ def checked_numbers(**numbers: Any) -> None:
         if not isinstance(value, kinds) or isinstance(value, bool) or not 0 < value < inf:
             what = "a whole number from 1 up" if whole else "a number above 0"
             raise UserError(f"{name} must be {what}, not {value!r}")
+
+
+def check_store(store: Any) -> None:
+    """UserError for a place where nothing can be stored, as far as that is known beforehand."""
+    if store is None:
+        return
+    if not isinstance(store, str):
+        raise UserError(f"store is a path ending in .db or a URL, not {store!r}")
+    from opbench.api.run import check_folder
+
+    check_folder(store)
 
 
 def device_of(ctx: Any) -> str:

@@ -38,6 +38,9 @@ def names(framework: str = "torch") -> dict[str, Any]:
     for benchmark in classes(framework).values():
         for name in (benchmark.__name__, *map(camel, benchmark.operator.aliases)):
             by_name.setdefault(name, benchmark)
+    # `Topk` besides `TopK`; a name of another's own, as above, comes first.
+    for benchmark in classes(framework).values():
+        by_name.setdefault(camel(benchmark.operator.name), benchmark)
     for group, listed in groups(framework).items():
         by_name[f"{BEGIN}{group}{END}"] = _runner(group, listed)
     by_name[CUSTOM] = by_name[f"{BEGIN}custom{END}"]
@@ -97,7 +100,7 @@ def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:
 
 def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[..., Any]:
     def run(
-        framework: str | None = None, inputs: dict[str, Any] | None = None, **options: Any
+        framework: str = "", inputs: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, float]]:
         benchmarks = [each(framework=framework, inputs=inputs, **options) for each in classes]
         measure(benchmarks, on_result=OperatorBenchmark.print_benchmark_results)

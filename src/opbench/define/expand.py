@@ -115,7 +115,7 @@ def at_points(
         raise UserError("no row of the shapes has the values that -a asks for")
     for number, row in rows:
         named = [axis for axis in row if axis not in (*RESERVED, "stage")]
-        check_axes({axis: [row[axis]] for axis in named}, definitions)
+        check_axes({axis: [row[axis]] for axis in named}, definitions, axes)
         able = [each for each in definitions if all(axis in each.axes for axis in named)]
         if not able:
             raise UserError(f"row {number}: no benchmark has the axes {', '.join(named)} together")
@@ -216,13 +216,29 @@ def parse(value: Label, axis: Axis) -> tuple[bool, Label]:
     return (True, text) if str in types else (False, None)
 
 
-def check_axes(wanted: Mapping[str, Sequence[Label]], definitions: Sequence[Definition]) -> None:
+def check_axes(
+    wanted: Mapping[str, Sequence[Label]],
+    definitions: Sequence[Definition],
+    also: Mapping[str, Sequence[Label]] | None = None,
+) -> None:
+    """`also` are further axes that choose among the definitions."""
     known = {name: None for definition in definitions for name in definition.axes}
     for axis, values in wanted.items():
         if axis not in known and axis not in RESERVED:
-            raise UserError(unknown("axis", axis, dict.fromkeys((*known, *RESERVED, "stage"))))
+            chosen = [each for each in definitions if takes(each, {**(also or {}), **wanted})]
+            near = {name: None for each in chosen or definitions for name in each.axes}
+            raise UserError(unknown("axis", axis, dict.fromkeys((*near, *RESERVED, "stage"))))
         if not values:
             raise UserError(f"axis '{axis}' was given no value; write {axis}=V1,V2")
+
+
+def takes(definition: Definition, wanted: Mapping[str, Sequence[Label]]) -> bool:
+    """Whether it accepts a value on each of the axes that it has."""
+    return all(
+        any(parse(value, definition.axes[axis])[0] for value in values)
+        for axis, values in wanted.items()
+        if axis in definition.axes
+    )
 
 
 def check_reserved(asked: Mapping[str, Sequence[Label]]) -> None:

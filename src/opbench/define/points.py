@@ -11,6 +11,9 @@ from typing import Any
 from opbench import files
 from opbench.errors import UserError
 
+#: Spreadsheets put it in front of a file in UTF-8.
+BYTE_ORDER_MARK = "\ufeff"
+
 
 def read(value: Any) -> tuple[dict[str, Any], ...]:
     """A CSV file with a column for each axis, or the name of a list that ships; or its rows."""
@@ -20,15 +23,20 @@ def read(value: Any) -> tuple[dict[str, Any], ...]:
         rows = [{str(axis): given for axis, given in row.items()} for row in value]
     else:
         try:
-            text = shipped(str(value)) or files.text(Path(value))
+            text = (shipped(str(value)) or files.text(Path(value))).removeprefix(BYTE_ORDER_MARK)
         except UserError as error:
             raise ValueError(f"{error}; lists that ship: {', '.join(shipped_names())}") from None
         kept = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
+        if kept and ";" in kept[0] and "," not in kept[0]:
+            raise ValueError(f"{value}: columns are separated by commas, not by semicolons")
         table = csv.DictReader(kept, skipinitialspace=True)
         rows = [{str(axis): given for axis, given in row.items()} for row in table]
     for number, row in enumerate(rows, 1):
         if None in row.values() or "None" in row:
-            raise ValueError(f"{value}: row {number} has not one value for each column")
+            raise ValueError(
+                f"{value}: row {number} has more or fewer values than the header has columns "
+                "(an empty value leaves that axis alone)"
+            )
         rows[number - 1] = {axis: given for axis, given in row.items() if given != ""}
     if not rows:
         raise ValueError(f"{value}: expected a header of axes, and rows")

@@ -42,6 +42,8 @@ POSITIVE = Domain("uniform", 0.5, 1.5)
 
 #: Layouts other than contiguous: axes exchanged, every other element of a row, channels last.
 LAYOUTS = ("transposed", "strided", "channels_last")
+#: The numbers of sides for which there is such a thing; other tensors stay contiguous.
+LAYOUT_SIDES = {"transposed": range(2, 9), "strided": range(1, 9), "channels_last": range(4, 5)}
 
 
 def uniform(low: float, high: float) -> Domain:

@@ -28,6 +28,8 @@ TUPLE = re.compile(r"[(\[]\s*-?\d+\s*(,\s*-?\d+\s*)*,?\s*[)\]]")
 WHOLE = re.compile(r"-?\d+")
 #: What a tuple of whole numbers is called in an id.
 SHAPE = re.compile(r"\d+(x\d+)*|\(\)")
+#: The same with sides below 0, which are left open.
+OPEN_SHAPE = re.compile(r"-?\d+(x-?\d+)*|\(\)")
 
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 
@@ -81,6 +83,11 @@ def listed(given: str) -> list[str]:
 def shape(text: str) -> tuple[int, ...] | None:
     """`2x3` as a tuple; None of another text."""
     return tuple(map(int, WHOLE.findall(text))) if SHAPE.fullmatch(text) else None
+
+
+def open_shape(text: str) -> tuple[int, ...] | None:
+    """`2x-1` as a tuple; None of another text."""
+    return tuple(map(int, WHOLE.findall(text))) if OPEN_SHAPE.fullmatch(text) else None
 
 
 def axis_name(name: Any) -> str:

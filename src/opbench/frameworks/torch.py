@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from math import prod
 
-from opbench.define.program import LAYOUTS, Program, Tensor, lines
+from opbench.define.program import LAYOUT_SIDES, LAYOUTS, Program, Tensor, lines
 from opbench.frameworks.framework import Framework
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -61,13 +61,12 @@ MADE = {
 }
 
 
-#: A tensor in another layout, and the numbers of sides for which there is such a thing.
+#: A tensor in another layout.
 LAID_OUT = {
     "transposed": "{}.mT.contiguous().mT",
     "strided": "(lambda t: torch.stack((t, t), -1)[..., 0])({})",
     "channels_last": "{}.contiguous(memory_format=torch.channels_last)",
 }
-RANKS = {"transposed": range(2, 9), "strided": range(1, 9), "channels_last": (4,)}
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class Torch(Framework):
             text = f"torch.empty({shape}, {options}).uniform_({domain.low}, {domain.high})"
         else:
             text = f"torch.randn({shape}, {options})"
-        if len(tensor.shape) in RANKS.get(tensor.layout, ()):
+        if len(tensor.shape) in LAYOUT_SIDES.get(tensor.layout, ()):
             text = LAID_OUT[tensor.layout].format(text)
         return f"{text}.requires_grad_()" if grad else text
 

@@ -161,29 +161,240 @@ def test_names_of_operators_are_those_operators():
 #: More than one call, and still the operator: views and conversions of what it takes or gives, a
 #: mean or sum of what it gives, the half of a loss that another framework's operator computes too.
 ONE = {
-    "random_exponential", "sample_normal", "sample_poisson", "aminmax", "copyto_asnumpy", "CTCLoss",
-    "KLDiv", "GridGenerator", "BatchNorm", "softmax_cross_entropy", "smooth_l1",
+    "torch": {
+        "random_exponential", "sample_normal", "sample_poisson", "aminmax", "copyto_asnumpy",
+        "CTCLoss",
+    },
+    "mxnet": {"BatchNorm", *(name for name, it in catalogue().items() if it.category == "loss")},
+    # Shapes and axes of length one: no element is touched.
+    "onnxruntime": {
+        "zeros_like", "reshape_like", "broadcast_like", "slice_like", "pick", "fill_element_0index",
+        "sample_multinomial",
+    },
+    # A tuple of a list, an array of a shape; parameters of a distribution, one for each row.
+    "jax": {
+        "split", "shape_array", "sample_multinomial", "random_pdf_exponential", "random_pdf_gamma",
+        "random_pdf_uniform", "random_pdf_generalized_negative_binomial",
+    },
+    "numpy": set(),
 }  # fmt: skip
+#: The operator, and the sum with its bias: NumPy and JAX have no argument for one.
+BIASED = {
+    "FullyConnected", "linalg_gemm", "Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose",
+    "Conv2DTranspose", "DepthwiseConv2D",
+}  # fmt: skip
+#: They keep an output (see `catalogue.outputs`) and compute nothing.
+KEPT = ("lax.optimization_barrier", "lax.stop_gradient")
+SPELLED = ("torch", "mxnet", "onnxruntime", "jax", "numpy")
 
 
-@pytest.mark.parametrize("framework", ["torch", "mxnet"])
-def test_what_takes_several_operators_is_marked_as_emulated(framework):
-    """Where nothing is compiled; fused entries say themselves how they are joined."""
-    unmarked = []
+def spelled(framework):
+    """Operators that the framework has, each with its call and its program."""
     for operator in catalogue().values():
         call = operator.call(framework)
-        if call is None or operator.parts or operator.category in ("aten", "gluon", "optimizer"):
-            continue
-        if call.emulated or operator.name in ONE or (framework, operator.category) == (
-            "mxnet", "loss",
-        ):  # fmt: skip
-            continue
-        text = program(operator, frameworks.get(framework), operator.values(), "cpu").forward
-        nodes = ast.walk(ast.parse(text))
-        if sum(isinstance(node, (ast.Call, ast.BinOp)) for node in nodes) > 1:
-            unmarked.append(operator.name)
-    assert unmarked == []
+        if call is not None and operator.category != "aten":
+            dtype = (call.dtypes or operator.dtypes)[0]
+            values = operator.values(dtype=dtype)
+            yield operator, call, program(operator, frameworks.get(framework), values, "cpu")
+
+
+def operations(text):
+    """How many calls and signs of arithmetic it has, how many writes into a part of a tensor."""
+
+    def counts(node):
+        if isinstance(node, ast.Call):
+            return ast.unparse(node.func) not in KEPT
+        if isinstance(node, ast.UnaryOp):
+            return not isinstance(node.operand, (ast.Constant, ast.Attribute))
+        written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        return written or isinstance(node, (ast.BinOp, ast.Compare))
+
+    # `1 - 0.5` is a number.
+    constant = (ast.BinOp, ast.UnaryOp)
+    return sum(
+        counts(node)
+        for node in ast.walk(ast.parse(text))
+        if not isinstance(node, constant) or any(isinstance(n, ast.Name) for n in ast.walk(node))
+    )
+
+
+@pytest.mark.parametrize("framework", SPELLED)
+def test_what_takes_several_operators_is_marked_as_emulated(framework):
+    """Compiled into one or not; fused entries say themselves how they are joined."""
+    several = {
+        operator.name: call.emulated
+        for operator, call, source in spelled(framework)
+        if not operator.parts and operator.category not in ("gluon", "optimizer")
+        if operations(source.forward) > 1
+    }
+    listed = ONE[framework] | (BIASED if framework in ("jax", "numpy") else set())
+    assert [name for name, emulated in several.items() if not emulated and name not in listed] == []
+    assert [name for name in listed if several.get(name)] == [], "listed, and marked"
     assert catalogue()["linalg_gelqf"].call("torch").emulated, "qr of a transpose"
+
+
+def test_jax_takes_over_from_numpy_what_is_emulated():
+    for name in ("add_n", "moments", "KLDiv", "L1Loss"):
+        operator = catalogue()[name]
+        assert operator.call("numpy").emulated
+        assert operator.call("jax").emulated
+        assert operator.call("jax").text == operator.call("numpy").text.replace("np.", "jnp.")
+    assert not catalogue()["exp"].call("jax").emulated
+
+
+@pytest.mark.parametrize("framework", SPELLED)
+def test_of_entries_with_the_same_call_all_but_one_say_so(framework):
+    calls = {}
+    for operator, call, source in spelled(framework):
+        if not (call.note or call.emulated or operator.parts):
+            shapes = tuple(tensor.shape for tensor in source.inputs)
+            calls.setdefault((source.forward, source.setup, shapes), []).append(operator.name)
+    assert [names for names in calls.values() if len(names) > 1] == []
+    assert catalogue()["SoftmaxActivation"].call("torch").note == "the same call as softmax"
+
+
+def unused(text, output):
+    """Names that are assigned and do not lead to the output."""
+    needed = {node.id for node in ast.walk(ast.parse(output)) if isinstance(node, ast.Name)}
+    found = set()
+    for statement in reversed(ast.parse(text).body):
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        names = [node for each in targets for node in ast.walk(each) if isinstance(node, ast.Name)]
+        found |= {node.id for node in names} - needed
+        needed -= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        read = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+        needed |= {node.id for node in read if isinstance(node.ctx, ast.Load)}
+    return found
+
+
+def test_all_that_a_jitted_function_computes_leads_to_what_it_returns():
+    """The compiler drops the rest, and the time is that of another operator."""
+    assert unused("y, i = lax.top_k(data, 3)", "y") == {"i"}
+    assert unused("i = f(data)\ny = g(data)\ni = h(i)", "y") == {"i"}
+    wrong = {o.name: unused(p.forward, p.output) for o, _, p in spelled("jax")}
+    assert {name: names for name, names in wrong.items() if names} == {}
+
+
+@pytest.mark.parametrize("stage", ["forward", "forward_backward"])
+@pytest.mark.parametrize("name", ["max_dim", "min_dim", "topk"])
+def test_positions_are_in_what_jax_compiles(name, stage):
+    case = case_of(name, "jax", stage)
+    names = prepared(case)
+    given = [names["data"], *([names["grad"]] if stage != "forward" else [])]
+    compiled = names["call"].lower(*given).compile().as_text()
+    entry = compiled[compiled.index("ENTRY") :]
+    rows = "64,8" if name == "topk" else "64"
+    # Of 32 bits, or of 64 where another test has asked for them.
+    assert f"s32[{rows}]" in entry or f"s64[{rows}]" in entry, entry
+
+
+def test_every_weight_of_a_differentiable_entry_has_a_gradient():
+    """But for the statistics that a normalisation is given: they are not trained."""
+    without = {
+        (operator.name, each.name)
+        for operator in catalogue().values()
+        for each in operator.inputs
+        if operator.differentiable and each.weight and not each.grad
+    }
+    normalised = ("BatchNormInference", "conv_batchnorm", "conv_batchnorm_relu")
+    assert without == {(name, each) for name in normalised for each in ("mean", "variance")}
+
+
+def test_no_weight_is_hidden_in_a_set_up():
+    names = called(case_of("multi_head_attention", "torch", "forward_backward"))
+    for name in ("data", "w_in", "b_in", "w_out", "b_out"):
+        assert names[name].grad is not None, name
+
+
+@pytest.mark.parametrize(("axis", "num_outputs"), [(1, 4), (1, 3), (0, 5), (-1, 7)])
+def test_a_split_has_as_many_parts_as_it_says(axis, num_outputs):
+    data = np.random.default_rng(0).standard_normal((6, 10)).astype("float32")
+    expected = np.array_split(data, num_outputs, axis=axis)
+    given = {"data": (6, 10), "axis": axis, "num_outputs": num_outputs}
+    for framework in HERE:
+        found = computed("split", framework, **given)
+        assert len(found) == num_outputs
+        for a, b in zip(expected, found):
+            np.testing.assert_array_equal(a, b)
+    pytest.importorskip("onnxruntime")
+    onnx, split = frameworks.get("onnxruntime"), catalogue()["split"]
+    written = program(split, onnx, split.values(given=given), "cpu")
+    source = onnx.source("forward", written, device="cpu", threads=1)
+    parts = called(source)["binding"].copy_outputs_to_cpu()
+    assert [part.shape for part in parts] == [part.shape for part in expected]
+
+
+def test_a_split_into_more_parts_than_there_are_is_refused():
+    with pytest.raises(ValueError, match="a side of 6 does not split into 7 parts"):
+        computed("split", "torch", data=(6, 10), axis=0, num_outputs=7)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes"),
+    [
+        ("ROIPooling", ["MaxRoiPool"]),
+        ("gather_nd", ["GatherND"]),
+        ("nonzero", ["NonZero"]),
+        ("LSTM", ["LSTM"]),
+        ("topk", ["TopK"]),
+        ("quantize_per_tensor", ["QuantizeLinear"]),
+    ],
+)
+def test_an_onnx_graph_is_the_operator_alone(name, nodes):
+    pytest.importorskip("onnxruntime")
+    names = prepared(case_of(name, "onnxruntime"))
+    assert [node.op_type for node in names["graph"].node] == nodes
+    # All that the operator gives is asked for.
+    assert len(names["session"].get_outputs()) == len(names["graph"].node[0].output)
+
+
+def test_quantizing_has_the_same_zero_point_in_every_framework():
+    pytest.importorskip("onnxruntime")
+    expected = called(case_of("quantize_per_tensor", "torch"))["y"]
+    case = case_of("quantize_per_tensor", "onnxruntime")
+    names = prepared(case)
+    (given,) = names["session"].get_inputs()
+    zeros = np.zeros(given.shape, "float32")
+    (codes,) = names["session"].run(None, {given.name: zeros})
+    assert expected.q_zero_point() == 128
+    assert codes.dtype == np.uint8
+    assert (codes == 128).all()
+    assert catalogue()["quantize_per_tensor"].parity
+
+
+def drawn(name, **given):
+    """The domains of an entry's inputs with these parameters."""
+    operator = catalogue()[name]
+    values = operator.values(given=given)
+    return {each.name: each.domain_at(values) for each in operator.inputs}
+
+
+def test_positions_are_drawn_from_all_there_is_to_look_up():
+    assert drawn("gluon_Embedding")["data"].high == drawn("Embedding")["data"].high == 20000
+    assert drawn("gluon_Embedding", input_dim=32)["data"].high == 32
+    assert drawn("Embedding", input_dim=32)["data"].high == 32
+    assert drawn("take", data=(300, 7))["indices"].high == 300
+    assert drawn("pick", data=(300, 7))["index"].high == 7
+    assert drawn("gather_nd", data=(300, 7))["indices"].high == 7
+    assert drawn("unravel_index", shape=(10, 20))["data"].high == 200
+    assert drawn("gluon_SoftmaxCrossEntropyLoss")["label"].high == 1000
+
+
+def test_batch_normalisation_trains_in_both_interfaces_of_mxnet():
+    for name in ("BatchNorm", "gluon_BatchNorm", "gluon_Dropout"):
+        assert "train_mode()" in case_of(name, "mxnet").stmt, name
+
+
+def test_mxnet_is_measured_only_in_dtypes_that_it_computes_in():
+    for name in ("logical_and", "logical_not"):
+        usual = case_of(name, "mxnet", dtype="bool")
+        assert usual.dtype == dict(usual.labels)["dtype"] == "float32"
+        assert not usual.unsupported
+        assert case_of(name, "onnxruntime", dtype="float32").unsupported
+    mixed = [name for name in catalogue() if "mp_" in name and "amp_" not in name]
+    assert len(mixed) == 8
+    for name in (*mixed, "multi_lars"):
+        assert case_of(name, "mxnet", dtype="float64").unsupported, name
 
 
 def test_weights_stay_ordinary_numbers_where_a_constant_gradient_would_lead_elsewhere():

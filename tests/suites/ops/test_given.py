@@ -8,6 +8,7 @@ from opbench.define.expand import expand
 from opbench.errors import UserError
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.definition import operator_definition
+from opbench.suites.ops.given import check
 
 
 def case_at(name, **axes):
@@ -47,8 +48,8 @@ def test_one_number_is_that_of_every_side(given):
     [
         ("Conv2D", {"kernel_size": "3x3x3"}, "kernel_size takes 2 numbers such as 3x3, not 3x3x3"),
         ("cast", {"to": "float13"}, "unknown to 'float13'; did you mean float"),
-        ("Conv2D", {"strides": "0x0"}, "Conv2D: strides must not be 0"),
-        ("split", {"num_outputs": 0}, "split: num_outputs must not be 0"),
+        ("Conv2D", {"strides": "0x0"}, "Conv2D: strides=0x0 does not fit: strides is at least 1"),
+        ("split", {"num_outputs": 0}, "split: num_outputs=0 .*: num_outputs is at least 1"),
         ("softmax", {"axis": 2}, "axis=2 does not fit data=1024x1024: axes are -2 to 1"),
         ("sum", {"data": "1024"}, "axis=1 does not fit data=1024: axes are -1 to 0"),
     ],
@@ -56,6 +57,78 @@ def test_one_number_is_that_of_every_side(given):
 def test_settings_that_cannot_be_computed_are_refused(name, given, says):
     with pytest.raises(UserError, match=says):
         case_at(name, **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("topk", {"k": 5000}, "k is at most the side of axis 1, 1024"),
+        ("topk", {"data": "4x4"}, "k=8 does not fit data=4x4"),
+        ("Conv2D", {"channels": -4}, "channels is at least 1"),
+        ("Conv2D", {"kernel_size": 999}, "the image with its padding, 258x258"),
+        ("MaxPool2D", {"pool_size": 99999}, "at most as large as the image, 256x256"),
+        ("im2col", {"kernel": 99}, "the image with its padding, 66x66"),
+        ("concat", {"a": "4x4", "b": "5x4"}, "all sides are equal but for side 1; b=4x4 would"),
+        ("concat", {"dim": 5}, "dim=5 does not fit a=1024x1024: axes are -2 to 1"),
+        ("stack", {"a": "4x4", "b": "5x4"}, "all sides are equal; b=4x4 would"),
+        ("khatri_rao", {"lhs": "3x4", "rhs": "3x5"}, "both have as many columns; rhs=3x4 would"),
+        ("linalg_det", {"data": "4x3x5"}, "matrices are square, .*; data=4x3x3 would"),
+        ("linalg_gemm", {"data": "3x5"}, "data=3x3 would"),
+        ("linalg_gelqf", {"data": "4x3x5"}, "data=4x3x3 would"),
+        ("take", {"data": "0x64"}, "indices holds positions from 0 up to 0"),
+        ("GroupNorm", {"num_groups": 3}, "divides the channels, 16; num_groups=2 would"),
+        ("multi_head_attention", {"heads": 7}, "divides the width, 256; heads=4 would"),
+        ("split", {"num_outputs": 2000}, "it is at most the side of axis 1, 1024"),
+        ("slice_axis", {"end": 2000}, "0 <= begin < end <= 1024, the side of axis 0"),
+        ("slice", {"end": "2000x2000"}, "0 <= begin < end <= 1024x1024"),
+        ("glu", {"data": "3x3"}, "its last side is even; data=3x4 would"),
+        ("gluon_Dense", {"activation": "foo"}, "unknown activation 'foo'; choose from: relu, "),
+        ("gluon_RNN", {"activation": "sigmoid"}, "choose from: relu, tanh"),
+        ("take", {"count": -1}, "count is at least 0"),
+        ("reshape", {"shape": "3x5"}, "stays 1048576; shape=1048576 would"),
+        ("reshape", {"shape": "5x-1", "data": "4x6"}, "stays 24; shape=24 would"),
+        ("broadcast_to", {"data": "4x4"}, "does not broadcast to shape=1024x1024"),
+        ("broadcast_axis", {"data": "4x4"}, "side 1 is 1; data=4x1 would"),
+        ("iadd", {"this": "4", "other": "4x4"}, "in place has the shape of this; other=4 would"),
+        ("pixel_shuffle", {"block_size": 0}, "block_size is at least 1"),
+        ("pixel_shuffle", {"block_size": 3}, "its square divides the channels, 64"),
+        ("space_to_depth", {"block_size": 3}, "height and width; data=8x16x126x126 would"),
+        ("swapaxes", {"dim1": 5}, "dim1=5 does not fit data=16x256x256: axes are -3 to 2"),
+        ("arange", {"step": 0}, "step must not be 0"),
+        ("arange", {"step": -1}, "the result would have the shape -1048576"),
+        ("add", {"layout": "channels_last"}, "needs a tensor of 4 sides; .* at most 2 sides"),
+        ("relu", {"data": "8", "layout": "transposed"}, "needs a tensor of 2 sides or more"),
+    ],
+)
+def test_values_that_no_framework_takes_are_refused_with_the_rule(name, given, says):
+    framework = "mxnet" if name.startswith("gluon") else "torch"
+    with pytest.raises(UserError, match=f"^{name}: (.*){says}") as caught:
+        case_at(name, framework=framework, **given)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_rule_refuses_what_the_catalogue_has_itself():
+    for operator in catalogue().values():
+        for size in ("typical", *operator.sizes):
+            check(operator, size, operator.values(size))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("take", {"count": 0}),
+        ("reshape", {"shape": "-1"}),
+        ("reshape", {"shape": "4x-1"}),
+        ("concat", {"a": "4x4", "b": "4x6", "c": "4x9"}),
+        ("linalg_inverse", {"data": "4x4"}),
+        ("relu", {"data": "8", "layout": "strided"}),
+        ("Conv2D", {"layout": "channels_last"}),
+        ("Conv2D", {"data": "0x3x8x8"}),
+        ("GroupNorm", {"num_groups": 16}),
+    ],
+)
+def test_what_frameworks_take_is_not_refused(name, given):
+    assert not case_at(name, **given).unsupported
 
 
 def test_the_axis_that_an_operator_makes_may_be_the_last():

@@ -27,6 +27,52 @@ def test_mistakes_are_one_line(opbench_here, own_pool):
     assert done.stderr.startswith("opbench: unknown framework 'numpi'; did you mean numpy")
 
 
+QUICK = ("-a", "size=small", "--max-time-per-case", "0.2s")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("dot", "-a", "op=add"), "two operators are given: dot, and -a op=add; "),
+        (
+            ("add", "--framework", "jax", "-a", "framework=numpy"),
+            "framework is given twice: jax, and numpy as an axis",
+        ),
+        (("dot", "-a", "axis=3"), "dot: unknown axis 'axis'; choose from: op, category, "),
+        (("add", "--shapes", "gemm"), "add: unknown axis 'm'; "),
+        (("add", "-a", "layout=channels_last"), "add: layout=channels_last needs a tensor of 4"),
+    ],
+)
+def test_what_contradicts_the_operator_is_refused(opbench_here, words, says):
+    done = opbench_here("op", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"opbench: {says}")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_axis_is_the_same_as_its_option(opbench_here, own_pool):
+    words = ("-a", "op=Add", "-a", "framework=numpy", "-a", "stage=forward", "-a", "device=cpu")
+    done = opbench_here("op", "add", *words, *QUICK, "-a", "dtype=float64")
+    assert done.returncode == 0, done.stderr
+    heading, _, row = [line for line in done.stdout.splitlines() if line.strip()]
+    assert heading.split() == ["numpy"]
+    assert "size=small, dtype=float64 " in row
+
+
+def test_shapes_come_from_a_table(opbench_here, own_pool, tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("m,n,k\n2,3,4\n", encoding="utf-8-sig")
+    done = opbench_here("op", "dot", "--framework", "numpy", "--shapes", str(table), *QUICK)
+    assert done.returncode == 0, done.stderr
+    assert "m=2, k=4, n=3 " in done.stdout
+
+
+def test_a_failure_is_printed_once(opbench_here, own_pool):
+    done = opbench_here("time", "1/0", "--max-time-per-case", "0.2s")
+    assert done.stdout.count("ZeroDivisionError") == 1
+    assert "ZeroDivisionError" not in done.stderr
+
+
 @pytest.mark.slow
 def test_frameworks_stand_side_by_side(opbench_here, own_pool):
     done = opbench_here("op", "add", "--framework", "torch,numpy", "-a", "size=small")

@@ -53,6 +53,14 @@ def test_axes_choose_what_would_run(opbench_here):
     ]
 
 
+def test_a_framework_without_the_usual_dtype_has_its_own_unless_dtypes_are_asked_for(opbench_here):
+    """MXNet has no logic of truth values."""
+    words = ("list", "ops", "-a", "op=logical_and", "-a", "framework=torch,mxnet")
+    usual = opbench_here(*words).stdout.splitlines()
+    assert [line.rpartition("dtype=")[2] for line in usual] == ["bool]/forward", "float32]/forward"]
+    assert len(opbench_here(*words, "-a", "dtype=bool,float32").stdout.splitlines()) == 4
+
+
 def test_by_default_it_is_all_of_torch_in_float32_at_typical_sizes(opbench_here):
     from opbench.suites.ops.catalogue import catalogue
 
@@ -123,6 +131,29 @@ def test_a_table_of_shapes_is_a_point_for_each_row(opbench_here, tmp_path):
         done = opbench_here("list", "ops", *more, "--shapes", name)
         assert done.returncode == 0, done.stderr
         assert len(done.stdout.splitlines()) > 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("m;n;k\n2;3;4\n", "columns are separated by commas, not by semicolons"),
+        ("m,n,k\n2,3\n", "row 1 has more or fewer values than the header has columns"),
+        ("m,q\n2,3\n", "unknown axis 'q'; choose from: op, category, framework, size, dtype, lhs,"),
+    ],
+)
+def test_a_table_that_is_not_understood_is_refused_in_one_line(opbench_here, tmp_path, text, says):
+    (tmp_path / "mine.csv").write_text(text, encoding="utf-8")
+    done = opbench_here("list", "ops", "-a", "op=dot", "--shapes", str(tmp_path / "mine.csv"))
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_only_axes_of_the_chosen_operators_are_named(opbench_here):
+    done = opbench_here("list", "ops", "-a", "op=dot", "-a", "q=3")
+    assert done.returncode == 2
+    assert "lhs, rhs, m, k, n, layout, threads, device, stage" in done.stderr
+    assert "kernel_size" not in done.stderr
 
 
 def test_of_a_table_only_the_rows_that_are_asked_for(opbench_here):

@@ -37,7 +37,10 @@ class OperatorDefinition(Definition):
         # What was given stands last in an id, after what every operator has.
         given = {axis: values for axis, values in grid.items() if self.axes[axis].optional}
         rest = {axis: v for axis, v in grid.items() if axis not in (*CHOOSING, *given)} | given
-        yield from super().points(rest)
+        alone = list(grid.get("dtype", ())) == [self.entry.default_dtype]
+        for point in super().points(rest):
+            usual = self.entry.dtype_in(str(point["framework"]))
+            yield {**point, "dtype": usual} if alone else point
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         entry = self.entry

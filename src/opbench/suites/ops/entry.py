@@ -172,17 +172,27 @@ class Operator:
         if wrong:
             raise ValueError(f"{self.name}: unknown framework or size: {', '.join(wrong)}")
         numpy = self.spelling.get("numpy")
-        if isinstance(numpy, Call) and numpy == Call(numpy.text, note=numpy.note):
+        emulated = isinstance(numpy, Call) and numpy.emulated
+        if isinstance(numpy, Call) and numpy == Call(
+            numpy.text, note=numpy.note, emulated=emulated
+        ):
             numpy = numpy.text
         named = {*self.spelling, *self.absent}
         # Random generators are the one part of NumPy that JAX does differently.
         if isinstance(numpy, str) and "jax" not in named and "rng." not in numpy:
             jax = re.sub(r"\bnp\.", "jnp.", numpy)
-            object.__setattr__(self, "spelling", {**self.spelling, "jax": jax})
+            spelled = {**self.spelling, "jax": Call(jax, emulated=True) if emulated else jax}
+            object.__setattr__(self, "spelling", spelled)
 
     @property
     def default_dtype(self) -> str:
         return self.dtypes[0]
+
+    def dtype_in(self, framework: str) -> str:
+        """The dtype where none is asked for: a framework may lack that of the entry."""
+        call = self.call(framework)
+        lacks = call is not None and call.dtypes and self.default_dtype not in call.dtypes
+        return call.dtypes[0] if call is not None and lacks else self.default_dtype
 
     def values(
         self, size: str = "typical", dtype: str = "", given: Mapping[str, Any] | None = None

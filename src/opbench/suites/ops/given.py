@@ -13,12 +13,15 @@ from typing import Any
 from opbench.case import Label
 from opbench.define.definition import Axis
 from opbench.define.program import LAYOUTS
-from opbench.define.reading import shape
+from opbench.define.reading import open_shape, shape
 from opbench.errors import UserError, unknown
 from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast
+from opbench.suites.ops.rules import check_counts, check_rules
 
 #: Categories whose operators take tensors of any number of sides.
 ANY_RANK = ("reduction", "sort_search")
+#: Parameters that name a side of the first input.
+AXES = ("axis", "dim", "dim1", "dim2")
 
 
 def axes_of(operator: Operator) -> dict[str, Axis]:
@@ -86,14 +89,14 @@ def read_one(operator: Operator, name: str, value: Any) -> Any:
 
 def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
     if isinstance(value, str):
-        found = shape(value)
+        # A shape that an operator makes may leave a side open, as -1.
+        found = open_shape(value) if name not in shapes_of_inputs(operator) else shape(value)
         value = value if found is None else found
     if isinstance(value, int) and not isinstance(value, bool):
         value = (value,)
     if isinstance(value, (tuple, list)):  # those of NumPy and torch are whole numbers too
         value = tuple(int(side) if is_whole(side) else side for side in value)
     whole = isinstance(value, (tuple, list)) and all(type(side) is int for side in value)
-    # A shape that an operator makes may leave a side open, as -1.
     if not whole or any(side < 0 for side in value if name in shapes_of_inputs(operator)):
         raise UserError(
             f"{operator.name}: {name} takes a shape such as {text_of(like)}, not {value!r}"
@@ -179,12 +182,17 @@ def check(operator: Operator, size: str, values: Values) -> None:
     sides = [(len(shape), len(getattr(defaults, name))) for name, shape in zip(names, shapes)]
     free = operator.result is None or operator.category in ANY_RANK
     check_axis(operator, values)
+    check_counts(operator, values)
     try:
         if not free and any(found != usual for found, usual in sides):
             raise IndexError
         compute_all(operator, values)
     except ZeroDivisionError:
-        none = [n for n in operator.params if n not in names and not nonzero(getattr(values, n))]
+        none = [
+            name
+            for name, usual in operator.params.items()
+            if name not in names and nonzero(usual) and not nonzero(getattr(values, name))
+        ]
         raise UserError(f"{operator.name}: {' and '.join(none)} must not be 0") from None
     except (IndexError, TypeError, ValueError):
         given = ", ".join(f"{n}={text_of(s)}" for n, s in zip(names, shapes))
@@ -192,28 +200,32 @@ def check(operator: Operator, size: str, values: Values) -> None:
         raise UserError(
             f"{operator.name} cannot take {given}; shapes of as many sides as {like} would fit"
         ) from None
+    check_rules(operator, values)
 
 
 def check_axis(operator: Operator, values: Values) -> None:
     """An axis is one of those that the first input has, counted from either end."""
-    axis, names = getattr(values, "axis", None), shapes_of_inputs(operator)
-    if axis is None or not names:
+    names = shapes_of_inputs(operator)
+    if not names:
         return
     # `expand_dims` and `stack` make an axis: theirs is one of the result.
     shape = getattr(values, names[0])
-    made = len(operator.result_shape(operator.values())) - len(operator.params[names[0]])
-    sides = len(shape) + max(0, made)
-    if not -sides <= axis < sides:
-        raise UserError(
-            f"{operator.name}: axis={axis} does not fit {names[0]}={text_of(shape)}: "
-            f"axes are {-sides} to {sides - 1}"
-        )
+    added = len(operator.result_shape(operator.values())) - len(operator.params[names[0]])
+    sides = len(shape) + max(0, added)
+    for name in AXES:
+        axis = getattr(values, name, None)
+        if axis is not None and not -sides <= axis < sides:
+            raise UserError(
+                f"{operator.name}: {name}={axis} does not fit {names[0]}={text_of(shape)}: "
+                f"axes are {-sides} to {sides - 1}"
+            )
 
 
 def compute_all(operator: Operator, values: Values) -> None:
     """Everything that follows from the parameters; whatever it raises, they do not fit."""
     for each in operator.inputs:
         each.shape_at(values)
+        each.domain_at(values)
     operator.result_shape(values)
     if callable(operator.flops):
         operator.flops(values)

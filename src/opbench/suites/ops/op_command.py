@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from opbench.cli.options import takes
+from opbench.cli.options import run_option, takes
 from opbench.cli.quick import CHANGES, MARGIN, answer
+
+if TYPE_CHECKING:
+    from opbench.suites.ops.entry import Operator
 
 
 @takes("time", **CHANGES)
@@ -15,11 +19,16 @@ def op(
     options: dict[str, Any],
     operator: str = typer.Argument(metavar="OPERATOR", help="An operator of `opbench ops`."),
     framework: str = typer.Option(
-        "torch", "--framework", metavar="NAMES", help="Compare these, the first as the baseline."
+        "",
+        "--framework",
+        metavar="NAMES",
+        help="Compare these, the first as the baseline. [default: torch]",
+        show_default=False,
     ),
     stage: str = typer.Option(
         "", "--stage", metavar="NAME", help="forward, backward or forward_backward."
     ),
+    shapes: str = run_option("shapes"),
     margin: str = MARGIN,
 ) -> int:
     """Measure one operator at once: a row per size, a column per framework."""
@@ -30,9 +39,48 @@ def op(
     entry = find(operator)
     if entry is None:
         raise UserError(unknown("operator", operator, catalogue()))
-    compared = names(framework)
-    axes = {**options.pop("axes", {}), "op": [entry.name], "framework": list(compared)}
+    axes = axes_for(entry, options.pop("axes", {}), names(framework))
+    check_known(entry, dict.fromkeys((*axes, *(axis for row in shapes or () for axis in row))))
+    compared = axes.get("framework", [])
     stages = {"stages": [stage]} if stage else {}
-    base = compared[0] if len(compared) > 1 else ""
-    asked_for = {**options, "targets": ["ops"], "axes": axes, **stages}
+    base = str(compared[0]) if len(compared) > 1 else ""
+    asked_for = {**options, "targets": ["ops"], "axes": axes, "shapes": shapes, **stages}
     return answer(asked_for, "framework", fraction(margin), base=base)
+
+
+def axes_for(
+    entry: Operator, given: Mapping[str, Sequence[Any]], frameworks: Sequence[str]
+) -> dict[str, list[Any]]:
+    """The axes of a run of this operator. `-a framework=jax` is the same as `--framework jax`; what
+    contradicts the operator or that option is a UserError."""
+    from opbench.errors import UserError
+    from opbench.suites.ops.catalogue import find
+
+    axes = {axis: list(values) for axis, values in given.items()}
+    for other in axes.pop("op", []):
+        if find(str(other)) is not entry:
+            raise UserError(
+                f"two operators are given: {entry.name}, and -a op={other}; opbench op measures "
+                f"one (for several: opbench run ops -a op={entry.name},{other})"
+            )
+    also = axes.setdefault("framework", list(frameworks))
+    if frameworks and also != list(frameworks):
+        raise UserError(
+            f"framework is given twice: {','.join(frameworks)}, and {','.join(map(str, also))} "
+            "as an axis"
+        )
+    if not also:
+        del axes["framework"]
+    return {"op": [entry.name], **axes}
+
+
+def check_known(entry: Operator, axes: Iterable[str]) -> None:
+    """UserError for an axis that the operator lacks: nobody else would use its values."""
+    from opbench.define.expand import RESERVED
+    from opbench.errors import UserError, unknown
+    from opbench.suites.ops.definition import operator_definition
+
+    known = (*operator_definition(entry).axes, *RESERVED, "stage")
+    for axis in axes:
+        if axis not in known:
+            raise UserError(f"{entry.name}: {unknown('axis', axis, known)}")

@@ -7,6 +7,7 @@ names; no operator runs.
 import importlib
 import inspect
 import json
+import re
 
 #: Modules to search, for frameworks without a function of their own below.
 MODULES = {
@@ -18,7 +19,24 @@ MODULES = {
 NOT_OPERATORS = (
     "set", "get", "is", "save", "load", "from", "array2", "print", "show", "seterr", "tobytes",
     "register", "iinfo", "finfo", "issub", "isscalar", "may_share", "shares", "apply_along",
+    "array_repr", "array_str", "base_repr", "binary_repr", "format_float", "datetime_", "busday_",
+    "can_cast", "promote_types", "result_type", "common_type", "min_scalar_type", "mintypecode",
+    "typename", "info", "test", "genfromtxt", "iterable", "nested_iters", "einsum_path",
+    "broadcast_shapes", "padtype", "conv_dimension_numbers", "indexing_key", "to_dlpack", "waitall",
+    "has_torch", "handle_torch", "assert_", "boolean_dispatch",
 )  # fmt: skip
+#: And endings of such.
+NOT_ENDINGS = ("_shape_tuple",)
+#: How documentation begins where a function is another under a second name: that other.
+ALIAS = re.compile(r"[Aa]lias (?:for|of) (?::func:)?`~?([\w.]+)`")
+#: Characters of it that are read; further on, others are mentioned.
+BEGINNING = 250
+#: Names that the documentation of jax.lax does not connect with those of jax.numpy.
+LAX = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "neg": "negative",
+    "pow": "power", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+    "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
 
 
 def main(framework):
@@ -27,8 +45,8 @@ def main(framework):
 
 
 def listed(names):
-    """All names of one operator."""
-    return [names] if isinstance(names, str) else sorted(names)
+    """All names of one operator, each once; the first is one that the module has."""
+    return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
 def of_modules(framework):
@@ -38,9 +56,23 @@ def of_modules(framework):
 def synonyms(module):
     """The names of each function: `acos` of NumPy is `arccos`."""
     found: dict = {}
-    for name in functions(module):
+    for name in sorted(functions(module)):
         found.setdefault(id(getattr(module, name)), []).append(name)
-    return found.values()
+    more = LAX if module.__name__ == "jax.lax" else {}
+    return [
+        [
+            *names,
+            *(another_name(getattr(module, name), name) for name in names),
+            *(more[name] for name in names if name in more),
+        ]
+        for names in found.values()
+    ]
+
+
+def another_name(value, name):
+    """The function of which the documentation says that this is an alias; its own name if none."""
+    found = ALIAS.search((getattr(value, "__doc__", None) or "")[:BEGINNING])
+    return found.group(1).rpartition(".")[2] if found else name
 
 
 def functions(module):
@@ -51,7 +83,10 @@ def functions(module):
         value = getattr(module, name, None)
         if name.startswith("_") or inspect.isclass(value) or inspect.ismodule(value):
             continue
-        if callable(value) and not name.lower().startswith(NOT_OPERATORS):
+        if type(value).__module__ in ("typing", "types"):  # Optional[…] is callable
+            continue
+        hidden = name.lower().startswith(NOT_OPERATORS) or name.endswith(NOT_ENDINGS)
+        if callable(value) and not hidden:
             names.append(name)
     return names
 
@@ -83,8 +118,14 @@ def of_torch(_framework):
         if hasattr(torch, name) or hasattr(torch.Tensor, name):
             aten.add(name)
     aten = {name for name in aten if not (name.endswith("_") and name[:-1] in aten)}
-    named = {name for name in functions(functional) if not name.startswith("boolean_dispatch")}
-    return {"torch.ops.aten": aten, "torch.nn.functional": named - aten}
+    named = set(functions(functional)) - aten
+    by_function: dict = {}
+    for name in sorted(aten):
+        by_function.setdefault(another_name(getattr(torch, name, None), name), []).append(name)
+    return {
+        "torch.ops.aten": [[*names, function] for function, names in by_function.items()],
+        "torch.nn.functional": named,
+    }
 
 
 def of_onnxruntime(_framework):

@@ -37,12 +37,13 @@ WHOLE: dict[str, Any] = {"dtypes": ("int32", "int64", "int8"), "grad": False}
 NARROW = {**WHOLE, "dtypes": ("int32", "int64")}
 #: A quotient that is all but whole falls on either side.
 STEP: dict[str, Any] = {"parity": "ties", "onnx": "Mod(lhs, rhs, fmod=1)"}
+SAME_STEP = {**STEP, "onnx": Call("Mod(lhs, rhs, fmod=1)", note="the same call as fmod")}
 MORE: dict[str, dict[str, Any]] = {
     "add": {"dtypes": NUMBERS, "aliases": ("broadcast_add",)},
     "mul": {"dtypes": NUMBERS, "aliases": ("broadcast_mul",), "classic": "Multiply"},
     "sub": {"dtypes": NUMBERS, "aliases": ("broadcast_sub",), "classic": "Subtract"},
     "div": {"dtypes": ANALYTIC, "aliases": ("broadcast_div",), "classic": "Divide"},
-    "mod": {**STEP, "dtypes": ANY, "aliases": ("broadcast_mod",), "classic": "Modulo"},
+    "mod": {**SAME_STEP, "dtypes": ANY, "aliases": ("broadcast_mod",), "classic": "Modulo"},
     "fmod": {**STEP, "dtypes": ANY},
     "hypot": {"aliases": ("broadcast_hypot",)},
     "maximum": {"dtypes": ANY, "aliases": ("broadcast_maximum",)},
@@ -75,19 +76,21 @@ OPERATORS = (
     op("add_n", "binary", tuple("abcd"), flops=3.0, dtypes=NUMBERS,
         torch=Call("a + b + c + d", emulated=True),
         onnx="Sum(a, b, c, d)", mxnet="nd.add_n(a, b, c, d)",
-        numpy="a + b + c + d"),
+        numpy=Call("a + b + c + d", emulated=True)),
     op("addcmul", "binary", ("data", "lhs", "rhs"), **THREE,
         torch="torch.addcmul(data, lhs, rhs, value={value})",
-        numpy="data + {value} * lhs * rhs"),
+        numpy=Call("data + {value} * lhs * rhs", emulated=True)),
     op("addcdiv", "binary", ("data", "lhs", Input("rhs", POSITIVE)), **THREE,
         torch="torch.addcdiv(data, lhs, rhs, value={value})",
-        numpy="data + {value} * lhs / rhs"),
+        numpy=Call("data + {value} * lhs / rhs", emulated=True)),
     op("lerp", "binary", ("start", "end"), flops=3.0, weight=0.3,
-        torch="torch.lerp(start, end, {weight})", numpy="start + {weight} * (end - start)"),
+        torch="torch.lerp(start, end, {weight})",
+        numpy=Call("start + {weight} * (end - start)", emulated=True)),
     # MXNet has operators of their own for tensors of the same shape, which do not broadcast.
     *(
         binary(f"elemwise_{name}", "binary", rhs=POSITIVE, mxnet=f"nd.elemwise_{name}(lhs, rhs)",
-               torch=f"torch.{name}(lhs, rhs)", classic=f"Elemwise{name.capitalize()}",
+               torch=Call(f"torch.{name}(lhs, rhs)", note=f"the same call as {name}"),
+               classic=f"Elemwise{name.capitalize()}",
                dtypes=ANALYTIC if name == "div" else NUMBERS)
         for name in ("add", "sub", "mul", "div")
     ),

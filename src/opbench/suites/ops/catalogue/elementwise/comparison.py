@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import Domain
-from opbench.suites.ops.entry import ANY, NUMBERS, Operator
+from opbench.suites.ops.entry import ANY, NUMBERS, Call, Operator
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import binary
 
@@ -22,7 +22,10 @@ not_equal     ne  =              -               =  =              0:4
 #: ONNX has no operator for it: the two it takes make one graph.
 MORE: dict[str, dict[str, Any]] = {
     "equal": {"dtypes": NUMBERS},
-    "not_equal": {"dtypes": NUMBERS, "onnx": "e = Equal(lhs, rhs)\ny = Not(e)"},
+    "not_equal": {
+        "dtypes": NUMBERS,
+        "onnx": Call("e = Equal(lhs, rhs)\ny = Not(e)", emulated=True),
+    },
 }
 
 

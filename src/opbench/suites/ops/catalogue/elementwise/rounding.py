@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from opbench.define.program import Domain
-from opbench.suites.ops.entry import Operator
+from opbench.suites.ops.entry import Call, Operator
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import unary
 
@@ -26,4 +26,12 @@ def rounding(name: str, domain: Domain, **more: Any) -> Operator:
     return unary(name, "rounding", domain, parity="ties", **more)
 
 
-OPERATORS = tuple(family(TABLE, "data", rounding))
+MORE: dict[str, dict[str, Any]] = {
+    "rint": {
+        "torch": Call("torch.round(data)", note="the same call as round"),
+        "onnx": Call("Round(data)", note="the same call as round"),
+    },
+    "fix": {"jax": Call("jnp.trunc(data)", note="the same call as trunc")},
+}
+
+OPERATORS = tuple(family(TABLE, "data", rounding, MORE))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from opbench.define.program import Domain
-from opbench.suites.ops.entry import ALL, ANALYTIC, ANY, FLOATS, NUMBERS, DType, Operator
+from opbench.suites.ops.entry import ALL, ANALYTIC, ANY, FLOATS, NUMBERS, Call, DType, Operator
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import unary
 
@@ -78,6 +78,8 @@ TAKEN = {
 }
 DTYPES = {name: dtypes for dtypes, names in TAKEN.items() for name in names.split()}
 
+#: Of operators that are names of another in all but one framework.
+ARGMAX, PLAIN_CAST, SIGN = (f"the same call as {name}" for name in ("argmax", "cast", "sign"))
 TEST: dict[str, Any] = {"grad": False, "result_dtype": "bool"}
 MORE: dict[str, dict[str, Any]] = {
     "erfinv": {"tolerance": 4.0},
@@ -91,6 +93,10 @@ MORE: dict[str, dict[str, Any]] = {
     "isinf": TEST,
     "isfinite": TEST,
     "signbit": TEST,
+    "sgn": {
+        "jax": Call("jnp.sign(data)", note=SIGN),
+        "numpy": Call("np.sign(data)", note=SIGN),
+    },
     "bitwise_not": {"grad": False, "dtypes": ("int32", "int64", "int8")},
 }  # fmt: skip
 
@@ -99,23 +105,33 @@ def element_wise(name: str, domain: Domain, **more: Any) -> Operator:
     return unary(name, "unary", domain, **{"dtypes": DTYPES.get(name, FLOATS), **more})
 
 
-CAST = partial(unary, category="unary", to=DType("float16"), result_dtype="float16",
-               torch="data.to({to})", onnx="Cast(data, to={to})",
-               numpy="data.astype({to})")  # fmt: skip
+CAST = partial(unary, category="unary", to=DType("float16"), result_dtype="float16")
+CASTS: dict[str, Any] = {
+    "torch": "data.to({to})",
+    "jax": "data.astype({to})",
+    "onnx": "Cast(data, to={to})",
+    "numpy": "data.astype({to})",
+}
+SAME_CASTS: dict[str, Any] = {
+    framework: Call(text, note=PLAIN_CAST) for framework, text in CASTS.items()
+}
 
 OPERATORS = (
     *family(TABLE, "data", element_wise, MORE),
-    CAST("cast", mxnet="nd.cast(data, dtype={to})"),
-    CAST("amp_cast", mxnet="nd.amp_cast(data, dtype={to})"),
+    CAST("cast", mxnet="nd.cast(data, dtype={to})", **CASTS),
+    CAST("amp_cast", mxnet="nd.amp_cast(data, dtype={to})", **SAME_CASTS),
     unary("argmax_channel", "unary", grad=False, result=lambda v: v.data[:1], parity="ties",
         result_dtype="int64", flops=lambda v: v.data[0] * v.data[1],
-        torch="torch.argmax(data, 1)", onnx="ArgMax(data, axis=1, keepdims=0)",
-        mxnet="nd.argmax_channel(data)", numpy="np.argmax(data, axis=1)"),
+        torch=Call("torch.argmax(data, 1)", note=ARGMAX),
+        onnx=Call("ArgMax(data, axis=1, keepdims=0)", note=ARGMAX),
+        mxnet="nd.argmax_channel(data)",
+        numpy=Call("np.argmax(data, axis=1)", note=ARGMAX),
+        jax=Call("jnp.argmax(data, axis=1)", note=ARGMAX)),
     unary("softshrink", "unary", flops=2.0, lambd=0.5, torch="F.softshrink(data, {lambd})",
         onnx="Shrink(data, lambd={lambd}, bias={lambd})"),
     unary("hardshrink", "unary", flops=2.0, lambd=0.5, torch="F.hardshrink(data, {lambd})",
         onnx="Shrink(data, lambd={lambd})"),
     unary("threshold", "unary", flops=1.0, threshold=0.5, value=0.0,
         torch="F.threshold(data, {threshold}, {value})",
-        jax="jnp.where(data > {threshold}, data, {value})"),
+        jax=Call("jnp.where(data > {threshold}, data, {value})", emulated=True)),
 )  # fmt: skip

@@ -132,7 +132,8 @@ def pooling(
         name, "conv_pool", "data", shapes, pool_size=pool, strides=pool, result=pooled,
         flops=pooling_flops, tolerance=4.0,
         torch=f"F.{kind}_pool{rank}d(data, {{pool_size}}, {{strides}})",
-        jax=lambda v: jax(v) + ("" if kind == "max" else f" / {prod(v.pool_size)}"),
+        jax=jax if kind == "max" else Call(lambda v: f"{jax(v)} / {prod(v.pool_size)}",
+            emulated=True),
         onnx=lambda v: (
             f"{onnx}(data, kernel_shape={list(v.pool_size)}, strides={list(v.strides)})"
         ),
@@ -187,10 +188,10 @@ OPERATORS = (
             "spatial_scale={spatial_scale})",
             setup="begin = nd.floor(corners)\n"
             "regions = nd.concat(nd.zeros_like(begin[:, :1]), begin, begin + 15, dim=1)"),
-        onnx="c = Floor(corners)\nz = Sub(c, c)\n"
-        "i = Slice(z, [0], [1], [1])\ne = Add(c, [15.0])\n"
-        "r = Concat(i, c, e, axis=1)\n"
-        "y = MaxRoiPool(data, r, pooled_shape={pooled_size}, spatial_scale={spatial_scale})"),
+        onnx=Call("MaxRoiPool(data, regions, pooled_shape={pooled_size}, "
+            "spatial_scale={spatial_scale})",
+            setup="begin = np.floor(corners)\nregions = np.concatenate("
+            "[np.zeros_like(begin[:, :1]), begin, begin + 15], axis=1)")),
     op("DepthwiseConv2D", "conv_pool",
         ("data",
             weight("weight", uniform(-0.3, 0.3), shape=lambda v: (v.data[1], 1, *v.kernel_size)),

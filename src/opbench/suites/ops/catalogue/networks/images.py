@@ -37,9 +37,9 @@ OPERATORS = (
             f"F.affine_grid(theta, {(v.theta[0], 1, *v.target_shape)}, align_corners=True)"
         ),
         onnx=lambda v: (f"AffineGrid(theta, {[v.theta[0], 1, *v.target_shape]}, align_corners=1)"),
-        mxnet=Call("nd.GridGenerator(nd.reshape(theta, shape=(0, 6)), transform_type='affine', "
-            "target_shape={target_shape})", compared="nd.transpose(y, axes=(0, 2, 3, 1))",
-            differentiable=False)),
+        mxnet=Call("nd.GridGenerator(flat, transform_type='affine', target_shape={target_shape})",
+            setup="flat = nd.reshape(theta, shape=(0, 6))",
+            compared="nd.transpose(y, axes=(0, 2, 3, 1))", differentiable=False)),
     op("BilinearSampler", "nn_basic",
         ("data", Input("grid", INSIDE, grad=False, shape=lambda v: (v.data[0], *v.data[2:], 2))),
         shapes=PICTURES, flops=12.0, tolerance=16.0, aliases=("grid_sample",),
@@ -52,10 +52,10 @@ OPERATORS = (
         shapes=PICTURES, flops=18.0, tolerance=64.0,
         torch=Call("F.grid_sample(data, F.affine_grid(theta, data.shape, align_corners=True), "
             "align_corners=True)", emulated=True),
-        onnx=lambda v: (
-            f"g = AffineGrid(theta, {list(v.data)}, align_corners=1)\n"
-            "y = GridSample(data, g, align_corners=1)"
-        ),
+        onnx=Call(lambda v: (
+                f"g = AffineGrid(theta, {list(v.data)}, align_corners=1)\n"
+                "y = GridSample(data, g, align_corners=1)"
+            ), emulated=True),
         mxnet=Call(lambda v: (
                 f"nd.SpatialTransformer(data, flat, target_shape={tuple(v.data[2:])}, "
                 "transform_type='affine', sampler_type='bilinear')"

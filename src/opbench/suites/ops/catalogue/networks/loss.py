@@ -43,32 +43,39 @@ def gluon(block: str, factor: str = "") -> Call:
     )
 
 
+#: Of small differences the square, of others the distance.
+QUADRATIC = "d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))"
+
 OPERATORS = (
     loss("L1Loss", target(),
         torch="F.l1_loss(pred, label)",
-        onnx="d = Sub(pred, label)\na = Abs(d)\ny = ReduceMean(a, keepdims=0)",
-        mxnet=gluon("L1Loss"), numpy="np.mean(np.abs(pred - label))"),
+        onnx=Call("d = Sub(pred, label)\na = Abs(d)\ny = ReduceMean(a, keepdims=0)",
+            emulated=True),
+        mxnet=gluon("L1Loss"), numpy=Call("np.mean(np.abs(pred - label))", emulated=True)),
     loss("L2Loss", target(), aliases=("mse_loss",),
         torch="F.mse_loss(pred, label)",
-        onnx="d = Sub(pred, label)\nm = Mul(d, d)\ny = ReduceMean(m, keepdims=0)",
-        mxnet=gluon("L2Loss", "2 * "), numpy="np.mean(np.square(pred - label))"),
+        onnx=Call("d = Sub(pred, label)\nm = Mul(d, d)\ny = ReduceMean(m, keepdims=0)",
+            emulated=True),
+        mxnet=gluon("L2Loss", "2 * "),
+        numpy=Call("np.mean(np.square(pred - label))", emulated=True)),
     loss("SigmoidBCE", target(integers(0, 2)), flops=40.0, classic="SigmoidBinaryCrossEntropyLoss",
         aliases=("SigmoidBCELoss",),
         torch="F.binary_cross_entropy_with_logits(pred, label)",
         mxnet=gluon("SigmoidBinaryCrossEntropyLoss"),
-        numpy="np.mean(np.maximum(pred, 0) - pred * label "
-        "+ np.log1p(np.exp(-np.abs(pred))))"),
+        numpy=Call("np.mean(np.maximum(pred, 0) - pred * label "
+            "+ np.log1p(np.exp(-np.abs(pred))))", emulated=True)),
     loss("softmax_cross_entropy", CLASS, flops=20.0, classic="SoftmaxCrossEntropyLoss",
         aliases=("cross_entropy",),
         torch="F.cross_entropy(pred, label)",
-        jax="-jnp.mean(jnp.take_along_axis(nn.log_softmax(pred), label[:, None], axis=1))",
+        jax=Call("-jnp.mean(jnp.take_along_axis(nn.log_softmax(pred), label[:, None], axis=1))",
+            emulated=True),
         onnx="SoftmaxCrossEntropyLoss(pred, label, reduction='mean')",
         mxnet=Call("nd.softmax_cross_entropy(pred, classes)[0] / {pred}[0]",
             setup="classes = label.astype({dtype})")),
     loss("smooth_l1", target(), flops=6.0,
         torch="F.smooth_l1_loss(pred, label)",
         mxnet="nd.mean(nd.smooth_l1(pred - label, scalar=1.0))",
-        numpy="d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))"),
+        numpy=Call(QUADRATIC, emulated=True)),
     # Time, batch, classes; the blank is class 0.
     op("CTCLoss", "loss",
         ("data",
@@ -107,8 +114,8 @@ OPERATORS = (
         mxnet="nd.mean(nd.make_loss(nd.square(pred - label)))"),
     loss("Huber", target(), flops=6.0, classic="HuberLoss",
         torch="F.huber_loss(pred, label)", mxnet=gluon("HuberLoss"),
-        numpy="d = np.abs(pred - label)\ny = np.mean(np.where(d < 1, 0.5 * d * d, d - 0.5))"),
+        numpy=Call(QUADRATIC, emulated=True)),
     loss("KLDiv", target(SIMPLEX), flops=18.0, classic="KLDivLoss",
-        torch="F.kl_div(pred, label, reduction='sum') / {pred}[0]",
-        numpy="np.sum(label * (np.log(label) - pred)) / {pred}[0]"),
+        torch="F.kl_div(pred, label, reduction='batchmean')",
+        numpy=Call("np.sum(label * (np.log(label) - pred)) / {pred}[0]", emulated=True)),
 )  # fmt: skip

@@ -58,8 +58,8 @@ OPERATORS = (
         numpy=Call("layer(data)", setup="layer = lambda x: np.expand_dims(x, 0)")),
     unary("Dropout", "nn_basic", shapes=FEATURES, p=0.5, parity="statistics", flops=3.0,
         torch="F.dropout(data, {p}, True)",
-        jax="jnp.where(jax.random.bernoulli(key, 1 - {p}, data.shape), "
-        "data / (1 - {p}), 0.0)", onnx="Dropout(data, {p}, True)",
+        jax=Call("jnp.where(jax.random.bernoulli(key, 1 - {p}, data.shape), "
+            "data / (1 - {p}), 0.0)", emulated=True), onnx="Dropout(data, {p}, True)",
         mxnet="nd.Dropout(data, p={p}, mode='always')"),
     op("Embedding", "nn_basic",
         (Input("data", lambda v: integers(0, v.input_dim), "int64", grad=False),
@@ -80,13 +80,15 @@ OPERATORS = (
             setup="steps = torch.arange(data.shape[0], device=data.device)[:, None, None]"),
         mxnet=Call("nd.SequenceMask(data, counts, use_sequence_length=True)",
             setup="counts = lengths.astype({dtype})"),
-        numpy="np.where(np.arange(data.shape[0])[:, None, None] < lengths[None, :, None], "
-        "data, 0.0)"),
+        jax=Call("jnp.where(steps < lengths[None, :, None], data, 0.0)", emulated=True,
+            setup="steps = jnp.arange(data.shape[0])[:, None, None]"),
+        numpy=Call("np.where(steps < lengths[None, :, None], data, zero)", emulated=True,
+            setup="steps = np.arange(data.shape[0])[:, None, None]\nzero = data.dtype.type(0)")),
     sequence("SequenceReverse", grad=False,
         torch=Call("torch.take_along_dim(data, order, 0)", emulated=True,
             setup="steps = torch.arange(data.shape[0], device=data.device)[:, None]\n"
             "order = torch.where(steps < lengths, lengths - 1 - steps, steps)[..., None]"),
-        jax=Call("jnp.take_along_axis(data, order, 0)",
+        jax=Call("jnp.take_along_axis(data, order, 0)", emulated=True,
             setup="steps = jnp.arange(data.shape[0])[:, None]\n"
             "order = jnp.where(steps < lengths, lengths - 1 - steps, steps)[..., None]"),
         onnx="ReverseSequence(data, lengths, time_axis=0, batch_axis=1)",
@@ -97,6 +99,9 @@ OPERATORS = (
             setup="batch = torch.arange(data.shape[1], device=data.device)"),
         mxnet=Call("nd.SequenceLast(data, counts, use_sequence_length=True)",
             setup="counts = lengths.astype({dtype})"),
-        numpy="data[lengths - 1, np.arange(data.shape[1])]"),
+        jax=Call("data[lengths - 1, batch]", emulated=True,
+            setup="batch = jnp.arange(data.shape[1])"),
+        numpy=Call("data[lengths - 1, batch]", emulated=True,
+            setup="batch = np.arange(data.shape[1])")),
     *images.OPERATORS,
 )  # fmt: skip

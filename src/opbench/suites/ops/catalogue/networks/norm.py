@@ -40,9 +40,9 @@ OPERATORS = (
         absent={"onnxruntime": "ONNX Runtime normalises with given statistics only: "
             "see BatchNormInference"},
         torch="F.batch_norm(data, None, None, gamma, beta, True, 0.1, {eps})",
-        jax="m = jnp.mean(data, axis=(0, 2, 3), keepdims=True)\n"
-        "v = jnp.var(data, axis=(0, 2, 3), keepdims=True)\n"
-        f"y = (data - m) * lax.rsqrt(v + {{eps}}) * gamma{WIDE} + beta{WIDE}",
+        jax=Call("m = jnp.mean(data, axis=(0, 2, 3), keepdims=True)\n"
+            "v = jnp.var(data, axis=(0, 2, 3), keepdims=True)\n"
+            f"y = (data - m) * lax.rsqrt(v + {{eps}}) * gamma{WIDE} + beta{WIDE}", emulated=True),
         mxnet=Call("with mx.autograd.train_mode():\n"
             "    y = nd.BatchNorm(data, gamma, beta, moving_mean, moving_var, eps={eps}, "
             "fix_gamma=False)",
@@ -50,37 +50,37 @@ OPERATORS = (
     op("BatchNormInference", "norm", ("data", *SCALE, *STATISTICS), shapes=MAPS, eps=1e-5,
         flops=each(4.0), tolerance=64.0,
         torch="F.batch_norm(data, mean, variance, gamma, beta, False, 0.1, {eps})",
-        jax=f"y = (data - mean{WIDE}) * lax.rsqrt(variance{WIDE} + {{eps}}) * "
-        f"gamma{WIDE} + beta{WIDE}",
+        jax=Call(f"y = (data - mean{WIDE}) * lax.rsqrt(variance{WIDE} + {{eps}}) * "
+            f"gamma{WIDE} + beta{WIDE}", emulated=True),
         onnx="BatchNormalization(data, gamma, beta, mean, variance, epsilon={eps})",
         mxnet="nd.BatchNorm(data, gamma, beta, mean, variance, eps={eps}, "
         "fix_gamma=False, use_global_stats=True)"),
     op("LayerNorm", "norm", ("data", *SCALE), shapes=TOKENS, eps=1e-5, flops=each(8.0),
         tolerance=32.0,
         torch=lambda v: f"F.layer_norm(data, ({v.data[1]},), gamma, beta, {v.eps})",
-        jax="m = jnp.mean(data, axis=-1, keepdims=True)\n"
-        "v = jnp.var(data, axis=-1, keepdims=True)\n"
-        "y = (data - m) * lax.rsqrt(v + {eps}) * gamma + beta",
+        jax=Call("m = jnp.mean(data, axis=-1, keepdims=True)\n"
+            "v = jnp.var(data, axis=-1, keepdims=True)\n"
+            "y = (data - m) * lax.rsqrt(v + {eps}) * gamma + beta", emulated=True),
         onnx="LayerNormalization(data, gamma, beta, axis=-1, epsilon={eps})",
         mxnet="nd.LayerNorm(data, gamma, beta, axis=-1, eps={eps})"),
     op("InstanceNorm", "norm", ("data", *SCALE),
         shapes={k: v for k, v in MAPS.items() if k != "skewed"}, eps=1e-5, flops=each(8.0),
         tolerance=32.0,
         torch="F.instance_norm(data, weight=gamma, bias=beta, eps={eps})",
-        jax="m = jnp.mean(data, axis=(2, 3), keepdims=True)\n"
-        "v = jnp.var(data, axis=(2, 3), keepdims=True)\n"
-        f"y = (data - m) * lax.rsqrt(v + {{eps}}) * gamma{WIDE} + beta{WIDE}",
+        jax=Call("m = jnp.mean(data, axis=(2, 3), keepdims=True)\n"
+            "v = jnp.var(data, axis=(2, 3), keepdims=True)\n"
+            f"y = (data - m) * lax.rsqrt(v + {{eps}}) * gamma{WIDE} + beta{WIDE}", emulated=True),
         onnx="InstanceNormalization(data, gamma, beta, epsilon={eps})",
         mxnet="nd.InstanceNorm(data, gamma, beta, eps={eps})"),
     # MXNet 1.9 has one factor for each group, not for each channel.
     op("GroupNorm", "norm", ("data", *SCALE), shapes=MAPS, num_groups=4, eps=1e-5, flops=each(8.0),
         tolerance=32.0,
         torch="F.group_norm(data, {num_groups}, gamma, beta, {eps})",
-        jax="g = data.reshape(data.shape[0], {num_groups}, -1)\n"
-        "m = jnp.mean(g, axis=-1, keepdims=True)\n"
-        "v = jnp.var(g, axis=-1, keepdims=True)\n"
-        f"y = ((g - m) * lax.rsqrt(v + {{eps}})).reshape(data.shape) * gamma{WIDE} "
-        f"+ beta{WIDE}",
+        jax=Call("g = data.reshape(data.shape[0], {num_groups}, -1)\n"
+            "m = jnp.mean(g, axis=-1, keepdims=True)\n"
+            "v = jnp.var(g, axis=-1, keepdims=True)\n"
+            f"y = ((g - m) * lax.rsqrt(v + {{eps}})).reshape(data.shape) * gamma{WIDE} "
+            f"+ beta{WIDE}", emulated=True),
         onnx="GroupNormalization(data, gamma, beta, num_groups={num_groups}, "
         "epsilon={eps})",
         mxnet=Call("nd.GroupNorm(data, ones, zeros, num_groups={num_groups}, eps={eps}) "
@@ -90,7 +90,7 @@ OPERATORS = (
     op("L2Normalization", "norm", "data", flops=each(3.0), tolerance=8.0,
         torch="F.normalize(data, dim=1)", onnx="LpNormalization(data, axis=1, p=2)",
         mxnet="nd.L2Normalization(data)",
-        numpy="data / np.linalg.norm(data, axis=1, keepdims=True)"),
+        numpy=Call("data / np.linalg.norm(data, axis=1, keepdims=True)", emulated=True)),
     op("LRN", "norm", "data", shapes=MAPS, nsize=5, alpha=1e-4, beta=0.75, k=1.0, flops=each(30.0),
         tolerance=16.0,
         torch="F.local_response_norm(data, {nsize}, {alpha}, {beta}, {k})",
@@ -99,6 +99,6 @@ OPERATORS = (
     op("RMSNorm", "norm", ("data", SCALE[0]), shapes=TOKENS, eps=1e-5, flops=each(5.0),
         tolerance=32.0,
         torch=lambda v: f"F.rms_norm(data, ({v.data[1]},), gamma, {v.eps})",
-        jax="data * lax.rsqrt(jnp.mean(jnp.square(data), axis=-1, keepdims=True) + {eps}) "
-        "* gamma"),
+        jax=Call("data * lax.rsqrt(jnp.mean(jnp.square(data), axis=-1, keepdims=True) + {eps}) "
+            "* gamma", emulated=True)),
 )  # fmt: skip

@@ -60,8 +60,8 @@ def optimizer(
         *(Input(each, ZEROS, shape=like) for each in state),
     )
     return op(
-        name, "optimizer", tensors, {"weight": WEIGHTS}, grad=False, dtypes=FULL, flops=flops,
-        absent=ABSENT, lr=1e-3, **{"tolerance": 16.0, **(options or {}), **more},
+        name, "optimizer", tensors, {"weight": WEIGHTS}, grad=False, flops=flops, absent=ABSENT,
+        lr=1e-3, **{"dtypes": FULL, "tolerance": 16.0, **(options or {}), **more},
     )  # fmt: skip
 
 
@@ -170,15 +170,15 @@ OPERATORS = (
             "weight3, gradient3]")),
     # Weights in half precision with a master copy in float32.
     *(
-        optimizer(f"mp_{name}", state, flops=flops, tolerance=16.0, parity="", mxnet=Call(
+        optimizer(f"mp_{name}", state, flops=flops, parity="", dtypes=("float32",), mxnet=Call(
             f"y = nd.mp_{name}_update(half, small, {''.join(f'{each}, ' for each in state)}weight, "
             "lr={lr}, out=half)",
             setup="half, small = weight.astype('float16'), gradient.astype('float16')"))
         for name, state, flops in (("sgd", (), 3.0), ("sgd_mom", ("mom",), 5.0),
             ("nag_mom", ("mom",), 7.0))
     ),
-    optimizer("mp_lamb", ("mean", "var"), flops=23.0, parity="", aliases=("mp_lamb_update_phase1",
-        "mp_lamb_update_phase2"), mxnet=Call(
+    optimizer("mp_lamb", ("mean", "var"), flops=23.0, parity="", dtypes=("float32",),
+        aliases=("mp_lamb_update_phase1", "mp_lamb_update_phase2"), mxnet=Call(
             "u = nd.mp_lamb_update_phase1(half, small, mean, var, weight, t=1, wd=0.0)\n"
             "y = nd.mp_lamb_update_phase2(half, u, nd.norm(weight), nd.norm(u), weight, lr={lr}, "
             "out=half)", setup="half, small = weight.astype('float16'), gradient.astype('float16')",
@@ -199,7 +199,8 @@ OPERATORS = (
         absent=ABSENT,
         torch=Call("w, g = weights.sqrt(), gradients.sqrt()\n"
             "y = lrs * {eta} * w / (g + decays * w + {epsilon})", emulated=True),
-        mxnet="nd.multi_lars(lrs, weights, gradients, decays, eta={eta}, eps={epsilon})"),
+        mxnet=Call("nd.multi_lars(lrs, weights, gradients, decays, eta={eta}, eps={epsilon})",
+            dtypes=("float32",))),
     optimizer("adamw", flops=14.0,
         torch=step("AdamW([weight], lr={lr})")),
     optimizer("adagrad", flops=6.0,

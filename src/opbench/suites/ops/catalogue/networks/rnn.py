@@ -61,7 +61,8 @@ def rnn(name: str, mode: str, gates: int, order: str, node: str, states: str) ->
         torch=Call(
             f"torch.{mode}(data, {begin}, (w, r, bw, br), True, 1, 0.0, True, False, False)",
             output="y[0]"),
-        onnx=Call(f"{node}\ny = Squeeze(s, [1])", setup=f"{arranged}\n"
+        # All outputs, of which the first has an axis for directions.
+        onnx=Call(node, compared="y[0][:, 0]", setup=f"{arranged}\n"
             "w_model, r_model = w_onnx[None], r_onnx[None]\n"
             "b_model = np.concatenate([bw_onnx, br_onnx])[None]"),
         mxnet=Call(

@@ -31,5 +31,6 @@ OPERATORS = (
         torch=Call("torch.einsum('ik,jk->ijk', lhs, rhs).reshape(-1, lhs.shape[1])",
             emulated=True),
         mxnet=Call("nd.khatri_rao(lhs, rhs)", differentiable=False),
-        numpy="(lhs[:, None, :] * rhs[None, :, :]).reshape(-1, lhs.shape[1])"),
+        numpy=Call("(lhs[:, None, :] * rhs[None, :, :]).reshape(-1, lhs.shape[1])",
+            emulated=True)),
 )  # fmt: skip

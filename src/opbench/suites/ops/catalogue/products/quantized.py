@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opbench.define.program import integers, uniform
+from opbench.define.program import ZEROS, integers, uniform
 from opbench.suites.ops.entry import FLOAT8, Call, Input, Operator, weight
 from opbench.suites.ops.shapes import PLANE, op, sizes
 
@@ -49,10 +49,13 @@ given = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)"""
 COLUMNS = """\
 columns = rhs.t().contiguous().t()
 one = torch.ones((), device=lhs.device)"""
-ATTENTION = """\
-e = data.shape[2]
-win, wout = torch.randn(3 * e, e).to(data) / e, torch.randn(e, e).to(data) / e
-bin, bout = torch.zeros(3 * e).to(data), torch.zeros(e).to(data)"""
+#: Of the projections to queries, keys and values at once, and of that back.
+PROJECTIONS = (
+    weight("w_in", uniform(-0.1, 0.1), shape=lambda v: (3 * v.data[2], v.data[2])),
+    weight("b_in", ZEROS, shape=lambda v: (3 * v.data[2],)),
+    weight("w_out", uniform(-0.1, 0.1), shape=lambda v: (v.data[2], v.data[2])),
+    weight("b_out", ZEROS, shape=lambda v: (v.data[2],)),
+)
 
 
 def products(v: Any) -> float:
@@ -60,9 +63,11 @@ def products(v: Any) -> float:
 
 
 OPERATORS = (
-    quantized("quantize_per_tensor", ("data",), PLANE,
-        torch=torch(f"torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)"),
-        onnx=f"QuantizeLinear(data, {SCALE})"),
+    # A few values lie half way between two codes.
+    quantized("quantize_per_tensor", ("data",), PLANE, result_dtype="uint8", parity="ties",
+        torch=torch(f"torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)",
+            compared="y.int_repr()"),
+        onnx=Call(f"QuantizeLinear(data, {SCALE}, zero)", setup="zero = np.uint8(128)")),
     quantized("dequantize", ("data",), PLANE, torch=torch("given.dequantize()",
         f"given = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)")),
     quantized("fake_quantize", ("data",), PLANE,
@@ -100,9 +105,9 @@ OPERATORS = (
             "step = lhs.shape[0] // {groups}\n"
             "offsets = torch.arange(1, {groups} + 1, device=lhs.device, dtype=torch.int32) * step",
             )),
-    op("multi_head_attention", "quantized", ("data",),
+    op("multi_head_attention", "quantized", ("data", *PROJECTIONS),
         sizes((8, 2, 32), (128, 16, 256), (512, 32, 512)), heads=8, parity="", tolerance=64.0,
         flops=lambda v: v.data[0] * v.data[1] * v.data[2] * (8.0 * v.data[2] + 4.0 * v.data[0]),
-        torch=Call("F.multi_head_attention_forward(data, data, data, e, {heads}, win, bin, None, "
-            "None, False, 0.0, wout, bout, need_weights=False)[0]", setup=ATTENTION)),
+        torch="F.multi_head_attention_forward(data, data, data, {data}[2], {heads}, w_in, b_in, "
+        "None, None, False, 0.0, w_out, b_out, need_weights=False)[0]"),
 )  # fmt: skip

@@ -5,6 +5,7 @@ MXNet alone has them; what a block computes is in the entries of the operators b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from opbench.define.program import Domain, integers, uniform
@@ -12,14 +13,14 @@ from opbench.suites.ops.entry import FULL, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import IMAGES, PLANE, SIGNALS, op, sizes
 
 #: Shapes of what a block is given, and its values.
-KINDS: dict[str, tuple[dict[str, Shape], Domain]] = {
+KINDS: dict[str, tuple[dict[str, Shape], Domain | Callable[[Values], Domain]]] = {
     "plane": (PLANE, uniform(-1.0, 1.0)),
     "rows": (sizes((16, 64), (512, 512), (4096, 1024), (10000, 10)), uniform(-1.0, 1.0)),
     "signals": (SIGNALS, uniform(-1.0, 1.0)),
     "images": (IMAGES, uniform(-1.0, 1.0)),
     "volumes": (sizes((1, 3, 8, 8, 8), (4, 3, 16, 64, 64)), uniform(-1.0, 1.0)),
     "maps": (sizes((2, 8, 8, 8), (16, 32, 64, 64), (32, 64, 128, 128)), uniform(-1.0, 1.0)),
-    "tokens": (sizes((4, 8), (32, 128), (256, 512)), integers(0, 64)),
+    "tokens": (sizes((4, 8), (32, 128), (256, 512)), lambda v: integers(0, v.input_dim)),
     "steps": (sizes((4, 2, 8), (25, 32, 256), (128, 64, 512)), uniform(-1.0, 1.0)),
     "scores": (sizes((8, 10), (1024, 1000), (8192, 1000)), uniform(0.1, 0.9)),
 }
@@ -76,19 +77,20 @@ def block(line: str) -> Operator:
     call, before = "block(data)", ""
     if room == "loss":
         whole = name == "SoftmaxCrossEntropyLoss"
-        made = integers(0, 10) if whole else uniform(0.1, 0.9)
+        target = (lambda v: integers(0, v.data[1])) if whole else uniform(0.1, 0.9)
         label = (lambda v: v.data[:1]) if whole else (lambda v: v.data)
-        tensors.append(Input("label", made, grad=False, shape=label))
+        tensors.append(Input("label", target, grad=False, shape=label))
         call = "block(data, label)"
-    if name == "Dropout":
+    # Outside of `record` a block predicts: no dropout, and the statistics of the past.
+    if name in ("Dropout", "BatchNorm"):
         before = "with mx.autograd.train_mode():\n    y = "
 
     def setup(v: Values) -> str:
         words = ", ".join(f"{key}={getattr(v, key)!r}" for key in options)
-        made = [f"block = mx.gluon.{path}({words})", "block.initialize(ctx=data.context)"]
-        made += ["block.cast(data.dtype)"] if kind != "tokens" else []
-        made += ["block.hybridize(static_alloc=True)"] if v.hybridize else []
-        return "\n".join([*made, call])
+        text = [f"block = mx.gluon.{path}({words})", "block.initialize(ctx=data.context)"]
+        text += ["block.cast(data.dtype)"] if kind != "tokens" else []
+        text += ["block.hybridize(static_alloc=True)"] if v.hybridize else []
+        return "\n".join([*text, call])
 
     return op(
         f"gluon_{name}", "gluon", tuple(tensors), shapes, hybridize=False, **options,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from opbench.define.program import PERMUTATION, Domain, integers
@@ -92,17 +93,18 @@ OPERATORS = (
         jax="jnp.ravel_multi_index((data[0], data[1]), {shape}, mode='clip')",
         mxnet="nd.ravel_multi_index(data, shape={shape})",
         numpy="np.ravel_multi_index((data[0], data[1]), {shape})"),
-    op("unravel_index", "indexing", (Input("data", integers(0, 1048576)),),
+    op("unravel_index", "indexing", (Input("data", lambda v: integers(0, prod(v.shape))),),
         shapes=MANY, shape=(1024, 1024), grad=False, dtypes=("int64", "int32"),
         result=lambda v: (2, *v.data),
         torch=Call("torch.unravel_index(data, {shape})", compared="torch.stack(y)"),
         jax=Call("jnp.unravel_index(data, {shape})", compared="jnp.stack(y)"),
         mxnet="nd.unravel_index(data, shape={shape})",
         numpy=Call("np.unravel_index(data, {shape})", compared="np.stack(y)")),
-    picking("gather_nd", ("data", Input("indices", below("data", 0), INDEX, grad=False)),
+    picking("gather_nd",
+        ("data", Input("indices", lambda v: integers(0, min(v.data)), INDEX, grad=False)),
         shapes={"data": GRID, "indices": POINTS}, result=lambda v: v.indices[1:], shrinks=("none",),
         torch="data[indices[0], indices[1]]",
-        onnx="t = Transpose(indices, perm=[1, 0])\ny = GatherND(data, t)",
+        onnx=Call("GatherND(data, points)", setup="points = indices.T"),
         mxnet="nd.gather_nd(data, indices)", numpy="data[indices[0], indices[1]]"),
     # No position occurs twice: which of two values stays is not defined anywhere.
     picking("scatter_nd",
@@ -112,9 +114,11 @@ OPERATORS = (
         absent={"onnxruntime": "ONNX scatters into a tensor it is given, not into zeros"},
         torch=Call("data.new_zeros({shape}).index_put((indices[0], indices[1]), data)",
             emulated=True),
-        jax="jnp.zeros({shape}, data.dtype).at[indices[0], indices[1]].set(data)",
+        jax=Call("jnp.zeros({shape}, data.dtype).at[indices[0], indices[1]].set(data)",
+            emulated=True),
         mxnet="nd.scatter_nd(data, indices, shape={shape})",
-        numpy="y = np.zeros({shape}, data.dtype)\ny[indices[0], indices[1]] = data"),
+        numpy=Call("y = np.zeros({shape}, data.dtype)\ny[indices[0], indices[1]] = data",
+            emulated=True)),
     picking("pick",
         ("data", Input("index", below("data", 1), INDEX, grad=False, shape=lambda v: v.data[:1])),
         result=lambda v: v.data[:1], dtypes=NUMBERS,
@@ -126,12 +130,13 @@ OPERATORS = (
         ("data", Input("values", shape=lambda v: v.data[:1]),
             Input("index", below("data", 1), INDEX, shape=lambda v: v.data[:1])), grad=False,
         dtypes=NUMBERS, torch="torch.scatter(data, 1, index[:, None], values[:, None])",
-        jax="data.at[jnp.arange(data.shape[0]), index].set(values)",
+        jax=Call("data.at[jnp.arange(data.shape[0]), index].set(values)", emulated=True),
         onnx="i = Unsqueeze(index, [1])\nv = Unsqueeze(values, [1])\n"
         "y = ScatterElements(data, i, v, axis=1)",
         mxnet=Call("nd.fill_element_0index(data, values, places)",
             setup="places = index.astype({dtype})"),
-        numpy="y = data.copy()\nnp.put_along_axis(y, index[:, None], values[:, None], axis=1)"),
+        numpy=Call("y = data.copy()\n"
+            "np.put_along_axis(y, index[:, None], values[:, None], axis=1)", emulated=True)),
     picking("setitem", ("data", Input("value", shape=window_shape)), shapes=WINDOW,
         result=window_shape, shrinks=("none",),
         absent={"onnxruntime": "an ONNX graph overwrites nothing"}, grad=False,
@@ -143,7 +148,7 @@ OPERATORS = (
         shapes={"data": PLANE, "mask": PLANE}, value=0.5, flops=0.0,
         torch="torch.masked_fill(data, mask, {value})", jax="jnp.where(mask, {value}, data)",
         onnx="Where(mask, [{value}], data)",
-        numpy="np.where(mask, data.dtype.type({value}), data)"),
+        numpy=Call("np.where(mask, value, data)", setup="value = data.dtype.type({value})")),
     op("index_add", "indexing",
         ("data",
             Input("indices", below("data", 0), INDEX, grad=False, shape=lambda v: (v.count,)),
@@ -151,5 +156,5 @@ OPERATORS = (
         shapes={"data": PLANE, "count": ROWS}, flops=lambda v: float(v.count * v.data[1]),
         tolerance=8.0,
         torch="torch.index_add(data, 0, indices, source)", jax="data.at[indices].add(source)",
-        numpy="y = data.copy()\nnp.add.at(y, indices, source)"),
+        numpy=Call("y = data.copy()\nnp.add.at(y, indices, source)", emulated=True)),
 )  # fmt: skip

@@ -24,13 +24,13 @@ OPERATORS = (
         flops=lambda v: float(prod(v.data)), grad=False,
         torch=Call("torch.isfinite(data).all()", emulated=True),
         mxnet=Call("nd.all_finite(data)", compared="y[0]"),
-        numpy="np.isfinite(data).all()"),
+        numpy=Call("np.isfinite(data).all()", emulated=True)),
     # torch gives norms, whose squares are the sums asked for.
     op("multi_sum_sq", "misc", tuple(Input(name) for name in "abcd"), result=lambda v: (4,),
         flops=lambda v: 2.0 * prod(v.a) * 4, tolerance=64.0, grad=False,
         torch=Call("torch.stack(torch._foreach_norm((a, b, c, d))).square()", emulated=True),
         mxnet="nd.multi_sum_sq(a, b, c, d, num_arrays=4)",
-        numpy="np.stack([np.vdot(x, x) for x in (a, b, c, d)])"),
+        numpy=Call("np.stack([np.vdot(x, x) for x in (a, b, c, d)])", emulated=True)),
     unary("cast_storage", "misc", flops=0.0,
         absent={"jax": "sparse arrays of JAX are an experiment",
             "onnxruntime": "ONNX Runtime has no sparse kernels",
@@ -43,7 +43,7 @@ OPERATORS = (
         grad=False,
         torch=Call("data.cpu().numpy().copy()", compilable=False),
         jax=Call("np.array(data)", compilable=False), mxnet="data.asnumpy()",
-        numpy="np.copy(data)"),
+        numpy=Call("np.copy(data)", note="the same call as identity")),
     unary("cumprod", "misc", uniform(0.9, 1.1), shapes=PLANE, axis=1, tolerance=64.0,
         torch="torch.cumprod(data, {axis})", numpy="np.cumprod(data, axis={axis})"),
     op("multi_all_finite", "misc", tuple("abcd"), grad=False, result=lambda v: (),
@@ -64,6 +64,6 @@ OPERATORS = (
     op("cosine_similarity", "misc", ("lhs", "rhs"), shapes={"lhs": PLANE, "rhs": PLANE},
         result=lambda v: v.lhs[:1], flops=lambda v: 6.0 * prod(v.lhs), tolerance=16.0,
         torch="F.cosine_similarity(lhs, rhs, dim=1)",
-        numpy="np.sum(lhs * rhs, axis=1) / "
-        "(np.linalg.norm(lhs, axis=1) * np.linalg.norm(rhs, axis=1))"),
+        numpy=Call("np.sum(lhs * rhs, axis=1) / "
+            "(np.linalg.norm(lhs, axis=1) * np.linalg.norm(rhs, axis=1))", emulated=True)),
 )  # fmt: skip

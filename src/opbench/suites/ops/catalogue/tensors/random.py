@@ -19,6 +19,7 @@ from opbench.suites.ops.shapes import (
 
 #: Each call of JAX draws with the key it is given: always the same numbers, for the same work.
 KEY = "key"
+LOGARITHMS = "takes logarithms of probabilities: they are part of the time"
 
 
 def draw(name: str, dtype: str = "", **more: Any) -> Operator:
@@ -110,9 +111,9 @@ OPERATORS = (
         absent={"numpy": "NumPy draws counts of one distribution, not samples of many"},
         aliases=("multinomial",),
         torch="torch.multinomial(data, {shape}, replacement=True)",
-        jax=f"jax.random.categorical({KEY}, jnp.log(data)[:, None, :], axis=-1, "
-        "shape=(data.shape[0], {shape}))",
-        onnx="l = Log(data)\ny = Multinomial(l, sample_size={shape})",
+        jax=Call(f"jax.random.categorical({KEY}, jnp.log(data)[:, None, :], axis=-1, "
+            "shape=(data.shape[0], {shape}))", note=LOGARITHMS),
+        onnx=Call("l = Log(data)\ny = Multinomial(l, sample_size={shape})", note=LOGARITHMS),
         mxnet="nd.random.multinomial(data, shape={shape})"),
     # A distribution for each row, whose parameters are tensors.
     *(

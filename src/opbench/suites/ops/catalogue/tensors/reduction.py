@@ -7,7 +7,8 @@ from math import prod
 from typing import Any
 
 from opbench.define.program import NORMAL, Domain
-from opbench.suites.ops.entry import ANALYTIC, ANY, Input, Operator, Values
+from opbench.suites.ops.catalogue.outputs import kept
+from opbench.suites.ops.entry import ANALYTIC, ANY, Call, Input, Operator, Values
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import op
 
@@ -22,6 +23,14 @@ def reduction(name: str, domain: Domain = NORMAL, flops: float = 1.0, **more: An
         name, "reduction", (Input("data", domain),), axis=1,
         **{"result": left, "flops": lambda v: flops * prod(v.data), **more},
     )  # fmt: skip
+
+
+def both(name: str, module: str) -> str:
+    """Values and positions, in two passes over the data."""
+    return "\n".join(
+        f"{assigned} = {module}.{function}(data, axis={{axis}})"
+        for assigned, function in (("y", name), ("i", f"arg{name}"))
+    )
 
 
 TABLE = """
@@ -67,18 +76,18 @@ OPERATORS = (
     reduction("moments", flops=4.0, several=True, tolerance=4.0,
         torch="torch.var_mean(data, {axis}, correction=0)",
         mxnet="m, v = nd.moments(data, axes=({axis},))\ny = (v, m)",
-        numpy="(np.var(data, axis={axis}), np.mean(data, axis={axis}))"),
+        numpy=Call("(np.var(data, axis={axis}), np.mean(data, axis={axis}))", emulated=True)),
     reduction("median", flops=0.0, parity="ties", torch="y, i = torch.median(data, {axis})"),
     # Values and positions together, as `torch.max(data, dim)` has them.
     *(
         reduction(f"{name}_dim", dtypes=ANY, torch=f"y, i = torch.{name}(data, {{axis}})",
-            numpy=f"y = np.{name}(data, axis={{axis}})\ni = np.arg{name}(data, axis={{axis}})",
-            jax=f"y = jnp.{name}(data, axis={{axis}})\ni = jnp.arg{name}(data, axis={{axis}})")
+            numpy=Call(both(name, "np"), emulated=True),
+            jax=Call(kept(both(name, "jnp"), "i"), emulated=True))
         for name in ("max", "min")
     ),
     reduction("aminmax", dtypes=ANY, several=True, flops=2.0,
         torch="tuple(torch.aminmax(data, dim={axis}))",
-        numpy="(np.min(data, axis={axis}), np.max(data, axis={axis}))"),
+        numpy=Call("(np.min(data, axis={axis}), np.max(data, axis={axis}))", emulated=True)),
     reduction("count_nonzero", dtypes=ANY, grad=False, result_dtype="int64",
         torch="torch.count_nonzero(data, {axis})", numpy="np.count_nonzero(data, axis={axis})"),
 )  # fmt: skip

@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from opbench.define.program import integers
+from opbench.suites.ops.catalogue.outputs import kept
 from opbench.suites.ops.catalogue.tensors.reduction import left
 from opbench.suites.ops.entry import ANY, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import LINE, PLANE, op, sizes
@@ -27,9 +28,10 @@ def largest(v: Values) -> Shape:
 def largest_in_jax(v: Values) -> str:
     """`lax.top_k` knows the last axis alone."""
     if v.axis % len(v.data) == len(v.data) - 1:
-        return f"y, i = lax.top_k(data, {v.k})"
+        return kept(f"y, i = lax.top_k(data, {v.k})", "i")
     moved = f"jnp.moveaxis(data, {v.axis}, -1)"
-    return f"y, i = lax.top_k({moved}, {v.k})\ny = jnp.moveaxis(y, -1, {v.axis})"
+    back = "\n".join(f"{name} = jnp.moveaxis({name}, -1, {v.axis})" for name in "yi")
+    return kept(f"y, i = lax.top_k({moved}, {v.k})\n{back}", "i")
 
 
 def largest_in_numpy(v: Values) -> str:
@@ -39,7 +41,8 @@ def largest_in_numpy(v: Values) -> str:
 
 OPERATORS = (
     op("sort", "sort_search", "data", shapes=SORTED, axis=1, flops=None, dtypes=ANY, parity="ties",
-        torch="y, i = torch.sort(data, {axis})", mxnet="nd.sort(data, axis={axis})",
+        torch=Call("y, i = torch.sort(data, {axis})", note="gives positions too; others do not"),
+        mxnet="nd.sort(data, axis={axis})",
         numpy="np.sort(data, axis={axis})"),
     search("argsort", classic="ArgSort",
         torch="torch.argsort(data, {axis})", mxnet="nd.argsort(data, axis={axis})",
@@ -47,8 +50,9 @@ OPERATORS = (
     op("topk", "sort_search", "data", shapes=SORTED, k=8, axis=1,
         result=largest, flops=None, dtypes=ANY, classic="TopK",
         torch="y, i = torch.topk(data, {k}, {axis})", jax=largest_in_jax,
-        onnx="y, i = TopK(data, [{k}], axis={axis})",
-        mxnet="nd.topk(data, k={k}, axis={axis}, ret_typ='value')", numpy=largest_in_numpy),
+        onnx=Call("values, positions = TopK(data, [{k}], axis={axis})", compared="y[0]"),
+        mxnet="y, i = nd.topk(data, k={k}, axis={axis}, ret_typ='both')",
+        numpy=Call(largest_in_numpy, emulated=True, note="gives no positions; others do")),
     *(
         search(name, result=left, flops=lambda v: float(prod(v.data)), classic=classic,
             torch=f"torch.{name}(data, {{axis}})",
@@ -68,6 +72,6 @@ OPERATORS = (
         dtypes=("bool",), result=lambda v: (v.data[0] * v.data[1] // 2, 2),
         result_dtype="int64", flops=0.0,
         absent={"jax": "a jitted function cannot have a result whose shape depends on values"},
-        torch="torch.nonzero(data)", onnx="i = NonZero(data)\ny = Transpose(i, perm=[1, 0])",
+        torch="torch.nonzero(data)", onnx=Call("NonZero(data)", compared="y.T"),
         numpy="np.argwhere(data)"),
 )  # fmt: skip
