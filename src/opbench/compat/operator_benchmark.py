@@ -28,6 +28,8 @@ PREFIXES = {
     "mxnet": "MX",
     "numpy": "NP",
 }
+#: An answer within ten seconds: a worker start takes as long as importing its framework.
+MOST_STARTS = 5
 #: Inputs that every operator has, and keywords that are none.
 OWN_INPUTS = ("initializer", "run_backward", "dtype")
 KEYWORDS = (
@@ -317,6 +319,7 @@ def measure(
     options = {
         "precision": first.precision,
         "max_time_per_case": first.max_time,
+        "max_starts": None if first.runs else MOST_STARTS,
         "num_runs": first.runs,
         "num_repeats": None if first.runs is None else 1,
         "device": first.device,
