@@ -7,6 +7,7 @@ are spelled. `Program` is what passes from the first to the second, `Source` wha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from opbench.case import UserModule, Work
 
@@ -40,6 +41,11 @@ PERMUTATION = Domain("permutation")
 POSITIVE = Domain("uniform", 0.5, 1.5)
 
 
+#: Of a larger tensor so many normal or uniform numbers are drawn on the CPU, and repeated: drawing
+#: them all took longer than measuring (torch on Arm: 22 ns a number). The prime next to 2**20, so
+#: that rows differ.
+DRAWN = 1048583
+
 #: Layouts other than contiguous: axes exchanged, every other element of a row, channels last.
 LAYOUTS = ("transposed", "strided", "channels_last")
 #: The numbers of sides for which there is such a thing; other tensors stay contiguous.
@@ -69,6 +75,11 @@ class Tensor:
     weight: bool = False
     #: How it lies in memory: empty for contiguous, or one of `LAYOUTS`.
     layout: str = ""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether its numbers are drawn and repeated."""
+        return prod(self.shape) > DRAWN
 
 
 @dataclass(frozen=True)

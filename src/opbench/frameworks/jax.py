@@ -139,7 +139,7 @@ class Jax(Framework):
             jit = "@jax.jit\n" if program.compilable else ""
             setup = lines(jit + function("call", program, *more), "y = None")
             return setup, f"y = call({names})", "y"
-        values = "np.ones(part.shape)" if program.scalar else "rng.standard_normal(part.shape)"
+        values = "np.ones(part.shape)" if program.scalar else numpy.gradient_like(program, "part")
         setup = lines(
             function("forward", program, *more),
             GRADIENT.format(values=values, names=names),

@@ -74,13 +74,13 @@ class Mxnet(Framework):
         elif program.several:
             backward = f"mx.autograd.backward({program.output}, grad)"
             made = (
-                "grad = [nd.array(rng.standard_normal(part.shape), dtype=part.dtype, "
+                f"grad = [nd.array({numpy.gradient_like(program, 'part')}, dtype=part.dtype, "
                 f"ctx=part.context) for part in {program.output}]"
             )
         else:
             backward = f"{program.output}.backward(grad)"
             made = (
-                f"grad = nd.array(rng.standard_normal({program.output}.shape), "
+                f"grad = nd.array({numpy.gradient_like(program, program.output)}, "
                 f"dtype={program.output}.dtype, ctx={program.output}.context)"
             )
         gradient = lines(forward, made) if made else ""

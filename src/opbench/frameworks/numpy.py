@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opbench.define.program import Tensor
+from opbench.define.program import DRAWN, Program, Tensor
 from opbench.frameworks.framework import Framework
 
 #: One for each BLAS that NumPy is built with, and for OpenMP below some of them.
@@ -49,6 +49,13 @@ DTYPES = (
 )
 
 
+def gradient_like(program: Program, part: str) -> str:
+    """The numbers of a gradient, as large as `part`."""
+    if any(each.repeats for each in program.inputs):
+        return f"np.resize(rng.standard_normal({DRAWN}).astype({part}.dtype), {part}.shape)"
+    return f"rng.standard_normal({part}.shape)"
+
+
 @dataclass(frozen=True)
 class NumPy(Framework):
     def imports(self) -> str:
@@ -81,12 +88,14 @@ class NumPy(Framework):
             # A normal or uniform draw would be mostly zeros; the same range as torch's.
             high = 2 if tensor.dtype == "bool" else 100
             return f"rng.integers(0, {high}, {shape}, dtype={dtype})"
-        drawn = f"rng.standard_normal({shape})"
+        number = DRAWN if tensor.repeats else shape
+        drawn = f"rng.standard_normal({number})"
         if domain.kind == "uniform":
-            drawn = f"rng.uniform({domain.low}, {domain.high}, {shape})"
+            drawn = f"rng.uniform({domain.low}, {domain.high}, {number})"
         if tensor.dtype.startswith("complex"):
             drawn = f"({drawn} + 1j * {drawn})"
-        return f"{drawn}.astype({dtype})"
+        text = f"{drawn}.astype({dtype})"
+        return f"np.resize({text}, {shape})" if tensor.repeats else text
 
 
 # Every other framework imports NumPy as well, so it is the last guess but plain Python.

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from math import prod
 
-from opbench.define.program import LAYOUT_SIDES, LAYOUTS, Program, Tensor, lines
+from opbench.define.program import DRAWN, LAYOUT_SIDES, LAYOUTS, Program, Tensor, lines
 from opbench.frameworks.framework import Framework
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -59,6 +59,15 @@ MADE = {
     "permutation": "torch.argsort(torch.rand({shape}), -1).to({options})",
     "simplex": "torch.softmax(torch.randn({shape}, {options}), -1)",
 }
+
+
+#: A gradient as large as what it belongs to, and laid out like it.
+DRAWN_LIKE = f"""\
+def drawn_like(result):
+    numbers = torch.randn({DRAWN}, dtype=result.dtype, device=result.device)
+    numbers = numbers.repeat(result.numel() // {DRAWN} + 1)[: result.numel()]
+    return torch.empty_like(result).copy_(numbers.view(result.shape))
+"""
 
 
 #: A tensor in another layout.
@@ -126,10 +135,16 @@ class Torch(Framework):
         elif domain.kind == "integers" or whole:
             low, high = integer_range(tensor, domain.kind == "integers")
             text = f"torch.randint({low}, {high}, {shape}, {options})"
-        elif domain.kind == "uniform":
-            text = f"torch.empty({shape}, {options}).uniform_({domain.low}, {domain.high})"
         else:
-            text = f"torch.randn({shape}, {options})"
+            repeated = tensor.repeats and device == "cpu"
+            number = f"({DRAWN},)" if repeated else shape
+            text = f"torch.randn({number}, {options})"
+            if domain.kind == "uniform":
+                text = f"torch.empty({number}, {options}).uniform_({domain.low}, {domain.high})"
+            if repeated:
+                elements = prod(tensor.shape)
+                times = elements // DRAWN + 1
+                text += f".repeat({times})[:{elements}].clone().view({shape})"
         if len(tensor.shape) in LAYOUT_SIDES.get(tensor.layout, ()):
             text = LAID_OUT[tensor.layout].format(text)
         return f"{text}.requires_grad_()" if grad else text
@@ -149,15 +164,18 @@ class Torch(Framework):
             *(f"{t.name}.grad = None" for t in program.inputs if t.grad),
             f"for leaf in {program.leaves}:\n    leaf.grad = None" if program.leaves else "",
         )
+        large = any(each.repeats for each in program.inputs)
+        draw = "drawn_like" if large else "torch.randn_like"
         if program.scalar:
             backward, gradient = f"{program.output}.backward()", ""
         elif program.several:
             backward = f"torch.autograd.backward({program.output}, grad)"
-            made = f"grad = tuple(torch.randn_like(part) for part in {program.output})"
-            gradient = lines(program.forward, made)
+            gradient = f"grad = tuple({draw}(part) for part in {program.output})"
         else:
             backward = f"{program.output}.backward(grad)"
-            gradient = lines(program.forward, f"grad = torch.randn_like({program.output})")
+            gradient = f"grad = {draw}({program.output})"
+        if gradient:
+            gradient = lines(DRAWN_LIKE if large else "", program.forward, gradient)
         if stage == "backward":
             # A graph serves one backward pass: build a new one, untimed, before each call.
             return backward, gradient, lines(clear, program.before, program.forward)

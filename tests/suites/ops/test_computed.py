@@ -397,6 +397,37 @@ def test_mxnet_is_measured_only_in_dtypes_that_it_computes_in():
         assert case_of(name, "mxnet", dtype="float64").unsupported, name
 
 
+@pytest.mark.parametrize("framework", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("operator", ["add", "log"])
+def test_a_large_tensor_repeats_a_million_numbers_and_no_row(framework, operator):
+    """Drawing them all would take most of a run."""
+    stage = "forward" if framework == "numpy" else "forward_backward"
+    sides = {"lhs" if operator == "add" else "data": "3072x1024"}
+    names = prepared(case_of(operator, framework, stage, **sides))
+    for name in {"lhs", "rhs", "data", "grad"} & set(names):
+        value = names[name].detach() if framework == "torch" else names[name]
+        values = np.asarray(value)
+        assert values.shape == (3072, 1024)
+        assert values.dtype == np.float32
+        assert len(np.unique(values[:, 0])) > 3000
+        low, middle, high = np.quantile(values, [0.1, 0.5, 0.9])
+        if name == "data":  # of a logarithm: between 0.5 and 1.5
+            assert 0.5 <= values.min() < low < 0.7 < middle < 1.1 < high < values.max() <= 1.5
+        else:
+            assert -1.4 < low < -1.2 < -0.1 < middle < 0.1 < 1.2 < high < 1.4
+
+
+def test_a_large_gradient_is_laid_out_like_the_result():
+    shape = "16x16x128x128"
+    names = prepared(
+        case_of("relu", "torch", "forward_backward", data=shape, layout="channels_last")
+    )
+    assert names["grad"].stride() == names["y"].stride() == names["data"].stride()
+    assert not names["grad"].is_contiguous()
+    plain = prepared(case_of("relu", "torch", "forward_backward", data=shape))
+    assert plain["data"].untyped_storage().nbytes() == 4 * plain["data"].numel()
+
+
 def test_weights_stay_ordinary_numbers_where_a_constant_gradient_would_lead_elsewhere():
     """`rmspropalex` had NaN by call 300; `lamb` grew by a thousandth with every call."""
     tiny = {"weight": "4x4"}
