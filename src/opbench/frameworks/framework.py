@@ -7,6 +7,7 @@ The pieces are assembled into the stages of a case. Each other file of this fold
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from dataclasses import dataclass
 
@@ -141,10 +142,32 @@ class Framework:
 
 
 def function(name: str, program: Program, *more: str) -> str:
-    """The forward statement as a function of its inputs and further arguments."""
+    """The forward statement as a function of its inputs and further arguments. It returns the
+    output, and the other results in a tuple where there are any."""
     arguments = ", ".join([*(tensor.name for tensor in program.inputs), *more])
-    body = textwrap.indent(lines(program.forward, f"return {program.output}"), "    ")
+    beside = ", ".join(others(program))
+    returned = f"{program.output}, ({beside},)" if beside else program.output
+    body = textwrap.indent(lines(program.forward, f"return {returned}"), "    ")
     return f"def {name}({arguments}):\n{body}"
+
+
+def others(program: Program) -> list[str]:
+    """What the forward statement computes besides its output: a compiler leaves out what a function
+    does not return, and the time would be that of another operator. That is whatever is assigned
+    and leads nowhere (positions beside values), and the whole of which the output is a part."""
+    if not re.fullmatch(r"\w+", program.output):
+        whole = re.match(r"\w+", program.output)
+        return [whole.group()] if whole and f"{whole.group()} = " in program.forward else []
+    found: list[str] = []
+    needed = {program.output}
+    for statement in reversed(ast.parse(program.forward).body):
+        nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        bound = [n.id for each in targets for n in ast.walk(each) if isinstance(n, ast.Name)]
+        found += [name for name in bound if name not in (*needed, *found)]
+        needed -= {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+        needed |= {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    return found
 
 
 def imports_again(source: str, imports: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from opbench.define.program import Program, Source, Tensor, lines
 from opbench.frameworks import numpy
-from opbench.frameworks.framework import PLAIN, Framework, function
+from opbench.frameworks.framework import PLAIN, Framework, function, others
 
 #: Computed in 32 bits unless JAX is configured otherwise.
 WIDE = ("float64", "int64", "uint64")
@@ -33,20 +33,22 @@ INLINE = 'jax.config.update("jax_cpu_enable_async_dispatch", False)'
 GRADIENT = """\
 grad = jax.tree.map(
     lambda part: jnp.asarray({values}, dtype=part.dtype),
-    jax.eval_shape(forward, {names}),
+    jax.eval_shape(forward, {names}){first},
 )
 """
 
 FORWARD_BACKWARD = """\
 @jax.jit
 def call({given}grad):
-    y, pull = jax.vjp(lambda {taken}: forward({names}), {taken})
-    return y, pull(grad)
-y = grads = None
+    y, pull{beside} = jax.vjp(lambda {taken}: forward({names}), {taken}{aside})
+    return y, pull(grad){beside}
+y = grads = {unset}None
 """
 
 BACKWARD = """\
-y, pull = jax.jit(lambda {names}: jax.vjp(lambda {taken}: forward({names}), {taken}))({names})
+y, pull{beside} = jax.jit(
+    lambda {names}: jax.vjp(lambda {taken}: forward({names}), {taken}{aside})
+)({names})
 call = jax.jit(lambda pull, grad: pull(grad))
 grads = None
 """
@@ -135,16 +137,22 @@ class Jax(Framework):
             # A function of the user's own, jitted where its author says so. Traced by us it would
             # be compiled with its inputs as constants, and what it returns be lost.
             return "y = None", f"y = {program.forward}", "y"
+        beside, unset = (", others", "others = ") if others(program) else ("", "")
         if stage == "forward":
             jit = "@jax.jit\n" if program.compilable else ""
-            setup = lines(jit + function("call", program, *more), "y = None")
-            return setup, f"y = call({names})", "y"
+            setup = lines(jit + function("call", program, *more), f"y = {unset}None")
+            return setup, f"y{beside} = call({names})", f"(y{beside})" if beside else "y"
         values = "np.ones(part.shape)" if program.scalar else numpy.gradient_like(program, "part")
         setup = lines(
             function("forward", program, *more),
-            GRADIENT.format(values=values, names=names),
+            GRADIENT.format(values=values, names=names, first="[0]" if beside else ""),
             (BACKWARD if stage == "backward" else FORWARD_BACKWARD).format(
-                names=names, taken=taken, given="".join(f"{name}, " for name in given)
+                names=names,
+                taken=taken,
+                given="".join(f"{name}, " for name in given),
+                beside=beside,
+                unset=unset,
+                aside=", has_aux=True" if beside else "",
             ),
         )
         pulled = "grad"
@@ -153,7 +161,7 @@ class Jax(Framework):
         if stage == "backward":
             return setup, f"grads = call(pull, {pulled})", "grads"
         arguments = ", ".join([*given, pulled])
-        return setup, f"y, grads = call({arguments})", "(y, grads)"
+        return setup, f"y, grads{beside} = call({arguments})", f"(y, grads{beside})"
 
     def outputs(self, program: Program, grad: bool) -> tuple[tuple[str, str], ...]:
         taken = [t.name for t in program.inputs if t.grad] if grad else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from opbench.define.program import LAYOUTS, Program, Source, lines
-from opbench.frameworks.framework import function
+from opbench.frameworks.framework import function, others
 from opbench.frameworks.torch import Torch
 
 
@@ -31,7 +31,7 @@ class TorchCompile(Torch):
         compiled = replace(
             program,
             setup=lines(program.setup, call),
-            forward=f"y = call({', '.join(names)})",
+            forward=f"y{', others' if others(program) else ''} = call({', '.join(names)})",
             output="y",
         )
         source = super().source(stage, compiled, device=device, threads=threads)

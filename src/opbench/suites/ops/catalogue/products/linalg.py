@@ -12,7 +12,6 @@ from math import isqrt
 from typing import Any
 
 from opbench.define.program import LOWER, NORMAL, SPD, Domain
-from opbench.suites.ops.catalogue.outputs import kept
 from opbench.suites.ops.entry import COMPLEX, FULL, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import (
     SQUARES,
@@ -60,8 +59,7 @@ OPERATORS = (
         torch="torch.linalg.det(data)", mxnet="nd.linalg.det(data)", numpy="np.linalg.det(data)"),
     linalg("slogdet", flops=cube(2 / 3), result=lambda v: v.data[:1],
         torch="s, y = torch.linalg.slogdet(data)", mxnet="s, y = nd.linalg.slogdet(data)",
-        numpy="s, y = np.linalg.slogdet(data)",
-        jax=kept("s, y = jnp.linalg.slogdet(data)", "s")),
+        numpy="s, y = np.linalg.slogdet(data)"),
     linalg("inverse", flops=cube(2.0),
         torch="torch.linalg.inv(data)", mxnet="nd.linalg.inverse(data)",
         numpy="np.linalg.inv(data)"),
@@ -76,8 +74,7 @@ OPERATORS = (
     linalg("gelqf", flops=cube(8 / 3), parity="shape",
         torch=Call("y, r = torch.linalg.qr(data.mT)", emulated=True),
         mxnet="y, r = nd.linalg.gelqf(data)",
-        numpy=Call("y, r = np.linalg.qr(np.swapaxes(data, -1, -2))", emulated=True),
-        jax=Call(kept("y, r = jnp.linalg.qr(jnp.swapaxes(data, -1, -2))", "r"), emulated=True)),
+        numpy=Call("y, r = np.linalg.qr(np.swapaxes(data, -1, -2))", emulated=True)),
     linalg("gemm", NORMAL, flops=lambda v: 2.0 * v.data[0] ** 3,
         more_inputs=(Input("other", shape=like), Input("bias", shape=like)),
         shapes={"data": sizes((64, 64), (1024, 1024), (2048, 2048))}, tolerance=8.0,
@@ -130,13 +127,11 @@ OPERATORS = (
     linalg("svd", NORMAL, flops=cube(22.0), shapes={"data": {**SQUARES, "large": (2, 512, 512)}},
         result=lambda v: v.data[:2], aliases=("svd",),
         torch="u, y, v = torch.linalg.svd(data, full_matrices=False)",
-        numpy="u, y, v = np.linalg.svd(data, full_matrices=False)",
-        jax=kept("u, y, v = jnp.linalg.svd(data, full_matrices=False)", "u", "v")),
+        numpy="u, y, v = np.linalg.svd(data, full_matrices=False)"),
     linalg("syevd", flops=cube(9.0), shapes={"data": {**SQUARES, "large": (2, 512, 512)}},
         result=lambda v: v.data[:2], aliases=("eigh",),
         torch="y, u = torch.linalg.eigh(data)", mxnet="u, y = nd.linalg.syevd(data)",
-        numpy="y, u = np.linalg.eigh(data)",
-        jax=kept("y, u = jnp.linalg.eigh(data)", "u")),
+        numpy="y, u = np.linalg.eigh(data)"),
     linalg("solve", flops=cube(8 / 3), more_inputs=(Input("other", shape=like),),
         aliases=("solve",),
         torch="torch.linalg.solve(data, other)", numpy="np.linalg.solve(data, other)"),

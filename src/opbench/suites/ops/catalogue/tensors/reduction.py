@@ -7,7 +7,6 @@ from math import prod
 from typing import Any
 
 from opbench.define.program import NORMAL, Domain
-from opbench.suites.ops.catalogue.outputs import kept
 from opbench.suites.ops.entry import ANALYTIC, ANY, Call, Input, Operator, Values
 from opbench.suites.ops.families import family
 from opbench.suites.ops.shapes import op
@@ -25,10 +24,10 @@ def reduction(name: str, domain: Domain = NORMAL, flops: float = 1.0, **more: An
     )  # fmt: skip
 
 
-def both(name: str, module: str) -> str:
+def both(name: str) -> str:
     """Values and positions, in two passes over the data."""
     return "\n".join(
-        f"{assigned} = {module}.{function}(data, axis={{axis}})"
+        f"{assigned} = np.{function}(data, axis={{axis}})"
         for assigned, function in (("y", name), ("i", f"arg{name}"))
     )
 
@@ -81,8 +80,7 @@ OPERATORS = (
     # Values and positions together, as `torch.max(data, dim)` has them.
     *(
         reduction(f"{name}_dim", dtypes=ANY, torch=f"y, i = torch.{name}(data, {{axis}})",
-            numpy=Call(both(name, "np"), emulated=True),
-            jax=Call(kept(both(name, "jnp"), "i"), emulated=True))
+            numpy=Call(both(name), emulated=True))
         for name in ("max", "min")
     ),
     reduction("aminmax", dtypes=ANY, several=True, flops=2.0,

@@ -6,7 +6,6 @@ from math import prod
 from typing import Any
 
 from opbench.define.program import integers
-from opbench.suites.ops.catalogue.outputs import kept
 from opbench.suites.ops.catalogue.tensors.reduction import left
 from opbench.suites.ops.entry import ANY, Call, Input, Operator, Shape, Values
 from opbench.suites.ops.shapes import LINE, PLANE, op, sizes
@@ -28,10 +27,10 @@ def largest(v: Values) -> Shape:
 def largest_in_jax(v: Values) -> str:
     """`lax.top_k` knows the last axis alone."""
     if v.axis % len(v.data) == len(v.data) - 1:
-        return kept(f"y, i = lax.top_k(data, {v.k})", "i")
+        return f"y, i = lax.top_k(data, {v.k})"
     moved = f"jnp.moveaxis(data, {v.axis}, -1)"
     back = "\n".join(f"{name} = jnp.moveaxis({name}, -1, {v.axis})" for name in "yi")
-    return kept(f"y, i = lax.top_k({moved}, {v.k})\n{back}", "i")
+    return f"y, i = lax.top_k({moved}, {v.k})\n{back}"
 
 
 def largest_in_numpy(v: Values) -> str:
