@@ -98,9 +98,9 @@ def _is_pipe(descriptor: int) -> bool:
 
 
 def text(path: Path, most: int = MOST_BYTES) -> str:
-    """The same of a text file."""
+    """The same of a text file, without the mark that spreadsheets put in front of UTF-8."""
     try:
-        return content(path, most).decode("utf-8").replace("\r\n", "\n")
+        return content(path, most).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise UserError(f"{path} is not text in UTF-8") from None
 

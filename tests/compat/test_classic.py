@@ -213,9 +213,7 @@ def test_what_a_callable_makes_is_what_the_worker_computes_with():
         ({"lhz": (2, 2)}, "Add has no input or keyword 'lhz' .*; did you mean lhs"),
         ({"framwork": "jax"}, "did you mean framework"),
         ({"lhs": (2, 2), "inputs": {"lhs": (3, 3)}}, "lhs is given twice"),
-        ({"framework": None}, "unknown framework 'None'"),
         ({"warmup": -1}, "warmup must be a whole number from 0 up, not -1"),
-        ({"store": "/nonexistent/x.db"}, "there is no folder /nonexistent; create it first"),
         ({"store": "results.txt"}, "expected a path ending in .db"),
     ],
 )

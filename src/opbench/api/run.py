@@ -179,14 +179,11 @@ def execute(
         return Run(**vars(recording.measure(request, display, baseline)))
 
 
-def check_folder(store: str) -> None:
-    """UserError where this is no address of a store, or that of a file in a folder that is not
-    there."""
+def check_address(store: str) -> None:
+    """UserError where this is no address of a store."""
     from opbench.store.connection.address import parse_address
 
-    path = parse_address(store).path
-    if path is not None and not path.parent.is_dir():
-        raise UserError(f"store '{path}': there is no folder {path.parent}; create it first")
+    parse_address(store)
 
 
 def _continued(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
@@ -30,12 +31,8 @@ PREFIXES = {
 }
 #: An answer within ten seconds: a worker start takes as long as importing its framework.
 MOST_STARTS = 5
-#: Inputs that every operator has, and keywords that are none.
+#: Inputs that every operator has.
 OWN_INPUTS = ("initializer", "run_backward", "dtype")
-KEYWORDS = (
-    "ctx", "warmup", "runs", "inputs", "framework", "size", "precision", "max_time", "threads",
-    "store",
-)  # fmt: skip
 
 
 class OperatorBenchmark:
@@ -52,7 +49,7 @@ class OperatorBenchmark:
         runs: int | None = None,
         inputs: Mapping[str, Any] | None = None,
         *,
-        framework: str = "",
+        framework: str | None = None,
         size: str = "typical",
         precision: float = 0.05,
         max_time: float = 4.0,
@@ -60,8 +57,8 @@ class OperatorBenchmark:
         store: str | None = None,
         **parameters: Any,
     ) -> None:
-        """`Add(lhs=(8, 8))` is the same as `Add(inputs={"lhs": (8, 8)})`. An empty `framework` is
-        that of the module the class is from.
+        """`Add(lhs=(8, 8))` is the same as `Add(inputs={"lhs": (8, 8)})`. Without a `framework`
+        it is that of the module which the class is from.
 
         `runs` asks for that many single calls instead of a precision, as the classic suite did.
         `warmup` is accepted and ignored: workers warm up until the time has settled. `store` keeps
@@ -74,7 +71,7 @@ class OperatorBenchmark:
         if inputs is not None and not isinstance(inputs, Mapping):
             raise UserError(f"inputs is a dict such as {{'dtype': 'float64'}}, not {inputs!r}")
         self.store = store
-        self.framework = self.default_framework if framework == "" else framework
+        self.framework = self.default_framework if framework is None else framework
         if self.framework not in FRAMEWORKS:
             raise UserError(unknown("framework", str(self.framework), FRAMEWORKS))
         self.device = device_of(ctx)
@@ -96,7 +93,7 @@ class OperatorBenchmark:
         known = (*self.operator.params, *OWN_INPUTS)
         for name in parameters:
             if name not in known:
-                near = nearest(name, (*known, *KEYWORDS))
+                near = nearest(name, (*known, *inspect.signature(type(self)).parameters))
                 raise UserError(
                     f"{type(self).__name__} has no input or keyword '{name}' (its inputs are "
                     f"{', '.join(known)}){near}"
@@ -342,14 +339,14 @@ def checked_numbers(**numbers: Any) -> None:
 
 
 def check_store(store: Any) -> None:
-    """UserError for a place where nothing can be stored, as far as that is known beforehand."""
+    """UserError for what names no store."""
     if store is None:
         return
     if not isinstance(store, str):
         raise UserError(f"store is a path ending in .db or a URL, not {store!r}")
-    from opbench.api.run import check_folder
+    from opbench.api.run import check_address
 
-    check_folder(store)
+    check_address(store)
 
 
 def device_of(ctx: Any) -> str:

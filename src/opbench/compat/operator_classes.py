@@ -100,7 +100,7 @@ def _class(operator: Any, framework: str) -> type[OperatorBenchmark]:
 
 def _runner(group: str, classes: list[type[OperatorBenchmark]]) -> Callable[..., Any]:
     def run(
-        framework: str = "", inputs: dict[str, Any] | None = None, **options: Any
+        framework: str | None = None, inputs: dict[str, Any] | None = None, **options: Any
     ) -> list[dict[str, float]]:
         benchmarks = [each(framework=framework, inputs=inputs, **options) for each in classes]
         measure(benchmarks, on_result=OperatorBenchmark.print_benchmark_results)

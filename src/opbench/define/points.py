@@ -11,9 +11,6 @@ from typing import Any
 from opbench import files
 from opbench.errors import UserError
 
-#: Spreadsheets put it in front of a file in UTF-8.
-BYTE_ORDER_MARK = "\ufeff"
-
 
 def read(value: Any) -> tuple[dict[str, Any], ...]:
     """A CSV file with a column for each axis, or the name of a list that ships; or its rows."""
@@ -23,7 +20,7 @@ def read(value: Any) -> tuple[dict[str, Any], ...]:
         rows = [{str(axis): given for axis, given in row.items()} for row in value]
     else:
         try:
-            text = (shipped(str(value)) or files.text(Path(value))).removeprefix(BYTE_ORDER_MARK)
+            text = shipped(str(value)) or files.text(Path(value))
         except UserError as error:
             raise ValueError(f"{error}; lists that ship: {', '.join(shipped_names())}") from None
         kept = [line for line in text.splitlines() if line.strip() and line[0] != "#"]

@@ -80,14 +80,10 @@ def listed(given: str) -> list[str]:
     return ["x".join(WHOLE.findall(each)) if TUPLE.fullmatch(each) else each for each in found]
 
 
-def shape(text: str) -> tuple[int, ...] | None:
-    """`2x3` as a tuple; None of another text."""
-    return tuple(map(int, WHOLE.findall(text))) if SHAPE.fullmatch(text) else None
-
-
-def open_shape(text: str) -> tuple[int, ...] | None:
-    """`2x-1` as a tuple; None of another text."""
-    return tuple(map(int, WHOLE.findall(text))) if OPEN_SHAPE.fullmatch(text) else None
+def shape(text: str, left_open: bool = False) -> tuple[int, ...] | None:
+    """`2x3` as a tuple, and `2x-1` where a side may be `left_open`; None of another text."""
+    pattern = OPEN_SHAPE if left_open else SHAPE
+    return tuple(map(int, WHOLE.findall(text))) if pattern.fullmatch(text) else None
 
 
 def axis_name(name: Any) -> str:

@@ -171,18 +171,14 @@ class Operator:
         wrong = set(self.spelling) - set(FRAMEWORKS) or set(self.sizes) - set(SIZES)
         if wrong:
             raise ValueError(f"{self.name}: unknown framework or size: {', '.join(wrong)}")
-        numpy = self.spelling.get("numpy")
-        emulated = isinstance(numpy, Call) and numpy.emulated
-        if isinstance(numpy, Call) and numpy == Call(
-            numpy.text, note=numpy.note, emulated=emulated
-        ):
-            numpy = numpy.text
-        named = {*self.spelling, *self.absent}
+        numpy = self.call("numpy")
+        if numpy is None or "jax" in {*self.spelling, *self.absent}:
+            return
+        plain = numpy == Call(numpy.text, note=numpy.note, emulated=numpy.emulated)
         # Random generators are the one part of NumPy that JAX does differently.
-        if isinstance(numpy, str) and "jax" not in named and "rng." not in numpy:
-            jax = re.sub(r"\bnp\.", "jnp.", numpy)
-            spelled = {**self.spelling, "jax": Call(jax, emulated=True) if emulated else jax}
-            object.__setattr__(self, "spelling", spelled)
+        if plain and isinstance(numpy.text, str) and "rng." not in numpy.text:
+            jax = Call(re.sub(r"\bnp\.", "jnp.", numpy.text), emulated=numpy.emulated)
+            object.__setattr__(self, "spelling", {**self.spelling, "jax": jax})
 
     @property
     def default_dtype(self) -> str:
@@ -191,8 +187,8 @@ class Operator:
     def dtype_in(self, framework: str) -> str:
         """The dtype where none is asked for: a framework may lack that of the entry."""
         call = self.call(framework)
-        lacks = call is not None and call.dtypes and self.default_dtype not in call.dtypes
-        return call.dtypes[0] if call is not None and lacks else self.default_dtype
+        own = call.dtypes if call else ()
+        return own[0] if own and self.default_dtype not in own else self.default_dtype
 
     def values(
         self, size: str = "typical", dtype: str = "", given: Mapping[str, Any] | None = None

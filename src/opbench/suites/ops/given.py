@@ -13,7 +13,7 @@ from typing import Any
 from opbench.case import Label
 from opbench.define.definition import Axis
 from opbench.define.program import LAYOUTS
-from opbench.define.reading import open_shape, shape
+from opbench.define.reading import shape
 from opbench.errors import UserError, unknown
 from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast
 from opbench.suites.ops.rules import check_counts, check_rules
@@ -90,7 +90,7 @@ def read_one(operator: Operator, name: str, value: Any) -> Any:
 def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
     if isinstance(value, str):
         # A shape that an operator makes may leave a side open, as -1.
-        found = open_shape(value) if name not in shapes_of_inputs(operator) else shape(value)
+        found = shape(value, left_open=name not in shapes_of_inputs(operator))
         value = value if found is None else found
     if isinstance(value, int) and not isinstance(value, bool):
         value = (value,)
