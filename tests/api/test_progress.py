@@ -73,5 +73,13 @@ def test_a_log_begins_with_what_the_run_will_take():
     assert stream.getvalue() == "measuring 6 cases, at most about 38 s\n"
 
 
+def test_a_log_names_each_kind_of_worker_once():
+    stream = io.StringIO()
+    lines = Lines(Console(file=stream, width=100))
+    for modules in ("torch", "jax", "torch", "jax"):
+        lines.starting_workers(modules)
+    assert stream.getvalue() == "starting workers (torch)\nstarting workers (jax)\n"
+
+
 def test_a_test_session_is_no_notebook():
     assert not in_notebook()

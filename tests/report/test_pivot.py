@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opbench.analyse.compare import ComparisonRow
@@ -47,6 +49,31 @@ def test_sizes_stand_down_and_the_compared_axis_across_the_baseline_first():
     assert texts[0][1].startswith("128 µs ±")
     assert texts[0][2].startswith("2.00")
     assert "× faster [" in texts[1][2]
+
+
+def test_the_stage_heads_the_rows_unless_it_is_the_plain_one():
+    def headings(*stages):
+        cases = [replace(case("mm", impl=i), stage=s) for s in stages for i in ("a", "b")]
+        results = [(each, timed(each, 1e-6).result) for each in cases]
+        return [table.columns[0].name for table in pivots(results, Baseline("impl", "a"))]
+
+    assert headings("forward_backward") == ["forward_backward"]
+    assert headings("forward", "step") == [""]
+    assert headings("call") == ["a"]
+
+
+def test_one_grid_holds_frameworks_of_several_environments():
+    cases = {place: case("mm", impl=place) for place in ("here", "there")}
+    results = [
+        (each, replace(timed(each, 1e-6).result, environment=place))
+        for place, each in cases.items()
+    ]
+    (grid,) = tables(results, Baseline("impl", "here"))
+    assert [column.name for column in grid.columns] == ["here", "there"]
+    # The same case in both: where it ran is what differs.
+    twice = [(cases["here"], result) for _, result in results]
+    (listed,) = tables(twice, Baseline("impl", "here"))
+    assert "environment" in [column.name for column in listed.columns]
 
 
 def test_groups_that_are_compared_by_name_have_tables_of_their_own():

@@ -212,6 +212,7 @@ class Lines(Listener):
         self._reported = 0.0
         self._lost = 0
         self._planned = ""
+        self._workers: set[str] = set()
 
     def fleet(self, state: FleetState) -> None:
         now = time.monotonic()
@@ -246,7 +247,10 @@ class Lines(Listener):
         self._print(f"compiling {plural(statements, 'C++ statement')}")
 
     def starting_workers(self, what: str) -> None:
-        self._print(f"starting workers ({what})")
+        """Once per kind: a log needs to know what a first result waits for, not of every start."""
+        if what not in self._workers:
+            self._workers.add(what)
+            self._print(f"starting workers ({what})")
 
     def measured(self, case: Case, result: Result) -> None:
         if not result.ok and not self._failures:

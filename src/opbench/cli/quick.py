@@ -47,10 +47,9 @@ def answer(
     from opbench.api.progress import progress
     from opbench.api.run import execute
     from opbench.plan.groups import Baseline
-    from opbench.report.pivot import pivots
     from opbench.report.table import console_for, to_terminal
     from opbench.report.terminal.console import Console
-    from opbench.report.terminal.run import problems
+    from opbench.report.terminal.run import problems, tables
 
     asked = {**options, **({"baseline": f"{axis}={base}"} if base else {})}
     # What failed is listed below the table.
@@ -58,7 +57,7 @@ def answer(
         finished = execute(asked, cases=cases, listener=listener)
     console = console_for(sys.stdout)
     first = base or next((str(case.axes[axis]) for case, _ in finished.results), "")
-    to_terminal(pivots(finished.results, Baseline(axis, first), margin), console)
+    to_terminal(tables(finished.results, Baseline(axis, first), margin), console)
     for part in problems(finished.results):
         console.print(part)
     if finished.store:

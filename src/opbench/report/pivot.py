@@ -23,6 +23,9 @@ from opbench.store.records import StoredResult
 if TYPE_CHECKING:
     from opbench.plan.groups import Baseline
 
+#: Stages that a time is of unless something else is said.
+PLAIN = {"forward", "call"}
+
 
 def pivots(
     results: Sequence[tuple[Case, Result]], baseline: Baseline, margin: float = MARGIN
@@ -36,8 +39,10 @@ def pivots(
         for metric in metrics:
             here = [StoredResult("", *each) for each in members if each[1].metric == metric]
             if here:
-                heading = metric if len(metrics) > 1 else ""
-                tables.append(_pivot(here, baseline.axis, base, margin, heading))
+                words = [metric] if len(metrics) > 1 else []
+                stages = {each.case.stage for each in here}
+                words += [*stages] if len(stages) == 1 and not stages <= PLAIN else []
+                tables.append(_pivot(here, baseline.axis, base, margin, ", ".join(words)))
     return tables
 
 

@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+from opbench.suites.ops.catalogue import catalogue
+from opbench.suites.ops.op_command import without_backward
+
 
 def test_one_operator_is_measured_without_a_store(opbench_here, own_pool, tmp_path):
     arguments = ("--framework", "numpy", "-a", "size=small", "--stage", "forward")
@@ -65,6 +68,28 @@ def test_shapes_come_from_a_table(opbench_here, own_pool, tmp_path):
     done = opbench_here("op", "dot", "--framework", "numpy", "--shapes", str(table), *QUICK)
     assert done.returncode == 0, done.stderr
     assert "m=2, k=4, n=3 " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "frameworks", "forward_only"),
+    [
+        ("exp", ["torch", "jax"], []),
+        ("exp", ["torch", "onnxruntime", "jax", "numpy"], ["onnxruntime", "numpy"]),
+        ("exp", ["onnxruntime", "numpy"], []),
+        ("greater", ["torch", "numpy"], []),
+        # NumPy has no such operator, and nothing would be compared with it.
+        ("GroupNorm", ["torch", "numpy"], []),
+    ],
+)
+def test_frameworks_are_compared_at_a_stage_that_all_have(name, frameworks, forward_only):
+    assert without_backward(catalogue()[name], frameworks) == forward_only
+
+
+def test_a_framework_without_gradients_stands_beside_the_others(opbench_here, own_pool):
+    done = opbench_here("op", "exp", "--framework", "torch,numpy", *QUICK)
+    assert done.stderr.startswith("forward only: numpy: no backward pass\n")
+    heading = next(line for line in done.stdout.splitlines() if line.strip())
+    assert heading.split() == ["torch", "numpy"]
 
 
 def test_a_failure_is_printed_once(opbench_here, own_pool):

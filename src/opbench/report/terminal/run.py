@@ -18,6 +18,7 @@ from opbench.report.units import format_interval, format_ratio
 from opbench.report.warnings.kinds import warning_kinds
 from opbench.report.warnings.run_note import run_note
 from opbench.result import Result
+from opbench.stats.verdict import MARGIN
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,15 +62,20 @@ def parts(run: Finished) -> list[RenderableType]:
     ]
 
 
-def tables(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = None) -> list[Table]:
-    """What is compared with a baseline as grids, then the rest as one table. In several
-    environments, or on several nodes, one table with a column for the factors."""
-    if baseline is None or len(places_of(results)) > 1:
+def tables(
+    results: Sequence[tuple[Case, Result]],
+    baseline: Baseline | None = None,
+    margin: float = MARGIN,
+) -> list[Table]:
+    """What is compared with a baseline as grids, then the rest as one table. Where a case ran in
+    several environments, or on several nodes, one table with a column for the factors."""
+    measured = {(case.hash, result.metric) for case, result in results}
+    if baseline is None or len(measured) < len(results):
         return [table(results, baseline)]
     compared, rest = by_base(results, baseline)
     if not compared:
         return [table(results)]
-    return [*pivots(results, baseline), *([table(rest)] if rest else [])]
+    return [*pivots(results, baseline, margin), *([table(rest)] if rest else [])]
 
 
 def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = None) -> Table:

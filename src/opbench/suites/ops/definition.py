@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from opbench.case import Case, Label
-from opbench.define.definition import Axis, Context, Definition, Point
+from opbench.define.definition import Axis, Context, Definition, Point, Spelling
 from opbench.define.program import Domain
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.entry import ALL, FRAMEWORKS, SIZES, Operator, Values
@@ -44,7 +44,7 @@ class OperatorDefinition(Definition):
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         entry = self.entry
-        for stage in context.stages or (self.default_stage(context),):
+        for stage in context.stages or (self.default_stage(context.framework),):
             if stage not in self.stages:
                 continue
             size, dtype = str(point["size"]), str(point["dtype"])
@@ -107,10 +107,10 @@ class OperatorDefinition(Definition):
         assert self.operator is not None
         return self.operator
 
-    def default_stage(self, context: Context) -> str:
+    def default_stage(self, framework: Spelling) -> str:
         """Forward and backward where there is a gradient; forward for fused operators, which matter
         in inference."""
-        entry, framework = self.entry, context.framework
+        entry = self.entry
         call = entry.call(framework.name)
         goes_back = entry.differentiable and framework.autograd and not entry.parts
         return TRAINING if goes_back and (call is None or call.differentiable) else FORWARD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,17 +34,21 @@ def op(
 ) -> int:
     """Measure one operator at once: a row per size, a column per framework."""
     from opbench.define.reading import fraction, names
-    from opbench.errors import UserError, unknown
+    from opbench.errors import UserError, first_of, unknown
     from opbench.suites.ops.catalogue import catalogue, find
+    from opbench.suites.ops.definition import FORWARD
 
     entry = find(operator)
     if entry is None:
         raise UserError(unknown("operator", operator, catalogue()))
     axes = axes_for(entry, options.pop("axes", {}), names(framework))
     check_known(entry, dict.fromkeys((*axes, *(axis for row in shapes or () for axis in row))))
-    compared = axes.get("framework", [])
+    compared = [str(name) for name in axes.get("framework", [])]
+    if not (stage or "stage" in axes) and (lacking := without_backward(entry, compared)):
+        stage = FORWARD
+        print(f"forward only: {first_of(lacking)}: no backward pass", file=sys.stderr)
     stages = {"stages": [stage]} if stage else {}
-    base = str(compared[0]) if len(compared) > 1 else ""
+    base = compared[0] if len(compared) > 1 else ""
     asked_for = {**options, "targets": ["ops"], "axes": axes, "shapes": shapes, **stages}
     return answer(asked_for, "framework", fraction(margin), base=base)
 
@@ -72,6 +77,20 @@ def axes_for(
     if not also:
         del axes["framework"]
     return {"op": [entry.name], **axes}
+
+
+def without_backward(entry: Operator, frameworks: Sequence[str]) -> list[str]:
+    """Those of the frameworks that would be timed forward only beside others that go back as well:
+    two different things, which no table can compare."""
+    from opbench import frameworks as known
+    from opbench.suites.ops.definition import FORWARD, operator_definition
+
+    definition = operator_definition(entry)
+    able = [name for name in frameworks if entry.call(name)]
+    stages = {name: definition.default_stage(known.get(name)) for name in able}
+    if len(set(stages.values())) < 2:
+        return []
+    return [name for name, stage in stages.items() if stage == FORWARD]
 
 
 def check_known(entry: Operator, axes: Iterable[str]) -> None:
