@@ -64,7 +64,12 @@ class Spelling(Protocol):
 
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source: ...
 
+    @property
+    def dtypes(self) -> tuple[str, ...]: ...
+
     def options(self, dtype: str, device: str) -> str: ...
+
+    def caveat(self, dtype: str, result: str, device: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,8 @@ class Definition:
             module=program.user,
             unsupported=program.unsupported or source.unsupported,
             parity=self.parity(stage, program, source, point, context) if program.parity else None,
-            work=program.work,
+            # Its formula is that of one forward call.
+            work=program.work if stage in ("forward", "call") else None,
         )
 
     def parity(

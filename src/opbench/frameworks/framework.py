@@ -76,6 +76,11 @@ class Framework:
         and its children find that code already translated."""
         return ""
 
+    def caveat(self, dtype: str, result: str, device: str) -> str:
+        """What a reader of times should know of all operators on this dtype, or that give that one;
+        empty where they are what they seem."""
+        return ""
+
     def sync(self, device: str) -> str:
         """Waits for the device; empty where calls wait anyway."""
         return ""

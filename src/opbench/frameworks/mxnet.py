@@ -57,6 +57,9 @@ class Mxnet(Framework):
             return "steps of MXNet's optimizers are not measured here"
         return super().refusal(stage, program, device)
 
+    def caveat(self, dtype: str, result: str, device: str) -> str:
+        return "it has no operators on booleans: masks are of floats" if result == "bool" else ""
+
     def source(self, stage: str, program: Program, *, device: str, threads: int) -> Source:
         source = super().source(stage, program, device=device, threads=threads)
         helpers = lines(

@@ -38,7 +38,7 @@ MADE = {
 
 
 LAID_OUT = {
-    "transposed": "np.asfortranarray({})",
+    "transposed": "np.ascontiguousarray({}.swapaxes(-1, -2)).swapaxes(-1, -2)",
     "strided": "(lambda t: np.stack((t, t), -1)[..., 0])({})",
 }
 

@@ -155,6 +155,11 @@ class OnnxRuntime(Framework):
     def tensor(self, tensor: Tensor, device: str, grad: bool) -> str:
         return numpy.FRAMEWORK.tensor(tensor, device, grad)
 
+    def caveat(self, dtype: str, result: str, device: str) -> str:
+        if dtype != "float16" or device != "cpu":
+            return ""
+        return "float16 on a CPU is mostly cast to float32, computed, and cast back"
+
     def refusal(self, stage: str, program: Program, device: str) -> str:
         if stage not in ("forward", "call"):
             return "onnxruntime runs inference only: it does not compute gradients"

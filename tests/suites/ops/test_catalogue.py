@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.suites.ops.inprocess import check_all, computed
+from tests.suites.ops.inprocess import case_of, check_all, computed
 
 from opbench import frameworks
 from opbench.suites.ops.catalogue import CATEGORIES, catalogue, find
 from opbench.suites.ops.entry import FRAMEWORKS, SIZES, DType
 from opbench.suites.ops.groups import GROUPS
-from opbench.suites.ops.programs import program, work
+from opbench.suites.ops.programs import program, traffic, work
 from opbench.suites.ops.scaling import fitted, halved
 
 OPERATORS = list(catalogue().values())
@@ -114,6 +114,32 @@ def test_work_of_a_product_and_of_a_sum():
     assert amount.bytes == 4 * (1024 * 1024 + 1024 * 1000 + 1024 * 1000)
     added = work(catalogue()["add"], catalogue()["add"].values(dtype="float16"))
     assert (added.flops, added.bytes) == (1024 * 1024, 3 * 2 * 1024 * 1024)
+
+
+@pytest.mark.parametrize(
+    ("name", "moved"),
+    [
+        # Of a table no more is read than is taken from it; an index beside each element or row.
+        ("gather_nd", 1024 * (4 + 4 + 2 * 8)),
+        ("pick", 1024 * (4 + 4 + 8)),
+        ("diag", 1024 * (4 + 4)),
+        ("Embedding", 32 * 128 * (128 * (4 + 4) + 8)),
+        ("setitem", 512 * 512 * (4 + 4)),
+        # Four weights and momenta read and written, four gradients read.
+        ("multi_sgd_mom", 4 * 1024 * 1024 * 4 * 5),
+        # The same in half precision, with a copy in float32.
+        ("multi_mp_sgd_mom", 4 * 1024 * 1024 * (2 * 3 + 4 * 4)),
+    ],
+)
+def test_bytes_are_those_that_move(name, moved):
+    entry = catalogue()[name]
+    assert traffic(entry, entry.values()) == moved
+
+
+def test_the_work_of_a_case_is_that_of_its_forward_pass():
+    assert case_of("add", "torch").work is not None
+    for stage in ("backward", "forward_backward"):
+        assert case_of("add", "torch", stage).work is None
 
 
 def test_sizes_are_halved_until_memory_holds_them(monkeypatch):

@@ -6,6 +6,7 @@ import ast
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -19,7 +20,7 @@ from opbench.define.program import Program
 from opbench.frameworks.framework import others
 from opbench.running.agreement import Output, disagreement
 from opbench.suites.ops.catalogue import catalogue, find
-from opbench.suites.ops.programs import program
+from opbench.suites.ops.programs import program, remarks
 
 pytest.importorskip("torch")
 pytest.importorskip("jax")
@@ -160,25 +161,14 @@ def test_names_of_operators_are_those_operators():
         assert not catalogue()[name].call("mxnet").emulated
 
 
-#: More than one call, and still the operator: views and conversions of what it takes or gives, a
-#: mean or sum of what it gives, the half of a loss that another framework's operator computes too.
+#: More than one call, and still the operator; compiled, so that views and shapes cost nothing.
 ONE = {
-    "torch": {
-        "random_exponential", "sample_normal", "sample_poisson", "aminmax", "copyto_asnumpy",
-        "CTCLoss",
-    },
-    "mxnet": {"BatchNorm", *(name for name, it in catalogue().items() if it.category == "loss")},
-    # Shapes and axes of length one: no element is touched.
-    "onnxruntime": {
-        "zeros_like", "reshape_like", "broadcast_like", "slice_like", "pick", "fill_element_0index",
-        "sample_multinomial",
-    },
-    # A tuple of a list, an array of a shape; parameters of a distribution, one for each row.
+    "onnxruntime": {"reshape_like", "broadcast_like", "slice_like"},
+    # An array of a shape; parameters of a distribution, one for each row.
     "jax": {
-        "split", "shape_array", "sample_multinomial", "random_pdf_exponential", "random_pdf_gamma",
+        "shape_array", "random_pdf_exponential", "random_pdf_gamma",
         "random_pdf_uniform", "random_pdf_generalized_negative_binomial",
     },
-    "numpy": set(),
 }  # fmt: skip
 #: The operator, and the sum with its bias: NumPy and JAX have no argument for one.
 BIASED = {
@@ -198,37 +188,70 @@ def spelled(framework):
             yield operator, call, program(operator, frameworks.get(framework), values, "cpu")
 
 
-def operations(text):
-    """How many calls and signs of arithmetic it has, how many writes into a part of a tensor."""
+def operations(source: Program, eager: bool) -> int:
+    """How many calls, signs of arithmetic and writes into a part of a tensor the timed statement
+    has, and views of its inputs where no compiler removes them. Shapes, parts of what a call
+    returns or the set-up listed, and the tensor that a result is written to, cost nothing."""
 
     def counts(node):
-        if isinstance(node, ast.UnaryOp):
-            return not isinstance(node.operand, (ast.Constant, ast.Attribute))
-        written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-        return written or isinstance(node, (ast.Call, ast.BinOp, ast.Compare))
+        if isinstance(node, ast.Call):
+            free = ("tuple", "torch.empty", "mx.autograd.train_mode")
+            return ast.unparse(node.func) not in free
+        if isinstance(node, ast.Subscript):
+            part = isinstance(node.slice, ast.Constant) and ast.unparse(node.value) not in given
+            return isinstance(node.ctx, ast.Store) or (eager and not part)
+        arithmetic = (ast.BinOp, ast.UnaryOp, ast.Compare)
+        # `1 - 0.5` is a number, and `-jnp.inf` another.
+        return isinstance(node, arithmetic) and any(
+            isinstance(name, ast.Name) and name.id not in ("np", "jnp") for name in ast.walk(node)
+        )
 
-    # `1 - 0.5` is a number.
-    constant = (ast.BinOp, ast.UnaryOp)
-    return sum(
-        counts(node)
-        for node in ast.walk(ast.parse(text))
-        if not isinstance(node, constant) or any(isinstance(n, ast.Name) for n in ast.walk(node))
-    )
+    given = {tensor.name for tensor in source.inputs}
+    # Which part of a tensor is written to, and sizes, are no tensors.
+    tree = ast.parse(re.sub(r"\w+\.shape\b(\[\d\])?", "1", source.forward))
+    return sum(counts(node) for node in ast.walk(tree))
 
 
 @pytest.mark.parametrize("framework", SPELLED)
-def test_what_takes_several_operators_is_marked_as_emulated(framework):
-    """Compiled into one or not; fused entries say themselves how they are joined."""
+def test_what_takes_several_operators_says_so(framework):
+    """Compiled into one or not; fused entries say themselves how they are joined, and Gluon's
+    blocks are measured for what they are."""
+    eager = framework not in ("jax", "onnxruntime")
     several = {
-        operator.name: call.emulated
+        operator.name: bool(call.emulated or call.note)
         for operator, call, source in spelled(framework)
-        if not operator.parts and operator.category not in ("gluon", "optimizer")
-        if operations(source.forward) > 1
+        if not (operator.parts or source.unsupported) and operator.category != "gluon"
+        if operations(source, eager) > 1
     }
-    listed = ONE[framework] | (BIASED if framework in ("jax", "numpy") else set())
-    assert [name for name, emulated in several.items() if not emulated and name not in listed] == []
-    assert [name for name in listed if several.get(name)] == [], "listed, and marked"
+    listed = ONE.get(framework, set()) | (BIASED if framework == "jax" else set())
+    assert {name for name, said in several.items() if not said} == listed
     assert catalogue()["linalg_gelqf"].call("torch").emulated, "qr of a transpose"
+
+
+def test_a_transposed_tensor_lies_alike_in_numpy_and_torch():
+    def given(framework):
+        return prepared(case_of("batch_dot", framework, layout="transposed"))["lhs"]
+
+    strides = given("torch").stride()
+    assert strides[-1] > strides[-2] == 1
+    assert given("numpy").strides == tuple(4 * each for each in strides)
+
+
+@pytest.mark.parametrize("framework", ["numpy", "mxnet", "onnxruntime"])
+def test_a_dtype_that_a_framework_lacks_is_no_failure(framework):
+    """Of an operator that creates its tensor as well: it has no input to tell by."""
+    for name in ("zeros", "full"):
+        assert case_of(name, framework, dtype="bfloat16").unsupported
+
+
+def test_a_time_of_another_dtype_says_so():
+    entry = catalogue()["greater"]
+    assert remarks(entry, frameworks.get("mxnet"), "float32", "cpu") == [
+        "it has no operators on booleans: masks are of floats"
+    ]
+    assert remarks(entry, frameworks.get("numpy"), "float32", "cpu") == []
+    half = remarks(catalogue()["exp"], frameworks.get("onnxruntime"), "float16", "cpu")
+    assert "cast to float32" in half[0]
 
 
 def test_jax_takes_over_from_numpy_what_is_emulated():

@@ -43,7 +43,7 @@ def outcome(case):
 
 def tensors(value):
     if isinstance(value, torch.Tensor):
-        dense = value.to_dense() if value.is_sparse else value
+        dense = value if value.layout == torch.strided else value.to_dense()
         return [dense.dequantize() if dense.is_quantized else dense]
     if isinstance(value, (tuple, list)):
         return [each for part in value for each in tensors(part)]

@@ -49,7 +49,7 @@ def _show(name: str) -> None:
     from opbench import frameworks
     from opbench.suites.ops.catalogue import catalogue, find
     from opbench.suites.ops.entry import FRAMEWORKS
-    from opbench.suites.ops.programs import program, work
+    from opbench.suites.ops.programs import program, remarks, work
 
     operator = find(name)
     if operator is None:
@@ -65,9 +65,8 @@ def _show(name: str) -> None:
     for framework in FRAMEWORKS:
         source = program(operator, frameworks.get(framework), operator.values(), "cpu")
         text = f"({source.unsupported})" if source.unsupported else source.forward
-        call = operator.call(framework)
-        if call is not None and (call.emulated or call.note):
-            text += f"\n({call.note or 'emulated: there is no such operator'})"
+        for remark in remarks(operator, frameworks.get(framework), operator.default_dtype, "cpu"):
+            text += f"\n({remark})"
         for line in text.split("\n"):
             print(f"  {framework:14} {line}")
             framework = ""

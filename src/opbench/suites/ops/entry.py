@@ -39,6 +39,21 @@ NUMBERS = (*ANY, COMPLEX)
 #: For what moves elements and computes nothing: all there are.
 ALL = (*NUMBERS, FLOAT8)
 
+BYTES = {
+    "float64": 8,
+    "int64": 8,
+    "complex64": 8,
+    "complex128": 16,
+    "float8_e4m3fn": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+}
+#: Of every other dtype.
+WORD = 4
+
 #: Values of the parameters at one point, as attributes; `dtype` is among them.
 Values = SimpleNamespace
 Shape = tuple[int, ...]
@@ -142,6 +157,8 @@ class Operator:
     flops: float | Callable[[Values], float] | None = 1.0
     #: Bytes of one forward call; None for each input read once, the result written once.
     traffic: Callable[[Values], float] | None = None
+    #: Inputs of which no more is read than the result holds: a table that rows are taken from.
+    partly: tuple[str, ...] = ()
     #: Names of the sides of inputs, `{"lhs": "m k", "rhs": "k n"}`: equal names, equal sides.
     sides: Mapping[str, str] = field(default_factory=dict)
     #: Parameters whose leading dimension shrinks when memory or time cannot hold the size; empty
@@ -222,6 +239,10 @@ class Part:
 
 def elements(shape: Shape) -> int:
     return prod(shape)
+
+
+def itemsize(dtype: str) -> int:
+    return BYTES.get(str(dtype), WORD)
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape | None:

@@ -33,10 +33,12 @@ def op(
     margin: str = MARGIN,
 ) -> int:
     """Measure one operator at once: a row per size, a column per framework."""
+    from opbench import frameworks as known
     from opbench.define.reading import fraction, names
     from opbench.errors import UserError, first_of, unknown
     from opbench.suites.ops.catalogue import catalogue, find
     from opbench.suites.ops.definition import FORWARD
+    from opbench.suites.ops.programs import remarks
 
     entry = find(operator)
     if entry is None:
@@ -50,7 +52,13 @@ def op(
     stages = {"stages": [stage]} if stage else {}
     base = compared[0] if len(compared) > 1 else ""
     asked_for = {**options, "targets": ["ops"], "axes": axes, "shapes": shapes, **stages}
-    return answer(asked_for, "framework", fraction(margin), base=base)
+    code = answer(asked_for, "framework", fraction(margin), base=base)
+    device = asked_for.get("device") or "cpu"
+    for name in compared or ["torch"]:
+        dtype = str(next(iter(axes.get("dtype", ())), entry.dtype_in(name)))
+        for remark in remarks(entry, known.get(name), dtype, str(device)):
+            print(f"{name}: {remark}")
+    return code
 
 
 def axes_for(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from opbench.case import Work
@@ -20,25 +20,11 @@ from opbench.suites.ops.entry import (
     Operator,
     Values,
     elements,
+    itemsize,
 )
 
 if TYPE_CHECKING:
     from opbench.define.definition import Spelling
-
-BYTES = {
-    "float64": 8,
-    "int64": 8,
-    "complex64": 8,
-    "complex128": 16,
-    "float8_e4m3fn": 1,
-    "float16": 2,
-    "bfloat16": 2,
-    "bool": 1,
-    "int8": 1,
-    "uint8": 1,
-}
-#: Of every other dtype.
-WORD = 4
 
 #: What a tensor of whole numbers is filled with where the entry speaks of floats: small enough that
 #: sums and products of a few stay in range, and never zero, for divisions.
@@ -46,6 +32,7 @@ WHOLE = integers(1, 100)
 #: Those that eight bits hold.
 SHORT = integers(1, 10)
 
+EMULATED = "emulated: several operators stand for one that it lacks"
 FUNCTIONAL = "import torch.nn.functional as F"
 
 
@@ -60,6 +47,8 @@ def program(
     those of the entry, by the name of the input."""
     call = operator.call(framework.name)
     reason = refusal(operator, call, framework.name, values, device)
+    if not reason and framework.dtypes and values.dtype not in framework.dtypes:
+        reason = f"{framework.name} has no {values.dtype}"
     if reason or call is None:
         return Program("pass", unsupported=reason)
 
@@ -109,6 +98,20 @@ def refusal(
     if device.partition(":")[0] not in call.devices:
         return f"{framework} has {operator.name} on {', '.join(call.devices)} only"
     return ""
+
+
+def remarks(operator: Operator, framework: Spelling, dtype: str, device: str) -> list[str]:
+    """What a reader of its times in this framework should know."""
+    call = operator.call(framework.name)
+    if call is None:
+        return []
+    said = (EMULATED if call.emulated else "", call.note)
+    return [text for text in (*said, caveat(operator, framework, dtype, device)) if text]
+
+
+def caveat(operator: Operator, framework: Spelling, dtype: str, device: str) -> str:
+    """What is true of all operators of the framework on this dtype, or with such a result."""
+    return framework.caveat(dtype, operator.result_dtype or dtype, device)
 
 
 def placeholders(
@@ -181,19 +184,15 @@ def traffic(operator: Operator, values: Values) -> float:
     """Bytes of one forward call: each input read once, the result written once."""
     if operator.traffic is not None:
         return operator.traffic(values)
+    return held(operator, values, operator.partly)
+
+
+def held(operator: Operator, values: Values, partly: Sequence[str] = ()) -> float:
+    """Bytes of the inputs and the result; of inputs in `partly`, as many elements as of that."""
     result = elements(operator.result_shape(values))
-    return held(operator, values) + float(result * itemsize(operator.result_dtype or values.dtype))
-
-
-def held(operator: Operator, values: Values) -> float:
-    """Bytes of the inputs."""
-    return float(
-        sum(
-            elements(each.shape_at(values)) * itemsize(each.dtype_at(values))
-            for each in operator.inputs
-        )
+    given = sum(
+        (result if each.name in partly else elements(each.shape_at(values)))
+        * itemsize(each.dtype_at(values))
+        for each in operator.inputs
     )
-
-
-def itemsize(dtype: str) -> int:
-    return BYTES.get(str(dtype), WORD)
+    return float(given + result * itemsize(operator.result_dtype or values.dtype))

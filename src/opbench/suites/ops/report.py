@@ -63,6 +63,7 @@ def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
     if any(row.emulated for row in rows):
         notes.append("† several operators stand for one that the framework lacks; not ranked.")
     said = {f"{row.operator} in {row.framework}: {row.note}": None for row in rows if row.note}
+    said |= {f"{row.framework}: {row.caveat}": None for row in rows if row.caveat}
     columns = ["category", "operator", *names]
     return plain_table(f"time, {what}", columns, lines, notes=[*notes, *said])
 

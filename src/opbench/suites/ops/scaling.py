@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from opbench.suites.ops.entry import Operator, Values
-from opbench.suites.ops.programs import traffic, work
+from opbench.suites.ops.programs import held, work
 
 #: A case may hold this share of the memory that is free: several live side by side.
 MEMORY_SHARE = 0.25
@@ -60,7 +60,7 @@ def obstacle(
     """`memory` where it takes more than that share of what is free, `time`, or empty."""
     kind = "cuda" if device.startswith("cuda") else "cpu"
     room = (GPU_BYTES if kind == "cuda" else free_memory()) * share
-    if traffic(operator, values) * COPIES[backward] > room:
+    if held(operator, values) * COPIES[backward] > room:
         return "memory"
     amount = work(operator, values)
     rate = FLOPS_PER_SECOND[kind] * (threads if kind == "cpu" else 1)

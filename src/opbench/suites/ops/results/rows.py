@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from opbench import frameworks
 from opbench.case import label_text
 from opbench.result import Result
 from opbench.stats.quantiles import Quantiles, quantiles
 from opbench.store.records import StoredResult
 from opbench.suites.ops.catalogue import find
+from opbench.suites.ops.programs import caveat
 
 SUITE = "ops"
 
@@ -48,6 +50,8 @@ class OperatorRow:
     #: Whether several operators stand for one that the framework lacks, and what else to know.
     emulated: bool = False
     note: str = ""
+    #: What is true of all operators of the framework on this dtype.
+    caveat: str = ""
     #: The run it comes from: two runs may have measured the same case.
     run: str = ""
     #: The result it shows.
@@ -75,6 +79,7 @@ def _row(stored: StoredResult) -> OperatorRow:
     case, result = stored.case, stored.result
     entry = find(case.name)
     call = entry.call(case.framework) if entry else None
+    framework = frameworks.get(case.framework)
     labels = {axis: label_text(value) for axis, value in case.labels}
     given = ", ".join(f"{axis}={text}" for axis, text in labels.items() if axis not in KNOWN)
     return OperatorRow(
@@ -102,6 +107,7 @@ def _row(stored: StoredResult) -> OperatorRow:
         case_hash=result.case_hash,
         emulated=bool(call and call.emulated),
         note=call.note if call else "",
+        caveat=caveat(entry, framework, case.dtype, case.device) if entry else "",
         run=stored.run_id,
         result=result,
     )

@@ -18,7 +18,7 @@ def logical(name: str, onnx: str, *names: str) -> Operator:
         aliases=() if name == "logical_not" else (f"broadcast_{name}",),
         torch=f"torch.{name}({given})", numpy=f"np.{name}({given})",
         onnx=Call(f"{onnx}({given})", dtypes=("bool",)),
-        mxnet=Call(f"nd.{name}({given})", dtypes=(MASK,), note="of masks of floats, into another"),
+        mxnet=Call(f"nd.{name}({given})", dtypes=(MASK,)),
     )  # fmt: skip
 
 

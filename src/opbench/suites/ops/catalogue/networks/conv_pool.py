@@ -144,13 +144,12 @@ def pooling(
 
 def global_pooling(name: str, rank: int, kind: str, shapes: Mapping[str, Shape]) -> Operator:
     axes = tuple(range(2, 2 + rank))
-    adaptive = f"F.adaptive_{kind}_pool{rank}d(data, 1)"
     onnx = {"max": "GlobalMaxPool", "avg": "GlobalAveragePool"}[kind]
     return op(
         name, "conv_pool", "data", shapes, result=lambda v: (*v.data[:2], *(1,) * rank),
         flops=lambda v: float(prod(v.data)), tolerance=16.0,
         aliases=(name.removesuffix("2D"),) if rank == 2 else (),
-        torch=adaptive if (kind, rank) != ("max", 1) else f"torch.amax(data, {axes}, keepdim=True)",
+        torch=f"F.adaptive_{kind}_pool{rank}d(data, 1)",
         onnx=f"{onnx}(data)",
         mxnet=f"nd.Pooling(data, kernel={(1,) * rank}, global_pool=True, pool_type='{kind}')",
         numpy=f"np.{'max' if kind == 'max' else 'mean'}(data, axis={axes}, keepdims=True)",

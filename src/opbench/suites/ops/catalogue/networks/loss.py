@@ -40,7 +40,20 @@ def gluon(block: str, factor: str = "") -> Call:
     return Call(
         f"{factor}nd.mean(block(pred, label))",
         setup=f"block = mx.gluon.loss.{block}()\nblock.initialize()",
+        note="a block of Gluon, and the mean over its samples",
     )
+
+
+def last_layer(name: str, label: Input, flops: float, near: str) -> Operator:
+    """MXNet's last layers of a network hand on what they are given, or predictions made of it; the
+    loss is their gradient alone. No other framework has such operators."""
+    given = "classes" if label is CLASS else "label"
+    return op(
+        name, "loss", ("pred", label), SCORES, parity="", flops=flops,
+        absent={"torch": f"torch has none: see {near}"},
+        mxnet=Call(f"nd.{name}(pred, {given})",
+            setup="classes = label.astype({dtype})" if label is CLASS else ""),
+    )  # fmt: skip
 
 
 #: Of small differences the square, of others the distance.
@@ -71,10 +84,10 @@ OPERATORS = (
             emulated=True),
         onnx="SoftmaxCrossEntropyLoss(pred, label, reduction='mean')",
         mxnet=Call("nd.softmax_cross_entropy(pred, classes)[0] / {pred}[0]",
-            setup="classes = label.astype({dtype})")),
+            setup="classes = label.astype({dtype})", note="a sum, divided to become the mean")),
     loss("smooth_l1", target(), flops=6.0,
         torch="F.smooth_l1_loss(pred, label)",
-        mxnet="nd.mean(nd.smooth_l1(pred - label, scalar=1.0))",
+        mxnet=Call("nd.mean(nd.smooth_l1(pred - label, scalar=1.0))", emulated=True),
         numpy=Call(QUADRATIC, emulated=True)),
     # Time, batch, classes; the blank is class 0.
     op("CTCLoss", "loss",
@@ -87,31 +100,20 @@ OPERATORS = (
         torch=Call(
             "F.ctc_loss(torch.log_softmax(data, -1), label, times, lengths, reduction='sum')",
             setup="times = torch.full(({data}[1],), {data}[0])\n"
-            "lengths = torch.full(({data}[1],), {label_length})"),
+            "lengths = torch.full(({data}[1],), {label_length})",
+            note="with the softmax that MXNet's loss contains"),
         mxnet=Call("nd.sum(nd.CTCLoss(data, classes, blank_label='first'))",
-            setup="classes = label.astype({dtype})")),
+            setup="classes = label.astype({dtype})", note="summed over the batch, as in torch")),
     loss("multi_margin_loss", CLASS, torch="F.multi_margin_loss(pred, label)"),
-    # It passes its input on and keeps the loss for the gradient: no other framework's operator.
-    loss("SVMOutput", CLASS, parity="", absent={"torch": "torch has none: see multi_margin_loss"},
-        mxnet=Call("nd.mean(nd.SVMOutput(pred, classes))",
-            setup="classes = label.astype({dtype})")),
-    # Likewise: the last layers of a network, whose losses are their gradients alone.
-    loss("SoftmaxOutput", CLASS, parity="", flops=20.0,
-        absent={"torch": "torch has none: see softmax_cross_entropy"},
-        mxnet=Call("nd.mean(nd.SoftmaxOutput(pred, classes))",
-            setup="classes = label.astype({dtype})")),
-    *(
-        loss(f"{name}RegressionOutput", target(), parity="", flops=flops,
-            absent={"torch": f"torch has none: see {near}"},
-            mxnet=f"nd.mean(nd.{name}RegressionOutput(pred, label))")
-        for name, flops, near in (("Linear", 1.0, "L2Loss"), ("Logistic", 15.0, "SigmoidBCE"),
-            ("MAE", 1.0, "L1Loss"))
-    ),
+    last_layer("SVMOutput", CLASS, 1.0, "multi_margin_loss"),
+    last_layer("SoftmaxOutput", CLASS, 20.0, "softmax_cross_entropy"),
+    last_layer("LinearRegressionOutput", target(), 1.0, "L2Loss"),
+    last_layer("LogisticRegressionOutput", target(), 15.0, "SigmoidBCE"),
+    last_layer("MAERegressionOutput", target(), 1.0, "L1Loss"),
     # Likewise: its gradient is one, whatever comes after it. The second is the older of the two.
-    loss("MakeLoss", target(), parity="", flops=1.0,
-        mxnet="nd.mean(nd.MakeLoss(nd.square(pred - label)))"),
-    loss("make_loss", target(), parity="", flops=1.0, classic="MakeLossOld",
-        mxnet="nd.mean(nd.make_loss(nd.square(pred - label)))"),
+    op("MakeLoss", "loss", "pred", SCORES, parity="", mxnet="nd.MakeLoss(pred)"),
+    op("make_loss", "loss", "pred", SCORES, parity="", classic="MakeLossOld",
+        mxnet="nd.make_loss(pred)"),
     loss("Huber", target(), flops=6.0, classic="HuberLoss",
         torch="F.huber_loss(pred, label)", mxnet=gluon("HuberLoss"),
         numpy=Call(QUADRATIC, emulated=True)),

@@ -43,7 +43,7 @@ OPERATORS = (
         aliases=("linear", "Dense"), classic="Dense", dtypes=ANALYTIC,
         torch="F.linear(data, weight, bias)", onnx="Gemm(data, weight, bias, transB=1)",
         mxnet="nd.FullyConnected(data, weight, bias, num_hidden={units})",
-        numpy="data @ weight.T + bias"),
+        numpy=Call("data @ weight.T + bias", note="a product, and a sum with the bias")),
     unary("flatten", "nn_basic", flops=0.0, shapes=STRETCH, dtypes=ALL,
         result=lambda v: (v.data[0], v.data[1] * v.data[2]), classic="Flatten",
         torch="torch.flatten(data, 1)", onnx="Flatten(data, axis=1)", mxnet="nd.flatten(data)",
@@ -65,7 +65,7 @@ OPERATORS = (
         (Input("data", lambda v: integers(0, v.input_dim), "int64", grad=False),
             weight("weight", shape=lambda v: (v.input_dim, v.output_dim))),
         shapes=sizes((4, 8), (32, 128), (256, 512), (10000, 1)), input_dim=20000, output_dim=128,
-        result=lambda v: (*v.data, v.output_dim), flops=0.0, tolerance=8.0,
+        result=lambda v: (*v.data, v.output_dim), flops=0.0, tolerance=8.0, partly=("weight",),
         torch="F.embedding(data, weight)", onnx="Gather(weight, data, axis=0)",
         mxnet="nd.Embedding(data, weight, input_dim={input_dim}, output_dim={output_dim})",
         numpy="np.take(weight, data, axis=0)"),
@@ -84,13 +84,13 @@ OPERATORS = (
             setup="steps = jnp.arange(data.shape[0])[:, None, None]"),
         numpy=Call("np.where(steps < lengths[None, :, None], data, zero)", emulated=True,
             setup="steps = np.arange(data.shape[0])[:, None, None]\nzero = data.dtype.type(0)")),
-    sequence("SequenceReverse", grad=False,
-        torch=Call("torch.take_along_dim(data, order, 0)", emulated=True,
-            setup="steps = torch.arange(data.shape[0], device=data.device)[:, None]\n"
-            "order = torch.where(steps < lengths, lengths - 1 - steps, steps)[..., None]"),
-        jax=Call("jnp.take_along_axis(data, order, 0)", emulated=True,
-            setup="steps = jnp.arange(data.shape[0])[:, None]\n"
-            "order = jnp.where(steps < lengths, lengths - 1 - steps, steps)[..., None]"),
+    sequence("SequenceReverse",
+        torch=Call("order = torch.where(steps < lengths, lengths - 1 - steps, steps)[..., None]\n"
+            "y = torch.take_along_dim(data, order, 0)", emulated=True,
+            setup="steps = torch.arange(data.shape[0], device=data.device)[:, None]"),
+        jax=Call("order = jnp.where(steps < lengths, lengths - 1 - steps, steps)[..., None]\n"
+            "y = jnp.take_along_axis(data, order, 0)", emulated=True,
+            setup="steps = jnp.arange(data.shape[0])[:, None]"),
         onnx="ReverseSequence(data, lengths, time_axis=0, batch_axis=1)",
         mxnet=Call("nd.SequenceReverse(data, counts, use_sequence_length=True)",
             setup="counts = lengths.astype({dtype})")),

@@ -87,7 +87,7 @@ OPERATORS = (
             "* nd.reshape(gamma, shape=(1, -1, 1, 1)) + nd.reshape(beta, shape=(1, -1, 1, 1))",
             setup="ones = nd.ones(({num_groups},), {options})\n"
             "zeros = nd.zeros(({num_groups},), {options})", emulated=True)),
-    op("L2Normalization", "norm", "data", flops=each(3.0), tolerance=8.0,
+    op("L2Normalization", "norm", "data", aliases=("normalize",), flops=each(3.0), tolerance=8.0,
         torch="F.normalize(data, dim=1)", onnx="LpNormalization(data, axis=1, p=2)",
         mxnet="nd.L2Normalization(data)",
         numpy=Call("data / np.linalg.norm(data, axis=1, keepdims=True)", emulated=True)),

@@ -8,6 +8,7 @@ variance becomes zero, or the weight grows by a factor), its sign changes before
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from opbench.define.program import POSITIVE, ZEROS, uniform
@@ -70,29 +71,31 @@ def mx(function: str, state: str = "", options: str = "") -> str:
     return f"y = nd.{function}(weight, gradient{given}, lr={{lr}}{options}, out=weight)"
 
 
-def several(half: bool, momentum: bool) -> str:
-    """Weights and what belongs to them, four times, in the order in which MXNet takes them."""
+PHASES = "its two phases and the norms between them, as MXNet's own optimizer calls them"
+
+
+def of_four(name: str) -> Operator:
+    """Four weights in one call: of float16 with a copy in float32 (`mp`), with momentum (`mom`),
+    with learning rates in arrays (`preloaded`)."""
+    half, momentum, loaded = ("mp_" in name, "_mom" in name, "preloaded" in name)
     made = "weight.astype('float16')" if half else "weight.copy()"
-    state = ["weights[i] * 0.01"]
-    state += ["nd.zeros(weight.shape)"] * momentum + ["weight.copy()"] * half
-    return (
-        f"weights = [{made} for i in range(4)]\n"
-        f"given = [x for i in range(4) for x in (weights[i], {', '.join(state)})]"
-    )
+    state = ["nd.zeros(weight.shape)"] * momentum + ["weight.copy()"] * half
+    each = ", ".join(["weights[i]", "weights[i] * 0.01", *state])
+    setup = f"weights = [{made} for i in range(4)]\n"
+    setup += f"given = [x for i in range(4) for x in ({each})]"
+    if loaded:
+        setup += " + [nd.full((4,), {lr}), nd.zeros((4,))]"
+    rates = "" if loaded else "lrs=({lr},) * 4, wds=(0.0,) * 4, "
+    # Weights and states are read and written, gradients read.
+    moved = 3 * (2 if half else 4) + 2 * 4 * len(state)
+    return op(
+        name, "optimizer", ("weight",), {"weight": WEIGHTS}, grad=False, lr=1e-3,
+        dtypes=("float32",), flops=8.0, traffic=lambda v: 4.0 * prod(v.weight) * moved,
+        parity="", absent=ABSENT, aliases=(f"{name}_update",),
+        mxnet=Call(f"nd.{name}_update(*given, {rates}num_weights=4, out=weights)\n"
+            "y = weights[0]", setup=setup),
+    )  # fmt: skip
 
-
-RATES = "lrs=({lr},) * 4, wds=(0.0,) * 4, "
-LOADED = "rates, decays = nd.full((4,), {lr}), nd.zeros((4,))\n"
-MULTIPLE = [
-    ("multi_sgd_mom", RATES, several(False, True)),
-    ("multi_mp_sgd", RATES, several(True, False)),
-    ("multi_mp_sgd_mom", RATES, several(True, True)),
-    *(
-        (f"preloaded_multi_{kind}sgd{mom}", "",
-         f"{LOADED}{several(bool(kind), bool(mom))}\ngiven += [rates, decays]")
-        for kind in ("", "mp_") for mom in ("", "_mom")
-    ),
-]  # fmt: skip
 
 OPERATORS = (
     optimizer("sgd", aliases=("sgd_update",), classic="SGD",
@@ -154,7 +157,7 @@ OPERATORS = (
         mxnet=Call("u = nd.lamb_update_phase1(weight, gradient, mean, var, beta1={beta1}, "
         "beta2={beta2}, epsilon={epsilon}, t=1, wd=0.0)\n"
         "y = nd.lamb_update_phase2(weight, u, nd.norm(weight), nd.norm(u), lr={lr}, "
-        "out=weight)", before=TURNED["mxnet"])),
+        "out=weight)", before=TURNED["mxnet"], note=PHASES)),
     op("multi_sgd", "optimizer",
         tuple(Input(f"{kind}{i}", grad=False, shape=lambda v: v.weight)
             for i in range(4) for kind in ("weight", "gradient")), shapes={"weight": WEIGHTS},
@@ -182,15 +185,9 @@ OPERATORS = (
             "u = nd.mp_lamb_update_phase1(half, small, mean, var, weight, t=1, wd=0.0)\n"
             "y = nd.mp_lamb_update_phase2(half, u, nd.norm(weight), nd.norm(u), weight, lr={lr}, "
             "out=half)", setup="half, small = weight.astype('float16'), gradient.astype('float16')",
-            before="small *= -1")),
-    # Four weights in one call.
-    *(
-        op(f"{name}", "optimizer", ("weight",), {"weight": WEIGHTS}, grad=False, lr=1e-3,
-            dtypes=("float32",), flops=8.0, parity="", absent=ABSENT, aliases=(f"{name}_update",),
-            mxnet=Call(f"nd.{name}_update(*given, {rates}num_weights=4, out=weights)\n"
-                "y = weights[0]", setup=setup))
-        for name, rates, setup in MULTIPLE
-    ),
+            before="small *= -1", note=PHASES)),
+    *(of_four(name) for name in ("multi_sgd_mom", "multi_mp_sgd", "multi_mp_sgd_mom")),
+    *(of_four(f"preloaded_multi_{kind}sgd{more}") for kind in ("", "mp_") for more in ("", "_mom")),
     # The learning rate of each layer, from the norms of its weight and gradient.
     op("multi_lars", "optimizer",
         (Input("lrs", POSITIVE), Input("weights", POSITIVE), Input("gradients", POSITIVE),

@@ -134,7 +134,6 @@ channels_last            images.contiguous(memory_format=torch.channels_last)
 repeat_torch             data.repeat(2, 2)
 rot90                    torch.rot90(data)
 triu                     torch.triu(data)
-diag_embed               torch.diag_embed(points)
 trace                    torch.trace(data)
 outer                    torch.outer(row, column)
 mv                       torch.mv(data, row)
@@ -146,7 +145,6 @@ celu                     F.celu(data)
 gelu_tanh                F.gelu(data, approximate="tanh")
 rrelu                    F.rrelu(data, training=True)
 tanhshrink               F.tanhshrink(data)
-normalize                F.normalize(data, dim=1)
 lp_pool2d                F.lp_pool2d(images, 2, 2)
 binary_cross_entropy     F.binary_cross_entropy(chance, target)
 poisson_nll_loss         F.poisson_nll_loss(data, target)
@@ -239,13 +237,18 @@ SETUPS = {
 TAKEN = {
     ALL: "masked_select select as_strided alias view narrow unfold unbind chunk split_with_sizes "
     "movedim contiguous channels_last repeat_torch circular_pad select_scatter slice_scatter "
-    "diag_embed empty empty_strided empty_like full_like eye fill copy resize_ item",
+    "empty empty_strided empty_like full_like eye fill copy resize_ item",
     NUMBERS: "gather scatter scatter_add masked_scatter rot90 triu trace diff outer mv dot_product "
     "baddbmm einsum cross_product channel_shuffle reflection_pad1d reflection_pad2d "
     "reflection_pad3d replication_pad2d replication_pad3d index_put index_fill",
     (COMPLEX,): "fft_irfft view_as_real",
-    ANALYTIC: "fft_fft2 qr pinv normalize matrix_norm logcumsumexp",
+    ANALYTIC: "fft_fft2 qr pinv matrix_norm logcumsumexp",
     ANY: "scatter_reduce cummax kthvalue msort max_pool2d_with_indices max_pool3d_with_indices",
+}
+FIRST = "backward goes from the first of its results alone"
+NOTES = {
+    "resize_": "to the shape that it has",
+    **dict.fromkeys(("chunk", "split_with_sizes", "unbind"), FIRST),
 }
 DTYPES = {name: dtypes for dtypes, names in TAKEN.items() for name in names.split()}
 
@@ -282,7 +285,7 @@ def row(line: str, grad: bool) -> Operator:
         name, "aten", inputs, {each.name: KINDS[each.name][0] for each in inputs if not each.shape},
         grad=grad, dtypes=dtypes if "" in own else tuple(own), flops=None, result=result_of,
         sides=SIDES.get(name, {}), parity="",
-        torch=Call(text, setup=setup, output=first, compilable=grad),
+        torch=Call(text, setup=setup, output=first, compilable=grad, note=NOTES.get(name, "")),
     )  # fmt: skip
 
 

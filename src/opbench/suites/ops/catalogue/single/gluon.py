@@ -94,7 +94,8 @@ def block(line: str) -> Operator:
 
     return op(
         f"gluon_{name}", "gluon", tuple(tensors), shapes, hybridize=False, **options,
-        classic=f"Gluon{name}", printed=name, parity="", flops=None, dtypes=FULL,
+        classic=f"Gluon{name}", printed=name, parity="", flops=None,
+        dtypes=FULL if kind != "tokens" else ("float32",),
         absent=dict.fromkeys(("torch", "jax", "onnxruntime", "numpy"), ABSENT),
         mxnet=Call(f"{before}{call}", setup=setup, differentiable=kind != "tokens"),
     )  # fmt: skip

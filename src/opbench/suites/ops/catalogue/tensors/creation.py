@@ -46,7 +46,7 @@ OPERATORS = (
     unary("zeros_like", "creation", flops=0.0, grad=False, dtypes=ALL,
         torch="torch.zeros_like(data)", mxnet="nd.zeros_like(data)",
         numpy=Call("np.zeros_like(data)", note=UNTOUCHED),
-        onnx="s = Shape(data)\ny = ConstantOfShape(s)"),
+        onnx=Call("s = Shape(data)\ny = ConstantOfShape(s)", dtypes=("float32",), emulated=True)),
     unary("ones_like", "creation", flops=0.0, absent=NO_ONNX, grad=False, dtypes=ALL,
         torch="torch.ones_like(data)", mxnet="nd.ones_like(data)", numpy="np.ones_like(data)"),
 )  # fmt: skip

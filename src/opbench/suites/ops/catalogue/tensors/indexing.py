@@ -7,7 +7,17 @@ from math import prod
 from typing import Any
 
 from opbench.define.program import PERMUTATION, Domain, integers
-from opbench.suites.ops.entry import ALL, INDEX, NUMBERS, Call, Input, Operator, Shape, Values
+from opbench.suites.ops.entry import (
+    ALL,
+    INDEX,
+    NUMBERS,
+    Call,
+    Input,
+    Operator,
+    Shape,
+    Values,
+    itemsize,
+)
 from opbench.suites.ops.shapes import (
     PLANE,
     op,
@@ -40,6 +50,11 @@ GRID = sizes((64, 64), (1024, 1024), (4096, 4096))
 MANY = sizes((4096,), (1048576,), (16777216,))
 
 
+def both(v: Values, moved: Shape) -> float:
+    """Bytes to read and write so many elements."""
+    return 2.0 * prod(moved) * itemsize(v.dtype)
+
+
 def picking(name: str, inputs: tuple[str | Input, ...] = ("data",), **more: Any) -> Operator:
     """Moves elements of any dtype, and computes nothing."""
     return op(name, "indexing", inputs, **{"flops": 0.0, "dtypes": ALL, **more})
@@ -47,11 +62,12 @@ def picking(name: str, inputs: tuple[str | Input, ...] = ("data",), **more: Any)
 
 OPERATORS = (
     picking("slice", ("data",), shapes=WINDOW, result=window_shape, shrinks=("none",),
+        partly=("data",),
         torch=window, jax="lax.slice(data, {begin}, {end})",
         onnx=lambda v: f"Slice(data, {list(v.begin)}, {list(v.end)})",
         mxnet="nd.slice(data, begin={begin}, end={end})", numpy=window),
     picking("slice_axis", ("data",), axis=0, begin=16, end=48,
-        result=lambda v: (v.end - v.begin, v.data[1]), shrinks=("none",),
+        result=lambda v: (v.end - v.begin, v.data[1]), shrinks=("none",), partly=("data",),
         torch=lambda v: f"torch.narrow(data, {v.axis}, {v.begin}, {v.end - v.begin})",
         jax="lax.slice_in_dim(data, {begin}, {end}, axis={axis})",
         onnx="Slice(data, [{begin}], [{end}], [{axis}])",
@@ -59,7 +75,7 @@ OPERATORS = (
         numpy=lambda v: f"data[{':, ' * v.axis}{v.begin}:{v.end}]"),
     picking("slice_like", ("data", Input("other", grad=False)),
         shapes={"data": PLANE, "other": sizes((32, 32), (512, 512), (2048, 2048), (5000, 5))},
-        result=lambda v: v.other, shrinks=("none",),
+        result=lambda v: v.other, shrinks=("none",), traffic=lambda v: both(v, v.other),
         torch="data[: other.shape[0], : other.shape[1]]",
         onnx="s = Shape(other)\ny = Slice(data, [0, 0], s)", mxnet="nd.slice_like(data, other)",
         numpy="data[: other.shape[0], : other.shape[1]]"),
@@ -67,7 +83,7 @@ OPERATORS = (
         ("data",
             Input("indices", below("data", 0), INDEX, grad=False, shape=lambda v: (v.count,))),
         shapes={"data": PLANE, "count": ROWS}, result=lambda v: (v.count, v.data[1]),
-        aliases=("index_select",),
+        aliases=("index_select",), partly=("data",),
         torch="torch.index_select(data, 0, indices)", onnx="Gather(data, indices, axis=0)",
         mxnet="nd.take(data, indices)", numpy="np.take(data, indices, axis=0)"),
     # The dtype is that of the result: integers in torch and JAX's x64 mode.
@@ -79,7 +95,7 @@ OPERATORS = (
         onnx=lambda v: f"OneHot(indices, [{v.depth}], "
         + ("[0.0, 1.0])" if v.dtype == "float32" else "[0, 1])"),
         mxnet="nd.one_hot(indices, {depth}, dtype={dtype})",
-        numpy=Call("eye[indices]", setup="eye = np.eye({depth}, {options})")),
+        numpy=Call("eye[indices]", setup="eye = np.eye({depth}, {options})", emulated=True)),
     op("where", "indexing", (Input("condition", integers(0, 2), "bool", grad=False), "lhs", "rhs"),
         dtypes=ALL, torch="torch.where(condition, lhs, rhs)", onnx="Where(condition, lhs, rhs)",
         mxnet=Call("nd.where(mask, lhs, rhs)", setup="mask = condition.astype({dtype})"),
@@ -92,7 +108,7 @@ OPERATORS = (
         torch=Call(lambda v: f"data[0] * {v.shape[1]} + data[1]", emulated=True),
         jax="jnp.ravel_multi_index((data[0], data[1]), {shape}, mode='clip')",
         mxnet="nd.ravel_multi_index(data, shape={shape})",
-        numpy="np.ravel_multi_index((data[0], data[1]), {shape})"),
+        numpy=Call("np.ravel_multi_index(given, {shape})", setup="given = tuple(data)")),
     op("unravel_index", "indexing", (Input("data", lambda v: integers(0, prod(v.shape))),),
         shapes=MANY, shape=(1024, 1024), grad=False, dtypes=("int64", "int32"),
         result=lambda v: (2, *v.data),
@@ -103,9 +119,12 @@ OPERATORS = (
     picking("gather_nd",
         ("data", Input("indices", lambda v: integers(0, min(v.data)), INDEX, grad=False)),
         shapes={"data": GRID, "indices": POINTS}, result=lambda v: v.indices[1:], shrinks=("none",),
-        torch="data[indices[0], indices[1]]",
+        partly=("data",),
+        torch=Call("data[rows, columns]", setup="rows, columns = indices"),
+        jax="data[indices[0], indices[1]]",
         onnx=Call("GatherND(data, points)", setup="points = indices.T"),
-        mxnet="nd.gather_nd(data, indices)", numpy="data[indices[0], indices[1]]"),
+        mxnet="nd.gather_nd(data, indices)",
+        numpy=Call("data[rows, columns]", setup="rows, columns = indices")),
     # No position occurs twice: which of two values stays is not defined anywhere.
     picking("scatter_nd",
         (Input("data", shape=lambda v: v.indices[1:]),
@@ -121,27 +140,32 @@ OPERATORS = (
             emulated=True)),
     picking("pick",
         ("data", Input("index", below("data", 1), INDEX, grad=False, shape=lambda v: v.data[:1])),
-        result=lambda v: v.data[:1], dtypes=NUMBERS,
-        torch="torch.gather(data, 1, index[:, None])[:, 0]",
-        onnx="i = Unsqueeze(index, [1])\ng = GatherElements(data, i, axis=1)\n"
-        "y = Squeeze(g, [1])", mxnet="nd.pick(data, index, axis=1)",
-        numpy="np.take_along_axis(data, index[:, None], axis=1)[:, 0]"),
+        result=lambda v: v.data[:1], dtypes=NUMBERS, partly=("data",),
+        torch=Call("torch.gather(data, 1, places)", setup="places = index[:, None]"),
+        jax=Call("jnp.take_along_axis(data, index[:, None], axis=1)[:, 0]", emulated=True),
+        onnx=Call("i = Unsqueeze(index, [1])\ng = GatherElements(data, i, axis=1)\n"
+            "y = Squeeze(g, [1])", emulated=True),
+        mxnet="nd.pick(data, index, axis=1)",
+        numpy=Call("np.take_along_axis(data, places, axis=1)", setup="places = index[:, None]")),
     picking("fill_element_0index",
         ("data", Input("values", shape=lambda v: v.data[:1]),
             Input("index", below("data", 1), INDEX, shape=lambda v: v.data[:1])), grad=False,
-        dtypes=NUMBERS, torch="torch.scatter(data, 1, index[:, None], values[:, None])",
+        dtypes=NUMBERS,
+        torch=Call("torch.scatter(data, 1, places, given)",
+            setup="places, given = index[:, None], values[:, None]"),
         jax=Call("data.at[jnp.arange(data.shape[0]), index].set(values)", emulated=True),
-        onnx="i = Unsqueeze(index, [1])\nv = Unsqueeze(values, [1])\n"
-        "y = ScatterElements(data, i, v, axis=1)",
+        onnx=Call("i = Unsqueeze(index, [1])\nv = Unsqueeze(values, [1])\n"
+            "y = ScatterElements(data, i, v, axis=1)", emulated=True),
         mxnet=Call("nd.fill_element_0index(data, values, places)",
             setup="places = index.astype({dtype})"),
         numpy=Call("y = data.copy()\n"
             "np.put_along_axis(y, index[:, None], values[:, None], axis=1)", emulated=True)),
     picking("setitem", ("data", Input("value", shape=window_shape)), shapes=WINDOW,
-        result=window_shape, shrinks=("none",),
+        result=window_shape, shrinks=("none",), traffic=lambda v: both(v, window_shape(v)),
         absent={"onnxruntime": "an ONNX graph overwrites nothing"}, grad=False,
         torch=Call(lambda v: f"{window(v)} = value\ny = data", compilable=False),
-        jax=lambda v: window(v).replace("data[", "data.at[", 1) + ".set(value)",
+        jax=Call(lambda v: window(v).replace("data[", "data.at[", 1) + ".set(value)", emulated=True,
+            note="JAX arrays cannot be overwritten: the rest of the array is copied as well"),
         mxnet=lambda v: f"{window(v)} = value\ny = data",
         numpy=lambda v: f"{window(v)} = value\ny = data"),
     op("masked_fill", "indexing", ("data", Input("mask", integers(0, 2), "bool", grad=False)),

@@ -51,12 +51,13 @@ def density(
 SPREAD: dict[str, Domain] = {"mu": uniform(-1.0, 1.0), "sigma": POSITIVE}
 COUNTS: dict[str, Domain] = {"k": integers(1, 5), "p": uniform(0.3, 0.7)}
 SAMPLED: list[tuple[str, dict[str, Domain], dict[str, Any]]] = [
-    ("normal", SPREAD, {"torch": "torch.normal(mu[:, None].expand(-1, {shape}), sigma[:, None])"}),
+    ("normal", SPREAD, {"torch": Call("torch.normal(centre, width)",
+        setup="centre, width = mu[:, None].expand(-1, {shape}), sigma[:, None]")}),
     ("uniform", {"low": uniform(-1.0, 0.0), "high": POSITIVE}, {}),
     ("exponential", {"lam": POSITIVE}, {}),
     ("gamma", {"alpha": uniform(1.0, 3.0), "beta": POSITIVE}, {}),
     ("poisson", {"lam": uniform(1.0, 6.0)},
-        {"torch": "torch.poisson(lam[:, None].expand(-1, {shape}))"}),
+        {"torch": Call("torch.poisson(rates)", setup="rates = lam[:, None].expand(-1, {shape})")}),
     ("negative_binomial", COUNTS, {}),
     ("generalized_negative_binomial", {"mu": POSITIVE, "alpha": uniform(0.3, 0.7)}, {}),
 ]  # fmt: skip
@@ -125,7 +126,7 @@ OPERATORS = (
         for name, given, more in SAMPLED
     ),
     unary("shuffle", "random", flops=0.0, parity="statistics",
-        torch="data[torch.randperm(data.shape[0], device=data.device)]",
+        torch=Call("data[torch.randperm(data.shape[0], device=data.device)]", emulated=True),
         jax=f"jax.random.permutation({KEY}, data)",
         mxnet=Call("nd.random.shuffle(data)", differentiable=False), numpy="rng.permutation(data)"),
     op("random_pdf_dirichlet", "random",

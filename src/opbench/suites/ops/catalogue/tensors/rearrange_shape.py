@@ -97,7 +97,7 @@ OPERATORS = (
         onnx="DepthToSpace(data, blocksize={block_size}, mode='CRD')"),
     moving("pixel_unshuffle", {"data": UNBLOCKED}, {"block_size": 2}, dtypes=NUMBERS,
         torch="F.pixel_unshuffle(data, {block_size})"),
-    moving("diag", result=lambda v: (min(v.data),),
+    moving("diag", result=lambda v: (min(v.data),), partly=("data",),
         torch="torch.diag(data)", mxnet="nd.diag(data)", numpy="np.diag(data)"),
     moving("reshape", shape=(-1,), result=flat,
         torch="torch.reshape(data, {shape})", onnx=lambda v: f"Reshape(data, {list(v.shape)})",
