@@ -187,13 +187,6 @@ def squares(operator: Operator, v: Values) -> str:
 def joined(operator: Operator, v: Values) -> str:
     """Tensors that are put together are equal but for the side along which they are."""
     along = {"concat": getattr(v, "dim", None), "stack": None}
-    if operator.name == "khatri_rao":
-        if v.lhs[1] == v.rhs[1]:
-            return ""
-        return (
-            f"lhs={written(v.lhs)}, rhs={written(v.rhs)} do not fit: both have as many columns; "
-            f"rhs={written((v.rhs[0], v.lhs[1]))} would"
-        )
     if operator.name not in along:
         return ""
     axis = along[operator.name]
@@ -254,6 +247,25 @@ def expanded(operator: Operator, v: Values) -> str:
     return ""
 
 
+def points(operator: Operator, v: Values) -> str:
+    """Positions in a grid are columns with a row for each of its sides."""
+    grid = {"gather_nd": "data", "scatter_nd": "shape"}.get(operator.name, "")
+    if not grid or v.indices[0] == len(getattr(v, grid)):
+        return ""
+    right = written((len(getattr(v, grid)), *v.indices[1:]))
+    return (
+        f"indices={written(v.indices)} does not fit {grid}={written(getattr(v, grid))}: it has a "
+        f"row for each side; indices={right} would"
+    )
+
+
+def pictures(operator: Operator, v: Values) -> str:
+    if "scale" not in operator.params or all(v.data[2:]):
+        return ""
+    right = written((*v.data[:2], *(max(1, side) for side in v.data[2:])))
+    return f"data={written(v.data)} does not fit: nothing cannot be enlarged; data={right} would"
+
+
 def halves(operator: Operator, v: Values) -> str:
     if operator.name != "glu" or v.data[-1] % 2 == 0:
         return ""
@@ -295,7 +307,7 @@ def results(operator: Operator, v: Values) -> str:
 
 RULES: tuple[Rule, ...] = (
     layouts, kernels, groups, blocks, largest, ranges, squares, joined, reshaped, expanded,
-    halves, activations, positions,
+    points, pictures, halves, activations, positions,
     results,
 )  # fmt: skip
 

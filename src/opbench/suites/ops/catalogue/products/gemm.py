@@ -24,7 +24,7 @@ OPERATORS = (
         classic="BatchDot", aliases=("bmm",), dtypes=NUMBERS,
         torch="torch.bmm(lhs, rhs)", onnx="MatMul(lhs, rhs)", mxnet="nd.batch_dot(lhs, rhs)",
         numpy="np.matmul(lhs, rhs)"),
-    op("khatri_rao", "gemm", ("lhs", "rhs"),
+    op("khatri_rao", "gemm", ("lhs", "rhs"), sides={"lhs": "m k", "rhs": "n k"},
         shapes={"lhs": sizes((8, 8), (128, 64), skewed=(4096, 2)),
             "rhs": sizes((8, 8), (128, 64), skewed=(16, 2))},
         result=lambda v: (v.lhs[0] * v.rhs[0], v.lhs[1]), shrinks=("lhs",),
