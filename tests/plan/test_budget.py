@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from opbench.plan.budget import LEAST, Budget
+from opbench.plan.budget import LEAST, SEEN, Budget
 
 
 class Clock:
@@ -62,3 +62,17 @@ def test_a_late_group_is_given_nothing_rather_than_less() -> None:
     clock.now += 5.0
     assert budget.left == 0.0
     assert budget.share() == 0.0
+
+
+@pytest.mark.parametrize(("each", "expected"), [(0.9, 0.0), (1.2, 0.0), (2.0, 200.0)])
+def test_that_a_budget_will_not_do_is_said_once_and_early(each: float, expected: float) -> None:
+    clock = Clock()
+    budget = Budget(100.0, 100, clock)
+    found = []
+    for _ in range(100):
+        clock.now += each
+        budget.note(each)
+        found.append(budget.overrun())
+    assert sum(found) == pytest.approx(expected)
+    assert not any(found[: SEEN - 1])
+    assert not any(found[SEEN:])

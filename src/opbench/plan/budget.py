@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 #: However much comes on top, sampling gets this part of a group's share.
 LEAST = 0.25
+#: A warning that the budget will not do comes after so many groups, and beyond this many times it.
+SEEN, FAR = 20, 1.25
 
 
 @dataclass
@@ -24,6 +26,7 @@ class Budget:
     began: float = field(init=False)
     _sampled: float = 0.0
     _done: int = 0
+    _warned: bool = False
 
     def __post_init__(self) -> None:
         self.began = self.clock()
@@ -47,3 +50,12 @@ class Budget:
         """A group is through; sampling it took so many seconds."""
         self._done += 1
         self._sampled += sampled
+
+    def overrun(self) -> float:
+        """Seconds that the whole will take at the rate so far, once, where that is far beyond the
+        budget; otherwise 0. Setting up and a single worker start may take that long."""
+        if self._warned or self._done < min(SEEN, self.groups):
+            return 0.0
+        expected = (self.clock() - self.began) * self.groups / self._done
+        self._warned = expected > self.seconds * FAR
+        return expected if self._warned else 0.0

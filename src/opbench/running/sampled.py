@@ -73,6 +73,11 @@ def sample(
     sampler.close()
     if budget is not None:
         budget.note(sum(member.spent for member in members))
+        if expected := budget.overrun():
+            state.listener.notice(
+                f"the budget of {budget.seconds:.0f} s will not do: at the rate so far, setting up "
+                f"and one worker start for each case take about {expected:.0f} s"
+            )
     for member in members:
         found = estimate_of(member.samples)
         if found is not None and member.ended is None:

@@ -43,7 +43,9 @@ def roofline(
     def computes(stored: StoredResult) -> bool:
         return stored.case.work is not None and stored.case.suite != SUITE
 
-    missing = "operators with known FLOPs and bytes; measure some: opbench run ops"
+    missing = (
+        "forward passes with known FLOPs and bytes; measure some: opbench run ops --stage forward"
+    )
     with Store.open(store, create=False) as opened:
         found = runs_with(opened, [run] if run else [], computes, missing, samples=False)
         results = found[0][1]
