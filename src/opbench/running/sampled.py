@@ -75,8 +75,8 @@ def sample(
         budget.note(sum(member.spent for member in members))
         if expected := budget.overrun():
             state.listener.notice(
-                f"the budget of {budget.seconds:.0f} s will not do: at the rate so far, setting up "
-                f"and one worker start for each case take about {expected:.0f} s"
+                f"the budget of {budget.seconds:.0f} s is too short: at the rate so far, with as "
+                f"little as one worker start for each case, the run takes about {expected:.0f} s"
             )
     for member in members:
         found = estimate_of(member.samples)

@@ -74,7 +74,11 @@ def test_settings_that_cannot_be_computed_are_refused(name, given, says):
         ("khatri_rao", {"lhs": "3x4", "rhs": "3x5"}, "rhs is n x k; rhs=3x4 would"),
         ("gather_nd", {"indices": "3x64"}, "a row for each side; indices=2x64 would"),
         ("scatter_nd", {"indices": "3x64"}, "a row for each side; indices=2x64 would"),
-        ("BilinearResize2D", {"data": "2x3x0x4"}, "nothing cannot be enlarged; data=2x3x1x4 would"),
+        (
+            "BilinearResize2D",
+            {"data": "2x3x0x4"},
+            "without pixels cannot be enlarged; data=2x3x1x4 would",
+        ),
         ("BatchNorm", {"data": "8x4x16"}, "data is n x c x h x w; data="),
         ("linalg_det", {"data": "4x3x5"}, "matrices are square, .*; data=4x3x3 would"),
         ("linalg_gemm", {"data": "3x5"}, "data=3x3 would"),

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from opbench import frameworks
-from opbench.case import label_text
+from opbench.case import Case, label_text
 from opbench.result import Result
 from opbench.stats.quantiles import Quantiles, quantiles
 from opbench.store.records import StoredResult
 from opbench.suites.ops.catalogue import find
+from opbench.suites.ops.entry import Operator
 from opbench.suites.ops.programs import caveat
 
 SUITE = "ops"
@@ -79,7 +80,6 @@ def _row(stored: StoredResult) -> OperatorRow:
     case, result = stored.case, stored.result
     entry = find(case.name)
     call = entry.call(case.framework) if entry else None
-    framework = frameworks.get(case.framework)
     labels = {axis: label_text(value) for axis, value in case.labels}
     given = ", ".join(f"{axis}={text}" for axis, text in labels.items() if axis not in KNOWN)
     return OperatorRow(
@@ -107,7 +107,11 @@ def _row(stored: StoredResult) -> OperatorRow:
         case_hash=result.case_hash,
         emulated=bool(call and call.emulated),
         note=call.note if call else "",
-        caveat=caveat(entry, framework, case.dtype, case.device) if entry else "",
+        caveat=_caveat(entry, case) if entry and call else "",
         run=stored.run_id,
         result=result,
     )
+
+
+def _caveat(entry: Operator, case: Case) -> str:
+    return caveat(entry, frameworks.get(case.framework), case.dtype, case.device)
