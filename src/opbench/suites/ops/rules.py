@@ -263,7 +263,10 @@ def pictures(operator: Operator, v: Values) -> str:
     if "scale" not in operator.params or all(v.data[2:]):
         return ""
     right = written((*v.data[:2], *(max(1, side) for side in v.data[2:])))
-    return f"data={written(v.data)} does not fit: an image without pixels cannot be enlarged; data={right} would"
+    return (
+        f"data={written(v.data)} does not fit: an image without pixels cannot be enlarged; "
+        f"data={right} would"
+    )
 
 
 def halves(operator: Operator, v: Values) -> str:
