@@ -106,7 +106,10 @@ ON_CUDA = ("--device", "cuda", "--max-starts", "2")
 
 def measure(part: Part, where: str, store: str, seconds: float, keep: str) -> None:
     name = f"operators-{part.name}"
-    begun = Path(store).exists() and name in {run.name for run in Store.open(Path(store)).runs()}
+    begun = False
+    if Path(store).exists():
+        with Store.open(store, create=False) as opened:
+            begun = name in {run.name for run in opened.runs()}
     command = [
         *(*OPBENCH, "run", "ops", *part.words, "--store", store, "--name", name),
         *("--budget", f"{seconds:.0f}s"),

@@ -10,8 +10,10 @@ import re
 import select
 import stat
 import tempfile
+import threading
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +31,33 @@ SQLITE = b"SQLite format 3\0"
 #: What writes into a pipe is running already.
 PIPE_SECONDS = 2.0
 
+#: The files that this process has open as databases, and how often.
+_databases: Counter[tuple[int, int]] = Counter()
+#: While it is held, no database is opened: what is none now may be looked into.
+database_lock = threading.RLock()
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Of the file, whatever its name: the device it is on, and its number there."""
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def hold_database(file: tuple[int, int], times: int = 1) -> None:
+    """A connection to this file was opened, or one was closed (-1)."""
+    _databases[file] += times
+
+
+def is_open_database(path: Path) -> bool:
+    """Whether this process has the file open as a database, so that nobody here may open it in
+    another way. The system gives up all locks of a process on a file when the process closes any
+    descriptor of it; another process then takes itself for the last one to use the database, and
+    removes the log that is being written to."""
+    try:
+        return _databases[identity(path)] > 0
+    except OSError:
+        return False
+
 
 def expanded(text: str | Path) -> Path:
     """A path that a person wrote, `~` and `~user` included."""
@@ -44,6 +73,8 @@ def content(path: Path, most: int = MOST_BYTES) -> bytes:
     A pipe, as in `--config <(make_config)`, is read too; one that nobody writes to is not waited
     for.
     """
+    if is_open_database(path):
+        raise UserError(f"{path} is a store, and open: it is not read as a file")
     try:
         # Without O_NONBLOCK, opening a pipe waits for somebody who writes to it.
         with open(path, "rb", buffering=0, opener=_without_waiting) as stream:
@@ -169,13 +200,18 @@ def check_writable(path: Path) -> None:
 
 def _check_no_database(path: Path) -> None:
     """No file that we write takes the place of a database."""
+    held = is_open_database(path)
     try:
-        with path.open("rb") as stream:
-            found = stream.read(len(SQLITE))
+        found = SQLITE if held else _beginning(path, len(SQLITE))
     except FileNotFoundError:
         return
     if found == SQLITE:
         raise UserError(f"{path} is a database, which is not overwritten: name another file")
+
+
+def _beginning(path: Path, count: int) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(count)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from opbench.plan.policy import Fixed
 from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.runner import Runner
+from opbench.worker.parity import tensors
 
 SETUP = "rng = np.random.default_rng(seed)\nx = rng.standard_normal((50, 40)).astype('float32')"
 
@@ -151,3 +152,15 @@ def test_what_is_compared_is_no_part_of_a_cases_identity():
     one = case("one", "y = 2 * x")
     assert one.hash == replace(one, parity=None).hash
     assert Case.from_dict(one.to_dict()) == one
+
+
+def test_zeros_without_memory_are_read_as_zeros():
+    """Of `sgn` torch gives such a gradient; what lies where its numbers would be is anything."""
+    torch = pytest.importorskip("torch")
+    full = torch.full((64,), -1.0)
+    del full  # leaves its numbers where the next allocation of this size finds them
+    data = torch.ones(64, requires_grad=True)
+    torch.sgn(data).backward(torch.ones(64))
+    header, found = tensors.read(data.grad)
+    assert header["shape"] == [64]
+    assert found == bytes(4 * 64)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import signal
 import subprocess
 import sys
 import time
 
-from opbench.store import Store
+import pytest
+
+from opbench.errors import UserError
+from opbench.files import check_writable, content, is_open_database
+from opbench.store import RunRecord, Store
 
 #: Writes results without end (or up to a count), and says each number after its commit.
 WRITER = """
@@ -75,3 +80,54 @@ def test_kill_9_loses_no_committed_result_and_the_store_opens(tmp_path):
             assert len(kept) <= len(said) + 1
             assert all(len(found.result.samples) == 30 for found in stored)
             assert store.find_run(run_id).status == "running"
+
+
+def test_a_store_that_is_open_twice_in_a_process_is_safe_from_other_processes(tmp_path):
+    """Closing any descriptor of a file gives up all locks that the process has on it. Without
+    them, the next process to leave takes itself for the last, and removes the log that this one
+    writes to."""
+    path = tmp_path / "results.db"
+    written = []
+    with Store.open(path) as held:
+        held.begin_run(RunRecord("first", created=1.0))
+        for attempt in range(3):
+            with Store.open(path, create=False) as again:
+                assert "first" in {run.id for run in again.runs()}
+            other = start(path, f"other{attempt}", 20)
+            other.communicate(timeout=600)
+            assert other.returncode == 0
+            held.begin_run(RunRecord(f"mine{attempt}", created=2.0))
+            written += [f"other{attempt}", f"mine{attempt}"]
+            assert {run.id for run in held.runs()} == {"first", *written}
+            with Store.open(path, create=False) as again:
+                assert {run.id for run in again.runs()} == {"first", *written}
+    code = f"""
+from opbench.store import RunRecord, Store
+with Store.open({str(path)!r}, create=False) as store:
+    print(*sorted(run.id for run in store.runs()))
+"""
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert seen.stdout.split() == sorted(["first", *written])
+
+
+def test_a_store_that_is_open_is_read_in_no_other_way(tmp_path):
+    path = tmp_path / "results.db"
+    other = tmp_path / "link.db"
+    with Store.open(path) as store:
+        assert store.runs() == []
+        other.symlink_to(path)
+        with pytest.raises(UserError, match="is a store, and open"):
+            content(other)
+        with pytest.raises(UserError, match="is a database, which is not overwritten"):
+            check_writable(other)
+    assert content(other).startswith(b"SQLite format 3")
+
+
+def test_a_store_that_nobody_closed_is_known_until_it_is_collected(tmp_path):
+    path = tmp_path / "results.db"
+    Store.open(path).begin_run(RunRecord("first", created=1.0))
+    gc.collect()
+    assert not is_open_database(path)
+    left = Store.open(path)
+    assert left.runs()
+    assert is_open_database(path)

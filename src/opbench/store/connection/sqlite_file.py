@@ -4,6 +4,9 @@ Opening a file with SQLite can change it (its journal mode, a log beside it), so
 ours is read from the application id in its header, and the rest is seen through an `immutable`
 connection, which takes no lock and writes nothing. What is not ours is refused as it was.
 
+While a process has a store open, it looks at that file through its connections alone
+(`files.is_open_database`): it was inspected when it was first opened.
+
 A new store is built under another name and then linked into place: no one ever sees half a schema,
 and of two processes that create it at once, one wins and both use the winner's.
 """
@@ -15,12 +18,12 @@ import secrets
 import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection
 
-from opbench import children
+from opbench import children, files
 from opbench.errors import first_of
 from opbench.files import SQLITE
 from opbench.store.errors import StoreError
@@ -48,6 +51,12 @@ FAULTS = (sqlite3.Error, UnicodeError)
 
 def inspect(path: Path) -> None:
     """Raise unless `path` is a store this version can use. Nothing on disk changes."""
+    with files.database_lock:
+        if not files.is_open_database(path):
+            _inspect(path)
+
+
+def _inspect(path: Path) -> None:
     try:
         if not path.is_file():
             raise StoreError(f"{path} is not a file")
@@ -69,15 +78,44 @@ def inspect(path: Path) -> None:
     _check_pages(path, header)
 
 
+class Held(sqlite3.Connection):
+    """A connection that this process is known to have, until it is closed."""
+
+    file: tuple[int, int] | None = None
+
+    def hold(self, path: Path) -> None:
+        file = files.identity(path)
+        files.hold_database(file)
+        self.file = file
+
+    def close(self) -> None:
+        with files.database_lock:
+            super().close()
+            if self.file is not None:
+                files.hold_database(self.file, -1)
+                self.file = None
+
+    def __del__(self) -> None:
+        with suppress(sqlite3.Error):  # one that was never opened
+            self.close()
+
+
 def connect(path: Path, mode: str, timeout: float = 0.0) -> sqlite3.Connection:
     """`mode` as in SQLite's URIs. Transactions are begun by us (`isolation_level=None`)."""
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?{mode}",
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-        check_same_thread=False,
-    )
+    with files.database_lock:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{mode}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=Held,
+        )
+        try:
+            connection.hold(path)
+        except OSError:
+            connection.close()
+            raise sqlite3.OperationalError("unable to open database file") from None
     # What the file itself says is data: no functions in its schema, no value without bounds.
     connection.execute("PRAGMA trusted_schema = OFF")
     # Checking a file would compute the conditions in its schema, which may take for ever.

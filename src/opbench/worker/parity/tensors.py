@@ -80,6 +80,8 @@ def _read_torch(value, sampled):
     shape = tuple(tensor.shape)
     if tensor.layout != sys.modules["torch"].strided:
         tensor = tensor.to_dense()
+    if tensor._is_zerotensor():  # of zeros, without memory: the gradient of `sgn`
+        tensor = tensor.clone()
     step = step_for(tensor.numel()) if sampled else 1
     tensor = tensor.cpu().contiguous().reshape(-1)
     if step > 1:
