@@ -55,6 +55,8 @@ class Mxnet(Framework):
     def refusal(self, stage: str, program: Program, device: str) -> str:
         if stage == "step":
             return "steps of MXNet's optimizers are not measured here"
+        if any(0 in tensor.shape for tensor in program.inputs):
+            return "mxnet has no tensors without elements"
         return super().refusal(stage, program, device)
 
     def caveat(self, dtype: str, result: str, device: str) -> str:

@@ -9,6 +9,7 @@ from opbench.errors import UserError
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.definition import operator_definition
 from opbench.suites.ops.given import check
+from opbench.suites.ops.suite import having
 
 
 def case_at(name, **axes):
@@ -72,6 +73,7 @@ def test_settings_that_cannot_be_computed_are_refused(name, given, says):
         ("concat", {"dim": 5}, "dim=5 does not fit a=1024x1024: axes are -2 to 1"),
         ("stack", {"a": "4x4", "b": "5x4"}, "all sides are equal; b=4x4 would"),
         ("khatri_rao", {"lhs": "3x4", "rhs": "3x5"}, "rhs is n x k; rhs=3x4 would"),
+        ("FullyConnected", {"data": "8x2048x4096"}, "units is n; data=16384x4096 would"),
         ("gather_nd", {"indices": "3x64"}, "a row for each side; indices=2x64 would"),
         ("scatter_nd", {"indices": "3x64"}, "a row for each side; indices=2x64 would"),
         (
@@ -160,3 +162,50 @@ def test_a_given_shape_may_take_all_the_memory_that_is_free(monkeypatch):
     assert not case_at("identity", **given).unsupported
     monkeypatch.setattr(scaling, "free_memory", lambda: 15.0 * 2**30)
     assert "needs more memory than is free" in case_at("identity", **given).unsupported
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "scaled"),
+    [
+        ("dot", {"m": 512, "k": 4096, "n": 28672}, False),
+        ("FullyConnected", {"m": 1024, "k": 768, "n": 50257}, False),
+        # The batch was not given.
+        ("batch_dot", {"m": 1024, "k": 768, "n": 50257}, True),
+        ("batch_dot", {"b": 32, "m": 1024, "k": 768, "n": 50257}, False),
+    ],
+)
+def test_a_side_that_was_given_by_name_is_measured(monkeypatch, name, given, scaled):
+    from opbench.suites.ops import scaling
+
+    monkeypatch.setattr(scaling, "free_memory", lambda: 2.0**40)
+    case = case_at(name, **given)
+    assert ("scaled" in case.axes) == scaled
+    if not scaled:
+        sides = ", ".join(str(given[side]) for side in "bmk" if side in given)
+        assert f"(({sides})" in case.setup
+
+
+def test_whole_numbers_run_forward_without_being_asked():
+    stages = {
+        dtype: [
+            case.stage
+            for case in expand([operator_definition(catalogue()["add"])], axes={"dtype": [dtype]})
+        ]
+        for dtype in ("float32", "int8")
+    }
+    assert stages == {"float32": ["forward_backward"], "int8": ["forward"]}
+
+
+def test_an_operator_without_the_parameter_is_refused_by_name_and_left_out_otherwise():
+    every = [operator_definition(catalogue()[name]) for name in ("softmax", "relu", "add")]
+    assert [each.name for each in having(every, {"axis": [0]})] == ["softmax"]
+    assert having(every, {"dtype": ["float64"]}) == every
+    with pytest.raises(UserError, match=r"^add: unknown axis 'axis'; choose from: op, "):
+        having(every, {"op": ["softmax", "add"], "axis": [0]})
+
+
+@pytest.mark.parametrize(("name", "data"), [("pixel_shuffle", "7"), ("attention", "128x64")])
+def test_shapes_of_too_few_sides_are_named_with_some_that_fit(name, data):
+    says = f"^{name} cannot take data={data}; shapes of as many sides as data=\\d+x\\d+x\\d+x\\d+ "
+    with pytest.raises(UserError, match=says):
+        case_at(name, data=data)

@@ -11,9 +11,9 @@ from opbench.define.definition import Axis, Context, Definition, Point, Spelling
 from opbench.define.program import Domain
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.entry import ALL, FRAMEWORKS, SIZES, Operator, Values
-from opbench.suites.ops.given import axes_of, check, completed, read, text_of
+from opbench.suites.ops.given import axes_of, check, completed, read, shapes_kept, text_of
 from opbench.suites.ops.groups import groups_of
-from opbench.suites.ops.programs import program
+from opbench.suites.ops.programs import has_gradients, program
 from opbench.suites.ops.scaling import fitted, obstacle
 
 FORWARD, TRAINING = "forward", "forward_backward"
@@ -44,10 +44,10 @@ class OperatorDefinition(Definition):
 
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         entry = self.entry
-        for stage in context.stages or (self.default_stage(context.framework),):
+        size, dtype = str(point["size"]), str(point["dtype"])
+        for stage in context.stages or (self.default_stage(context.framework, dtype),):
             if stage not in self.stages:
                 continue
-            size, dtype = str(point["size"]), str(point["dtype"])
             if size != "typical" and size not in entry.sizes:
                 reason = f"{entry.name} has no size {size}"
                 yield self.unsupported_case(stage, reason, point, context)
@@ -59,16 +59,17 @@ class OperatorDefinition(Definition):
             if given:
                 check(entry, size, values)
             labels = {**point, **self.labels_given()}
-            if any(isinstance(value, tuple) for value in given.values()):
-                # Whoever gives a shape wants that one: it may take all that is free.
-                needed = obstacle(entry, values, **where, backward=stage != FORWARD, share=1.0)
-                if needed == "memory":
-                    reason = f"{entry.name} at these shapes needs more memory than is free"
-                    yield self.unsupported_case(stage, reason, labels, context)
-                    continue
-            else:
-                values, scaled = fitted(entry, values, **where, backward=stage != FORWARD)
+            # Whoever gives a shape wants that one: it may take all that is free.
+            kept = shapes_kept(entry, given)
+            if not any(isinstance(value, tuple) for value in given.values()):
+                back = stage != FORWARD
+                values, scaled = fitted(entry, values, **where, backward=back, kept=kept)
                 labels |= {"scaled": scaled} if scaled else {}
+            needed = kept and obstacle(entry, values, **where, backward=stage != FORWARD, share=1.0)
+            if needed == "memory":
+                reason = f"{entry.name} at these shapes needs more memory than is free"
+                yield self.unsupported_case(stage, reason, labels, context)
+                continue
             yield self.case_of(stage, *self.formed(entry, values, point), labels, context)
 
     def case_of(
@@ -107,12 +108,13 @@ class OperatorDefinition(Definition):
         assert self.operator is not None
         return self.operator
 
-    def default_stage(self, framework: Spelling) -> str:
+    def default_stage(self, framework: Spelling, dtype: str) -> str:
         """Forward and backward where there is a gradient; forward for fused operators, which matter
         in inference."""
         entry = self.entry
         call = entry.call(framework.name)
         goes_back = entry.differentiable and framework.autograd and not entry.parts
+        goes_back = goes_back and has_gradients(dtype)
         return TRAINING if goes_back and (call is None or call.differentiable) else FORWARD
 
     def no_gradient(self, operator: Operator, framework: str) -> str:

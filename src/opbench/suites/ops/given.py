@@ -8,6 +8,7 @@ k x n) takes those of the given ones; inputs of one shape stay of one shape.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 from opbench.case import Label
@@ -141,7 +142,11 @@ def completed(operator: Operator, size: str, given: Mapping[str, Any]) -> dict[s
         if shape is not None:
             values = shape if isinstance(shape, tuple) else (shape,)
             if len(values) != len(names):
-                raise misfit(operator, name, shape, defaults[name])
+                more = len(values) - len(names)
+                fits = (
+                    (prod(values[: more + 1]), *values[more + 1 :]) if more > 0 else defaults[name]
+                )
+                raise misfit(operator, name, shape, fits)
             for side, value in zip(names, values):
                 if sides.setdefault(side, value) != value:
                     right = tuple(sides.get(each, v) for each, v in zip(names, values))
@@ -157,6 +162,12 @@ def completed(operator: Operator, size: str, given: Mapping[str, Any]) -> dict[s
         if name not in found and leader is not None:
             found[name] = found[leader]
     return found
+
+
+def shapes_kept(operator: Operator, given: Mapping[str, Any]) -> set[str]:
+    """The shapes that were given, or whose first side was given by its name."""
+    shapes = {name for name, value in given.items() if isinstance(value, tuple)}
+    return shapes | {name for name, text in operator.sides.items() if text.split()[0] in given}
 
 
 def misfit(operator: Operator, name: str, shape: Any, right: Any) -> UserError:
@@ -187,6 +198,9 @@ def check(operator: Operator, size: str, values: Values) -> None:
         if not free and any(found != usual for found, usual in sides):
             raise IndexError
         compute_all(operator, values)
+        check_rules(operator, values)
+    except UserError:
+        raise
     except ZeroDivisionError:
         none = [
             name
@@ -195,12 +209,16 @@ def check(operator: Operator, size: str, values: Values) -> None:
         ]
         raise UserError(f"{operator.name}: {' and '.join(none)} must not be 0") from None
     except (IndexError, TypeError, ValueError):
+        # Where no parameter is the shape of an input, those that the shapes follow from.
+        names = names or [
+            name for name, usual in operator.params.items() if usual.__class__ is tuple
+        ]
+        shapes = [getattr(values, name) for name in names]
         given = ", ".join(f"{n}={text_of(s)}" for n, s in zip(names, shapes))
         like = ", ".join(f"{n}={text_of(getattr(defaults, n))}" for n in names)
         raise UserError(
             f"{operator.name} cannot take {given}; shapes of as many sides as {like} would fit"
         ) from None
-    check_rules(operator, values)
 
 
 def check_axis(operator: Operator, values: Values) -> None:

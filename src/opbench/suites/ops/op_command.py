@@ -46,7 +46,8 @@ def op(
     axes = axes_for(entry, options.pop("axes", {}), names(framework))
     check_known(entry, dict.fromkeys((*axes, *(axis for row in shapes or () for axis in row))))
     compared = [str(name) for name in axes.get("framework", [])]
-    if not (stage or "stage" in axes) and (lacking := without_backward(entry, compared)):
+    dtypes = [str(dtype) for dtype in axes.get("dtype", ())]
+    if not (stage or "stage" in axes) and (lacking := without_backward(entry, compared, dtypes)):
         stage = FORWARD
         print(f"forward only: {first_of(lacking)}: no backward pass", file=sys.stderr)
     stages = {"stages": [stage]} if stage else {}
@@ -87,18 +88,24 @@ def axes_for(
     return {"op": [entry.name], **axes}
 
 
-def without_backward(entry: Operator, frameworks: Sequence[str]) -> list[str]:
+def without_backward(
+    entry: Operator, frameworks: Sequence[str], dtypes: Sequence[str] = ()
+) -> list[str]:
     """Those of the frameworks that would be timed forward only beside others that go back as well:
     two different things, which no table can compare."""
     from opbench import frameworks as known
     from opbench.suites.ops.definition import FORWARD, operator_definition
 
     definition = operator_definition(entry)
-    able = [name for name in frameworks if entry.call(name)]
-    stages = {name: definition.default_stage(known.get(name)) for name in able}
+    stages = {
+        (name, dtype): definition.default_stage(known.get(name), dtype)
+        for name in frameworks
+        if entry.call(name)
+        for dtype in dtypes or [entry.dtype_in(name)]
+    }
     if len(set(stages.values())) < 2:
         return []
-    return [name for name, stage in stages.items() if stage == FORWARD]
+    return list(dict.fromkeys(name for (name, _), stage in stages.items() if stage == FORWARD))
 
 
 def check_known(entry: Operator, axes: Iterable[str]) -> None:

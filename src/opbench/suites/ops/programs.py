@@ -151,17 +151,25 @@ def tensor(
     if given.dtype == INDEX:
         dtype = INDEX_DTYPES.get(framework, INDEX)
     domain = (domains or {}).get(given.name) or given.domain_at(values)
-    whole = not dtype.startswith(("float", "bfloat", "complex"))
+    whole = not is_floating(dtype)
     return Tensor(
         name=given.name,
         shape=given.shape_at(values),
         dtype=dtype,
         domain=whole_numbers(domain, dtype) if whole else domain,
-        # Nothing has gradients of eight bits.
-        grad=given.grad and differentiable and not whole and dtype != FLOAT8,
+        grad=given.grad and differentiable and has_gradients(dtype),
         weight=given.weight,
         layout=str(getattr(values, "layout", "")),
     )
+
+
+def is_floating(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat", "complex"))
+
+
+def has_gradients(dtype: str) -> bool:
+    """Nothing has gradients of whole numbers, nor of eight bits."""
+    return is_floating(dtype) and dtype != FLOAT8
 
 
 def whole_numbers(domain: Domain, dtype: str) -> Domain:

@@ -7,6 +7,7 @@ is never compared with the full one by mistake.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,15 +34,22 @@ SMALLEST = 1024
 
 
 def fitted(
-    operator: Operator, values: Values, *, device: str, threads: int, backward: bool
+    operator: Operator,
+    values: Values,
+    *,
+    device: str,
+    threads: int,
+    backward: bool,
+    kept: Collection[str] = (),
 ) -> tuple[Values, str]:
-    """The values, halved until they fit, and the label for it: `1/4 (memory)`, or empty."""
+    """The values, halved until they fit, and the label for it: `1/4 (memory)`, or empty. Shapes in
+    `kept` stay as they are."""
     factor, reason = 1, ""
     while factor < SMALLEST:
         why = obstacle(operator, values, device=device, threads=threads, backward=backward)
         if not why:
             break
-        smaller = halved(operator, values)
+        smaller = halved(operator, values, kept)
         if smaller is None:
             break
         values, factor, reason = smaller, factor * 2, why
@@ -69,7 +77,7 @@ def obstacle(
     return ""
 
 
-def halved(operator: Operator, values: Values) -> Values | None:
+def halved(operator: Operator, values: Values, kept: Collection[str] = ()) -> Values | None:
     """Half as many of what comes first: samples, rows. None where nothing can be halved."""
     given = vars(values)
     shapes = {
@@ -82,7 +90,7 @@ def halved(operator: Operator, values: Values) -> Values | None:
         shapes = {name: shape for name, shape in shapes.items() if shape[0] == leading}
     else:
         shapes = {name: shape for name, shape in shapes.items() if name in operator.shrinks}
-    if not shapes or any(shape[0] < 2 for shape in shapes.values()):
+    if not shapes or any(shape[0] < 2 or name in kept for name, shape in shapes.items()):
         return None
     smaller = {name: (shape[0] // 2, *shape[1:]) for name, shape in shapes.items()}
     return SimpleNamespace(**{**given, **smaller})

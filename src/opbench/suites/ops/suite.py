@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
@@ -14,9 +14,34 @@ if TYPE_CHECKING:
     from opbench.running.recording import Finished
 
 
+#: Axes that are not those of some operators only; fused ones alone have forms, and all are asked.
+COMMON = ("op", "category", "framework", "size", "dtype", "form", "stage", "layout")
+
+
 def has_torch(definition: Definition) -> bool:
     operator = getattr(definition, "operator", None)
     return operator is None or "torch" in operator.spelling
+
+
+def having(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> list[Definition]:
+    """Those that have the parameters asked for: of the others, sizes that nobody asked for would be
+    measured. A UserError for one that was named."""
+    from opbench.define.expand import RESERVED
+    from opbench.errors import UserError, unknown
+    from opbench.suites.ops.catalogue import find
+
+    asked = [axis for axis in axes if axis not in (*COMMON, *RESERVED)]
+    able = [each for each in definitions if all(axis in each.axes for axis in asked)]
+    if not able:
+        return definitions  # expanding them says that there is no such axis
+    names = {each.name for each in able}
+    for name in axes.get("op", ()):
+        entry = find(str(name))
+        if entry is not None and entry.name not in names:
+            (own,) = (each.axes for each in definitions if each.name == entry.name)
+            lacking = next(axis for axis in asked if axis not in own)
+            raise UserError(f"{entry.name}: {unknown('axis', lacking, own)}")
+    return able
 
 
 class Ops(Suite):
@@ -32,9 +57,10 @@ class Ops(Suite):
     def narrow(self, definitions: list[Definition], options: Any) -> list[Definition]:
         """Without a word on frameworks or operators, what torch does not have is left out: a run
         need not say of each operator of another framework that torch lacks it."""
+        able = having(definitions, options.axes)
         if {"framework", "op", "category"} & set(options.axes) or options.shapes:
-            return definitions
-        return [each for each in definitions if has_torch(each)]
+            return able
+        return [each for each in able if has_torch(each)]
 
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         from opbench.report.table import grid

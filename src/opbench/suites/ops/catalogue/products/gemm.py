@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from opbench.suites.ops.entry import NUMBERS, Call
+from opbench.suites.ops.entry import FLOATS, NUMBERS, Call
 from opbench.suites.ops.shapes import (
     op,
     sizes,
 )
+
+#: What ONNX Runtime multiplies.
+MATMUL = ("float32", "float64", "float16", "int32", "int64")
 
 OPERATORS = (
     op("dot", "gemm", ("lhs", "rhs"), sides={"lhs": "m k", "rhs": "k n"},
@@ -14,7 +17,8 @@ OPERATORS = (
             "rhs": sizes((64, 64), (1024, 1000), (4096, 4096), (10, 100))},
         result=lambda v: (v.lhs[0], v.rhs[1]), flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1],
         shrinks=("lhs",), tolerance=8.0, aliases=("mm",), dtypes=NUMBERS,
-        torch="torch.mm(lhs, rhs)", onnx="MatMul(lhs, rhs)", mxnet="nd.dot(lhs, rhs)",
+        torch="torch.mm(lhs, rhs)", onnx=Call("MatMul(lhs, rhs)", dtypes=MATMUL),
+        mxnet=Call("nd.dot(lhs, rhs)", dtypes=FLOATS),
         numpy="np.dot(lhs, rhs)"),
     op("batch_dot", "gemm", ("lhs", "rhs"), sides={"lhs": "b m k", "rhs": "b k n"},
         shapes={"lhs": sizes((4, 16, 16), (32, 256, 256), (32, 1024, 1024), (1000, 64, 4)),
@@ -22,7 +26,8 @@ OPERATORS = (
         result=lambda v: (*v.lhs[:2], v.rhs[2]),
         flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.lhs[2] * v.rhs[2], tolerance=8.0,
         classic="BatchDot", aliases=("bmm",), dtypes=NUMBERS,
-        torch="torch.bmm(lhs, rhs)", onnx="MatMul(lhs, rhs)", mxnet="nd.batch_dot(lhs, rhs)",
+        torch="torch.bmm(lhs, rhs)", onnx=Call("MatMul(lhs, rhs)", dtypes=MATMUL),
+        mxnet=Call("nd.batch_dot(lhs, rhs)", dtypes=FLOATS),
         numpy="np.matmul(lhs, rhs)"),
     op("khatri_rao", "gemm", ("lhs", "rhs"), sides={"lhs": "m k", "rhs": "n k"},
         shapes={"lhs": sizes((8, 8), (128, 64), skewed=(4096, 2)),

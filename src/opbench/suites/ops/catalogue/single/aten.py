@@ -253,6 +253,14 @@ NOTES = {
 DTYPES = {name: dtypes for dtypes, names in TAKEN.items() for name in names.split()}
 
 
+#: Element by element: of tensors of any number of sides.
+ELEMENTWISE = {
+    "hardtanh", "celu", "gelu_tanh", "rrelu", "tanhshrink", "isclose", "allclose", "full_like",
+    "rand_like", "empty_like", "fill", "copy", "bernoulli", "native_dropout", "poisson_nll_loss",
+    "binary_cross_entropy", "alias", "view", "histc",
+}  # fmt: skip
+
+
 def row(line: str, grad: bool) -> Operator:
     name, call = line.split(maxsplit=1)
     text, first = call.removesuffix("[0]"), "y[0]" if call.endswith("[0]") else "y"
@@ -283,7 +291,8 @@ def row(line: str, grad: bool) -> Operator:
     dtypes = DTYPES.get(name, ("float32", "float64", "bfloat16"))
     return op(
         name, "aten", inputs, {each.name: KINDS[each.name][0] for each in inputs if not each.shape},
-        grad=grad, dtypes=dtypes if "" in own else tuple(own), flops=None, result=result_of,
+        grad=grad, dtypes=dtypes if "" in own else tuple(own), flops=None,
+        result=None if name in ELEMENTWISE else result_of,
         sides=SIDES.get(name, {}), parity="",
         torch=Call(text, setup=setup, output=first, compilable=grad, note=NOTES.get(name, "")),
     )  # fmt: skip
