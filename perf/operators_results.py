@@ -129,6 +129,9 @@ def report(runs: list[str], where: str, store: str, out: Path) -> None:
         path = out / f"operators_{where}.{format}"
         words = [*OPBENCH, "report", "ops", *runs, "-f", format, "-o", str(path), "--store", store]
         subprocess.run(words, check=True)
+        # Its commands name the store, and thereby a folder of this machine.
+        text = path.read_text(encoding="utf-8").replace(store, "RESULTS.db")
+        path.write_text(text, encoding="utf-8")
         print(f"wrote {path.name}", flush=True)
 
 
