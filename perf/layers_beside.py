@@ -1,6 +1,6 @@
 """Times of layers beside those of Opacus' own runner: the same steps, both in turn.
 
-Each round runs both runners over the same fourteen cases, one run of twenty steps each, in a fresh
+Each round runs both runners over the same cases, five runs of twenty steps each, in a fresh
 process, and the one that goes first alternates. Both write pickles, and the times compared are
 those in them: the wall time of a step. A ratio is of the two times of a round; its interval is that
 of the mean over the rounds.
@@ -21,7 +21,7 @@ from perf.layers import GROUPS, Work, run_opacus, run_opbench
 TITLE = "Layers: times beside those of Opacus' own runner"
 CODE = ("suites/layers", "compat/layer_benchmark.py", "worker", "workers", "sampling")
 
-ROUNDS = 12
+ROUNDS, RUNS = 8, 5
 BATCH_SIZE = "16"
 #: What every interval should meet, and what the median ratio should be within.
 EACH, MIDDLE = 0.05, 0.03
@@ -30,7 +30,7 @@ EACH, MIDDLE = 0.05, 0.03
 def measure(quick: bool = False) -> str:
     rounds = 2 if quick else ROUNDS
     layers = GROUPS["feed-forward"][: 2 if quick else None]
-    work = Work(layers, (BATCH_SIZE,), runs=1)
+    work = Work(layers, (BATCH_SIZE,), runs=RUNS)
     logs: dict[str, list[float]] = defaultdict(list)
     times: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +46,7 @@ def measure(quick: bool = False) -> str:
                 logs[case].append(math.log(time / theirs[case]))
                 times[case].append(time)
     rows = [
-        f"{rounds} rounds at batch size {BATCH_SIZE}:",
+        f"{rounds} rounds of {RUNS} runs each, at batch size {BATCH_SIZE}:",
         "",
         "| layer | opbench | opbench / Opacus | meets 1 ± 5 % |",
         "| :-- | --: | --: | :-- |",
