@@ -54,6 +54,13 @@ grads = None
 """
 
 
+#: Results come from malloc and go back to it with each call. Between two blocks of a few calls it
+#: gives their memory back to the system, or does not, as small blocks happen to lie, and the next
+#: call takes up to eight times as long; in a loop it does not. These are the largest thresholds
+#: that glibc takes by itself in a process that lives long (32 MiB, and twice that).
+KEPT = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
+
+
 @dataclass(frozen=True)
 class Jax(Framework):
     def imports(self) -> str:
@@ -71,7 +78,7 @@ class Jax(Framework):
     def thread_env(self, threads: int) -> dict[str, str]:
         # NPROC sets the size of XLA's pools. By default XLA reserves three quarters of a GPU's
         # memory, which two children cannot both have.
-        return {"NPROC": str(threads), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+        return {"NPROC": str(threads), "XLA_PYTHON_CLIENT_PREALLOCATE": "false", **KEPT}
 
     def preload(self, stage: str) -> tuple[str, ...]:
         return ("jax", "jax.numpy", "jax.scipy")
