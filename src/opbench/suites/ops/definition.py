@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from opbench.case import Case, Label
 from opbench.define.definition import Axis, Context, Definition, Point, Spelling
+from opbench.define.expand import RESERVED
 from opbench.define.program import Domain
+from opbench.errors import UserError, unknown
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.entry import ALL, FRAMEWORKS, SIZES, Operator, Values
 from opbench.suites.ops.given import axes_of, check, completed, read, shapes_kept, text_of
@@ -59,14 +61,13 @@ class OperatorDefinition(Definition):
             if given:
                 check(entry, size, values)
             labels = {**point, **self.labels_given()}
+            where |= {"backward": stage != FORWARD}
             # Whoever gives a shape wants that one: it may take all that is free.
             kept = shapes_kept(entry, given)
             if not any(isinstance(value, tuple) for value in given.values()):
-                back = stage != FORWARD
-                values, scaled = fitted(entry, values, **where, backward=back, kept=kept)
+                values, scaled = fitted(entry, values, **where, kept=kept)
                 labels |= {"scaled": scaled} if scaled else {}
-            needed = kept and obstacle(entry, values, **where, backward=stage != FORWARD, share=1.0)
-            if needed == "memory":
+            if kept and obstacle(entry, values, **where, share=1.0) == "memory":
                 reason = f"{entry.name} at these shapes needs more memory than is free"
                 yield self.unsupported_case(stage, reason, labels, context)
                 continue
@@ -134,6 +135,14 @@ class OperatorDefinition(Definition):
         part = entry.parts[int(form.partition(".")[0]) - 1]
         operator = catalogue()[part.operator]
         return operator, operator.values("typical", values.dtype, part.params(values))
+
+
+def check_known(definition: Definition, axes: Iterable[str]) -> None:
+    """UserError for an axis that the operator lacks: nobody else would use its values."""
+    known = (*definition.axes, *RESERVED, "stage")
+    for axis in axes:
+        if axis not in known:
+            raise UserError(f"{definition.name}: {unknown('axis', axis, known)}")
 
 
 def forms(operator: Operator) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -37,14 +37,15 @@ def op(
     from opbench.define.reading import fraction, names
     from opbench.errors import UserError, first_of, unknown
     from opbench.suites.ops.catalogue import catalogue, find
-    from opbench.suites.ops.definition import FORWARD
+    from opbench.suites.ops.definition import FORWARD, check_known, operator_definition
     from opbench.suites.ops.programs import remarks
 
     entry = find(operator)
     if entry is None:
         raise UserError(unknown("operator", operator, catalogue()))
     axes = axes_for(entry, options.pop("axes", {}), names(framework))
-    check_known(entry, dict.fromkeys((*axes, *(axis for row in shapes or () for axis in row))))
+    given = dict.fromkeys((*axes, *(axis for row in shapes or () for axis in row)))
+    check_known(operator_definition(entry), given)
     compared = [str(name) for name in axes.get("framework", [])]
     dtypes = [str(dtype) for dtype in axes.get("dtype", ())]
     if not (stage or "stage" in axes) and (lacking := without_backward(entry, compared, dtypes)):
@@ -106,15 +107,3 @@ def without_backward(
     if len(set(stages.values())) < 2:
         return []
     return list(dict.fromkeys(name for (name, _), stage in stages.items() if stage == FORWARD))
-
-
-def check_known(entry: Operator, axes: Iterable[str]) -> None:
-    """UserError for an axis that the operator lacks: nobody else would use its values."""
-    from opbench.define.expand import RESERVED
-    from opbench.errors import UserError, unknown
-    from opbench.suites.ops.definition import operator_definition
-
-    known = (*operator_definition(entry).axes, *RESERVED, "stage")
-    for axis in axes:
-        if axis not in known:
-            raise UserError(f"{entry.name}: {unknown('axis', axis, known)}")

@@ -27,8 +27,8 @@ def having(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> 
     """Those that have the parameters asked for: of the others, sizes that nobody asked for would be
     measured. A UserError for one that was named."""
     from opbench.define.expand import RESERVED
-    from opbench.errors import UserError, unknown
     from opbench.suites.ops.catalogue import find
+    from opbench.suites.ops.definition import check_known
 
     asked = [axis for axis in axes if axis not in (*COMMON, *RESERVED)]
     able = [each for each in definitions if all(axis in each.axes for axis in asked)]
@@ -38,9 +38,7 @@ def having(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> 
     for name in axes.get("op", ()):
         entry = find(str(name))
         if entry is not None and entry.name not in names:
-            (own,) = (each.axes for each in definitions if each.name == entry.name)
-            lacking = next(axis for axis in asked if axis not in own)
-            raise UserError(f"{entry.name}: {unknown('axis', lacking, own)}")
+            check_known(next(each for each in definitions if each.name == entry.name), asked)
     return able
 
 

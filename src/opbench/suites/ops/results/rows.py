@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from opbench import frameworks
-from opbench.case import Case, label_text
+from opbench.case import label_text
 from opbench.result import Result
 from opbench.stats.quantiles import Quantiles, quantiles
 from opbench.store.records import StoredResult
 from opbench.suites.ops.catalogue import find
-from opbench.suites.ops.entry import Operator
 from opbench.suites.ops.programs import caveat
 
 SUITE = "ops"
@@ -107,11 +106,9 @@ def _row(stored: StoredResult) -> OperatorRow:
         case_hash=result.case_hash,
         emulated=bool(call and call.emulated),
         note=call.note if call else "",
-        caveat=_caveat(entry, case) if entry and call else "",
+        caveat=caveat(entry, frameworks.get(case.framework), case.dtype, case.device)
+        if entry and call
+        else "",
         run=stored.run_id,
         result=result,
     )
-
-
-def _caveat(entry: Operator, case: Case) -> str:
-    return caveat(entry, frameworks.get(case.framework), case.dtype, case.device)
