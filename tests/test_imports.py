@@ -198,6 +198,8 @@ def test_a_worker_needs_the_standard_library_and_itself_only():
         "import sys; sys.argv = ['opbench', 'run', '--help']; "
         "from opbench.cli.main import main; main()",
         "import sys; sys.argv = ['opbench', 'list']; from opbench.cli.main import main; main()",
+        "import sys; sys.argv = ['opbench', 'time', '[*range(99)]', '[*range(9)]', '--no-pool']; "
+        "from opbench.cli.main import main; main()",
     ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(code):

@@ -41,7 +41,7 @@ def row(
 def judged(verdict: str, value: float, reach: float, shown: float | None = None, **more) -> dict:
     low, high = value * (1 - reach), value * (1 + reach)
     return {
-        "verdict": verdict, "value": value, "low": low, "high": high, "detectable": shown, **more
+        "verdict": verdict, "value": value, "low": low, "high": high, "spread": shown, **more
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from opbench.analyse.matching import MatchedPair, match
 from opbench.case import Case
@@ -49,8 +50,8 @@ class ComparisonRow:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    #: The smallest slowdown these data can detect, in a suite of so many cases.
-    detectable: float | None = None
+    #: Of values that repeat: what differs by less is the same.
+    spread: float | None = None
     design: str = ""
     verdict: str = "unknown"
     reason: str = ""
@@ -59,8 +60,17 @@ class ComparisonRow:
     #: Of a fleet: how many nodes measured both sides, and how much they differ, in words.
     nodes: int = 0
     note: str = ""
-    #: Of sampled values: the ratio with its errors.
+    #: Of sampled values: the ratio with its errors, and the family of questions it belongs to.
     ratio: Ratio | None = None
+    cases: int = 1
+    rate: float = FALSE_DISCOVERY
+
+    @cached_property
+    def detectable(self) -> float | None:
+        """The smallest slowdown that these data can show, in a suite of so many cases."""
+        if self.ratio is None:
+            return self.spread
+        return self.ratio.detectable(self.cases, self.rate)
 
     @property
     def word(self) -> str:
@@ -145,12 +155,12 @@ def compare_pairs(
         given = verdicts([q for _, q in asked], rate=rate, margin=margin)
         count = sum(not q.obstacle for _, q in asked)
         for (index, _), verdict in zip(asked, given, strict=True):
-            ratio = rows[index].ratio
             rows[index] = replace(
                 rows[index],
                 verdict=verdict.verdict,
                 reason=verdict.reason,
-                detectable=None if ratio is None else ratio.detectable(max(1, count), rate),
+                cases=max(1, count),
+                rate=rate,
             )
     return Comparison(*names, tuple(rows), tuple(_means(rows)))
 
@@ -200,7 +210,7 @@ def _row(title: str, metric: str, sides: Sides) -> tuple[ComparisonRow, Question
         value=pair.value,
         low=pair.low,
         high=pair.high,
-        detectable=pair.detectable,
+        spread=pair.spread,
         design=pair.design,
         verdict=pair.verdict,
         reason=pair.reason,

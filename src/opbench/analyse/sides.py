@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from opbench.errors import UserError, nearest, unknown
-from opbench.store import Store, StoreError
-from opbench.store.errors import NotFound
+from opbench.store.errors import NotFound, StoreError
 from opbench.store.facts import machine_of
 from opbench.store.records import RunRecord, StoredResult
+
+if TYPE_CHECKING:
+    from opbench.store import Store
 
 #: Fewer digits of a commit would match by chance.
 SHORTEST_COMMIT = 4

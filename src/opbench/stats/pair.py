@@ -68,8 +68,8 @@ class Pair:
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    #: The smallest increase that data like these show four times out of five.
-    detectable: float | None = None
+    #: Of values that repeat: what differs by less is the same.
+    spread: float | None = None
     #: How the two were measured, or `exact` for values that repeat.
     design: str = ""
     #: Known at once for values that repeat; for sampled ones a whole suite decides (`question`).
@@ -83,8 +83,8 @@ class Pair:
 
     @classmethod
     def of(cls, found: Ratio, reason: str = "", seconds: float | None = None) -> Pair:
-        interval = (found.value, found.low, found.high, found.detectable(), found.design)
-        return cls(*interval, reason=reason, ratio=found, seconds=seconds)
+        interval = (found.value, found.low, found.high)
+        return cls(*interval, design=found.design, reason=reason, ratio=found, seconds=seconds)
 
     @property
     def question(self) -> Question | None:
@@ -281,4 +281,4 @@ def _exact(base: Measured, new: Measured) -> Pair:
     spread = max(base.half_width or 0.0, new.half_width or 0.0, TOLERANCE.get(new.unit, 0.0))
     verdict = "same" if abs(math.log(value)) <= spread else more
     low, high = value * exp(-spread), value * exp(spread)
-    return Pair(value, low, high, detectable=spread, design="exact", verdict=verdict)
+    return Pair(value, low, high, spread=spread, design="exact", verdict=verdict)
