@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from opbench.define.program import Program, Source, Tensor, lines
 from opbench.frameworks import numpy
-from opbench.frameworks.framework import PLAIN, Framework, function, others
+from opbench.frameworks.framework import KEPT, PLAIN, Framework, function, others
 
 #: Computed in 32 bits unless JAX is configured otherwise.
 WIDE = ("float64", "int64", "uint64")
@@ -52,13 +52,6 @@ y, pull{beside} = jax.jit(
 call = jax.jit(lambda pull, grad: pull(grad))
 grads = None
 """
-
-
-#: Results come from malloc and go back to it with each call. Between two blocks of a few calls it
-#: gives their memory back to the system, or does not, as small blocks happen to lie, and the next
-#: call takes up to eight times as long; in a loop it does not. These are the largest thresholds
-#: that glibc takes by itself in a process that lives long (32 MiB, and twice that).
-KEPT = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ WARMUP_SHARE = 0.1
 #: Nor more than so many calls, after the first, where one takes as long as a block.
 WARMUP_CALLS = 3
 #: A block begins with an untimed call, which fills caches and wakes threads. For blocks of so many
-#: seconds that is a hundredth (0.8 % of a product of 71 ms, 1.4 % of JAX's sort of 207 ms). In a run
-#: of twenty calls, one more would be a twentieth. Where blocks are compared with each other, a
+#: seconds that is a hundredth (0.8 % of a product of 71 ms, 1.4 % of JAX's sort of 207 ms). In a
+#: run of twenty calls, one more would be a twentieth. Where blocks are compared with each other, a
 #: hundredth counts, and all begin alike.
 LONG_BLOCK, LONG_RUN = 0.05, 0.2
 
