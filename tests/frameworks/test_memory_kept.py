@@ -1,4 +1,4 @@
-"""Memory of results stays with the process between blocks, as it does in a loop."""
+"""Memory of results stays with the process from call to call."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from opbench import frameworks
 
 pytestmark = pytest.mark.skipif(os.sysconf("SC_PAGESIZE") != 4096, reason="counts pages of 4 KiB")
 
-#: Results of so many pages, made in blocks: the share of them that a call has to fetch anew.
-BLOCKS = """
+#: The share of a result's pages that a call has to fetch from the system.
+FETCHED = """
 import json, resource, time
 
-def faults():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def fetched(calls):
+    global y
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(calls):
+        y = call()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / calls / pages
 
 for _ in range(10):
     call()
-fetched = []
-for block in range(40):
+blocks = []
+for _ in range(40):
     y = call()
-    before = faults()
-    for _ in range(2):
-        y = call()
-    fetched += [(faults() - before) / 2]
+    blocks.append(fetched(2))
     time.sleep(0.005)
-print(json.dumps(sum(fetched[2:]) / len(fetched[2:]) / pages))
+print(json.dumps(sum(blocks[2:]) / len(blocks[2:])))
 """
 
 JAX = """
@@ -45,19 +46,18 @@ def call():
 
 MXNET = """
 from mxnet import nd
-x = nd.ones((1024, 1024))
-pages = 3072
+several = [nd.ones((1024, 1024)) for _ in range(3)]
+pages = 3 * 1024
 def call():
-    y = nd.stack(x, x, x, axis=0)
+    y = nd.stack(*several, axis=0)
     y.wait_to_read()
     return y
 """
 
 
 def pages_fetched(python: str, name: str, code: str) -> float:
-    """The share of a result's pages that a call fetches from the system, on average."""
     done = subprocess.run(
-        [python, "-W", "ignore", "-c", code + BLOCKS],
+        [python, "-W", "ignore", "-c", code + FETCHED],
         env={**os.environ, **frameworks.get(name).thread_env(1)},
         capture_output=True,
         text=True,
@@ -68,9 +68,11 @@ def pages_fetched(python: str, name: str, code: str) -> float:
 
 
 def test_jax_keeps_it():
+    """Without its thresholds for malloc a quarter to three quarters are fetched."""
     pytest.importorskip("jax")
     assert pages_fetched(sys.executable, "jax", JAX) < 0.08
 
 
 def test_mxnet_keeps_it(mxnet):
+    """Without them, half."""
     assert pages_fetched(mxnet.python, "mxnet", MXNET) < 0.08
