@@ -82,6 +82,24 @@ def assert_agree(expected, found, operator):
         assert close.mean() > (0.98 if operator.parity == "ties" else 1 - 1e-9)
 
 
+def test_entries_of_any_rank_compute_the_result_they_state_of_any_tensor():
+    def check(operator):
+        for data in ((16, 12), (4, 9, 16), (2, 9, 3, 10)):
+            stated = operator.result_shape(operator.values("small", given={"data": data}))
+            able = [name for name in HERE if operator.call(name)]
+            outputs = {name: computed(operator.name, name, data=data) for name in able}
+            for name, found in outputs.items():
+                # How many are not zero, nobody knows before.
+                if operator.name != "nonzero":
+                    assert found[0].shape == stated, (name, data, found[0].shape)
+                assert_agree(outputs[able[0]], found, operator)
+
+    # The others give numbers of Python.
+    several = [entry for entry in catalogue().values() if entry.any_rank and entry.parity]
+    assert {"sum", "transpose", "flatten"} <= {operator.name for operator in several}
+    check_all(several, check)
+
+
 def test_a_copy_to_numpy_is_one_in_every_framework():
     for framework in HERE:
         names = called(case_of("copyto_asnumpy", framework))

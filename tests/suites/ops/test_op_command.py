@@ -7,7 +7,7 @@ import re
 import pytest
 
 from opbench.suites.ops.catalogue import catalogue
-from opbench.suites.ops.op_command import without_backward
+from opbench.suites.ops.op_command import common_stage
 
 
 def test_one_operator_is_measured_without_a_store(opbench_here, own_pool, tmp_path):
@@ -71,18 +71,29 @@ def test_shapes_come_from_a_table(opbench_here, own_pool, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "frameworks", "forward_only"),
+    ("name", "frameworks", "stage", "forward_only"),
     [
-        ("exp", ["torch", "jax"], []),
-        ("exp", ["torch", "onnxruntime", "jax", "numpy"], ["onnxruntime", "numpy"]),
-        ("exp", ["onnxruntime", "numpy"], []),
-        ("greater", ["torch", "numpy"], []),
+        ("exp", ["torch", "jax"], "forward_backward", []),
+        ("exp", ["torch", "onnxruntime", "jax", "numpy"], "forward", ["onnxruntime", "numpy"]),
+        ("exp", ["onnxruntime", "numpy"], "forward", []),
+        ("greater", ["torch", "numpy"], "forward", []),
         # NumPy has no such operator, and nothing would be compared with it.
-        ("GroupNorm", ["torch", "numpy"], []),
+        ("GroupNorm", ["torch", "numpy"], "forward_backward", []),
+        ("GroupNorm", ["numpy"], "", []),
     ],
 )
-def test_frameworks_are_compared_at_a_stage_that_all_have(name, frameworks, forward_only):
-    assert without_backward(catalogue()[name], frameworks) == forward_only
+def test_frameworks_are_compared_at_a_stage_that_all_have(name, frameworks, stage, forward_only):
+    assert common_stage(catalogue()[name], frameworks) == (stage, forward_only)
+
+
+def test_a_framework_without_the_operator_has_its_column_too(opbench_here, own_pool):
+    words = ("op", "erfinv", "--framework", "numpy,torch", "-a", "data=8x8", *QUICK)
+    heading, _, row, why = [
+        line for line in opbench_here(*words).stdout.splitlines() if line.strip()
+    ]
+    assert heading.split() == ["forward_backward", "numpy", "torch"]
+    assert row.split()[3] == "unsupported"
+    assert why.endswith("unsupported: numpy has no operator erfinv")
 
 
 def test_a_framework_without_gradients_stands_beside_the_others(opbench_here, own_pool):

@@ -161,6 +161,9 @@ class Operator:
     partly: tuple[str, ...] = ()
     #: Names of the sides of inputs, `{"lhs": "m k", "rhs": "k n"}`: equal names, equal sides.
     sides: Mapping[str, str] = field(default_factory=dict)
+    #: Whether tensors may have any number of sides. Where the result has the shape of the first
+    #: input, they may.
+    any_rank: bool = False
     #: Parameters whose leading dimension shrinks when memory or time cannot hold the size; empty
     #: for every shape that has the leading dimension of the first.
     shrinks: tuple[str, ...] = ()

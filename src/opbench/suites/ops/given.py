@@ -19,8 +19,6 @@ from opbench.errors import UserError, unknown
 from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast
 from opbench.suites.ops.rules import check_counts, check_rules
 
-#: Categories whose operators take tensors of any number of sides.
-ANY_RANK = ("reduction", "sort_search")
 #: Parameters that name a side of the first input.
 AXES = ("axis", "dim", "dim1", "dim2")
 
@@ -191,7 +189,7 @@ def check(operator: Operator, size: str, values: Values) -> None:
             f"1; {names[1]}={text_of(shapes[0])} would fit"
         )
     sides = [(len(shape), len(getattr(defaults, name))) for name, shape in zip(names, shapes)]
-    free = operator.result is None or operator.category in ANY_RANK
+    free = operator.result is None or operator.any_rank
     check_axis(operator, values)
     check_counts(operator, values)
     try:

@@ -37,7 +37,7 @@ def op(
     from opbench.define.reading import fraction, names
     from opbench.errors import UserError, first_of, unknown
     from opbench.suites.ops.catalogue import catalogue, find
-    from opbench.suites.ops.definition import FORWARD, check_known, operator_definition
+    from opbench.suites.ops.definition import check_known, operator_definition
     from opbench.suites.ops.programs import remarks
 
     entry = find(operator)
@@ -48,9 +48,10 @@ def op(
     check_known(operator_definition(entry), given)
     compared = [str(name) for name in axes.get("framework", [])]
     dtypes = [str(dtype) for dtype in axes.get("dtype", ())]
-    if not (stage or "stage" in axes) and (lacking := without_backward(entry, compared, dtypes)):
-        stage = FORWARD
-        print(f"forward only: {first_of(lacking)}: no backward pass", file=sys.stderr)
+    if not (stage or "stage" in axes):
+        stage, lacking = common_stage(entry, compared, dtypes)
+        if lacking:
+            print(f"forward only: {first_of(lacking)}: no backward pass", file=sys.stderr)
     stages = {"stages": [stage]} if stage else {}
     base = compared[0] if len(compared) > 1 else ""
     asked_for = {**options, "targets": ["ops"], "axes": axes, "shapes": shapes, **stages}
@@ -89,11 +90,12 @@ def axes_for(
     return {"op": [entry.name], **axes}
 
 
-def without_backward(
+def common_stage(
     entry: Operator, frameworks: Sequence[str], dtypes: Sequence[str] = ()
-) -> list[str]:
-    """Those of the frameworks that would be timed forward only beside others that go back as well:
-    two different things, which no table can compare."""
+) -> tuple[str, list[str]]:
+    """The stage to compare the frameworks at, and those that keep it from going back: forward in
+    one and backward too in another are two things, which no table can compare. Empty where none of
+    them has the operator."""
     from opbench import frameworks as known
     from opbench.suites.ops.definition import FORWARD, operator_definition
 
@@ -104,6 +106,8 @@ def without_backward(
         if entry.call(name)
         for dtype in dtypes or [entry.dtype_in(name)]
     }
-    if len(set(stages.values())) < 2:
-        return []
-    return list(dict.fromkeys(name for (name, _), stage in stages.items() if stage == FORWARD))
+    if len(found := set(stages.values())) < 2:
+        return next(iter(found), ""), []
+    return FORWARD, list(
+        dict.fromkeys(name for (name, _), stage in stages.items() if stage == FORWARD)
+    )

@@ -67,6 +67,6 @@ OPERATORS = (
         torch="F.relu6(data)", jax="nn.relu6(data)",
         onnx=Call("Clip(data, 0.0, 6.0)", note="the same call as clip"),
         mxnet=Call("nd.clip(data, 0.0, 6.0)", note="the same call as clip")),
-    activation("glu", flops=16.0, result=lambda v: (v.data[0], v.data[1] // 2),
+    activation("glu", flops=16.0, result=lambda v: (*v.data[:-1], v.data[-1] // 2), any_rank=True,
         torch="F.glu(data, -1)", jax="nn.glu(data, -1)"),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from opbench.define.program import Domain, integers
@@ -45,7 +46,7 @@ OPERATORS = (
         mxnet="nd.FullyConnected(data, weight, bias, num_hidden={units})",
         numpy=Call("data @ weight.T + bias", note="a product, and a sum with the bias")),
     unary("flatten", "nn_basic", flops=0.0, shapes=STRETCH, dtypes=ALL,
-        result=lambda v: (v.data[0], v.data[1] * v.data[2]), classic="Flatten",
+        result=lambda v: (v.data[0], prod(v.data[1:])), any_rank=True, classic="Flatten",
         torch="torch.flatten(data, 1)", onnx="Flatten(data, axis=1)", mxnet="nd.flatten(data)",
         numpy="data.reshape(data.shape[0], -1)"),
     # A function of the user's within a network: here one that adds the axis of the batch.

@@ -83,7 +83,7 @@ OPERATORS = (
         mxnet="nd.linalg.gemm(data, other, bias)",
         numpy=Call("data @ other + bias", note="a product, and a sum with the bias")),
     linalg("gemm2", NORMAL, flops=cube(2.0), more_inputs=(Input("other", shape=like),),
-        tolerance=8.0, aliases=("matmul",), dtypes=(*FULL, COMPLEX),
+        tolerance=8.0, dtypes=(*FULL, COMPLEX),
         torch="torch.matmul(data, other)", onnx="MatMul(data, other)",
         mxnet="nd.linalg.gemm2(data, other)", numpy="np.matmul(data, other)"),
     linalg("syrk", NORMAL, flops=cube(1.0), tolerance=8.0,

@@ -7,6 +7,7 @@ making the view: that is what its users get. Others copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from opbench.suites.ops.entry import ALL, NUMBERS, Call, Input, Operator, Values
@@ -42,7 +43,12 @@ def swapped(v: Values, items: Sequence[int]) -> tuple[int, ...]:
 
 
 def flat(v: Values) -> tuple[int]:
-    return (v.data[0] * v.data[1],)
+    return (prod(v.data),)
+
+
+def backwards(text: str) -> Callable[[Values], str]:
+    """All axes in the opposite order."""
+    return lambda v: text.format(axes=tuple(range(len(v.data)))[::-1])
 
 
 def to_space(method: str) -> Callable[[Values], str]:
@@ -68,9 +74,12 @@ def to_depth(method: str) -> Callable[[Values], str]:
 
 
 OPERATORS = (
-    moving("transpose", result=lambda v: v.data[::-1],
-        torch="torch.permute(data, (1, 0))", onnx="Transpose(data, perm=[1, 0])",
-        mxnet="nd.transpose(data, axes=(1, 0))", numpy="np.transpose(data, (1, 0))"),
+    moving("transpose", result=lambda v: v.data[::-1], any_rank=True,
+        torch=backwards("torch.permute(data, {axes})"),
+        jax=backwards("jnp.transpose(data, {axes})"),
+        onnx=lambda v: f"Transpose(data, perm={[*range(len(v.data))][::-1]})",
+        mxnet=backwards("nd.transpose(data, axes={axes})"),
+        numpy=backwards("np.transpose(data, {axes})")),
     moving("swapaxes", {"data": CUBE}, {"dim1": 0, "dim2": 2}, result=lambda v: swapped(v, v.data),
         torch="torch.swapaxes(data, {dim1}, {dim2})",
         onnx=lambda v: f"Transpose(data, perm={list(swapped(v, range(3)))})",
@@ -99,17 +108,19 @@ OPERATORS = (
         torch="F.pixel_unshuffle(data, {block_size})"),
     moving("diag", result=lambda v: (min(v.data),), partly=("data",),
         torch="torch.diag(data)", mxnet="nd.diag(data)", numpy="np.diag(data)"),
-    moving("reshape", shape=(-1,), result=flat,
+    moving("reshape", shape=(-1,), result=flat, any_rank=True,
         torch="torch.reshape(data, {shape})", onnx=lambda v: f"Reshape(data, {list(v.shape)})",
         mxnet="nd.reshape(data, shape={shape})", numpy="np.reshape(data, {shape})"),
     moving("reshape_like", inputs=("data", Input("other", grad=False, shape=flat)), result=flat,
+        any_rank=True,
         torch="data.reshape_as(other)", onnx="s = Shape(other)\ny = Reshape(data, s)",
         mxnet="nd.reshape_like(data, other)", numpy="np.reshape(data, other.shape)"),
-    moving("size_array", result=lambda v: (1,), traffic=lambda v: 8.0, parity="", grad=False,
+    moving("size_array", result=lambda v: (1,), any_rank=True, traffic=lambda v: 8.0, parity="",
+        grad=False,
         torch="torch.numel(data)", onnx="Size(data)", mxnet="nd.size_array(data)",
         numpy="np.size(data)"),
     moving("shape_array", result=lambda v: (len(v.data),), traffic=lambda v: 8.0 * len(v.data),
-        parity="", grad=False,
+        parity="", grad=False, any_rank=True,
         torch="data.size()", jax="jnp.array(jnp.shape(data))", onnx="Shape(data)",
         mxnet="nd.shape_array(data)", numpy="np.shape(data)"),
     moving("broadcast_axis",

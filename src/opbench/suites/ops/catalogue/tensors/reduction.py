@@ -19,7 +19,7 @@ def left(v: Values) -> tuple[int, ...]:
 
 def reduction(name: str, domain: Domain = NORMAL, flops: float = 1.0, **more: Any) -> Operator:
     return op(
-        name, "reduction", (Input("data", domain),), axis=1,
+        name, "reduction", (Input("data", domain),), axis=1, any_rank=True,
         **{"result": left, "flops": lambda v: flops * prod(v.data), **more},
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ SORTED = {**PLANE, "large": (4096, 1024)}
 
 def search(name: str, **more: Any) -> Operator:
     given = {"flops": None, "result_dtype": "int64", "parity": "ties", "dtypes": ANY, **more}
-    return op(name, "sort_search", "data", SORTED, grad=False, axis=1, **given)
+    return op(name, "sort_search", "data", SORTED, grad=False, axis=1, any_rank=True, **given)
 
 
 def largest(v: Values) -> Shape:
@@ -46,7 +46,7 @@ OPERATORS = (
     search("argsort", classic="ArgSort",
         torch="torch.argsort(data, {axis})", mxnet="nd.argsort(data, axis={axis})",
         numpy="np.argsort(data, axis={axis})"),
-    op("topk", "sort_search", "data", shapes=SORTED, k=8, axis=1,
+    op("topk", "sort_search", "data", shapes=SORTED, k=8, axis=1, any_rank=True,
         result=largest, flops=None, dtypes=ANY, classic="TopK",
         torch="y, i = torch.topk(data, {k}, {axis})", jax=largest_in_jax,
         onnx=Call("values, positions = TopK(data, [{k}], axis={axis})", compared="y[0]"),
@@ -68,7 +68,7 @@ OPERATORS = (
         jax=Call("jnp.searchsorted(ordered, values)", setup="ordered = jnp.sort(data)"),
         numpy=Call("np.searchsorted(ordered, values)", setup="ordered = np.sort(data)")),
     op("nonzero", "sort_search", (Input("data", integers(0, 2)),), grad=False,
-        dtypes=("bool",), result=lambda v: (v.data[0] * v.data[1] // 2, 2),
+        dtypes=("bool",), result=lambda v: (prod(v.data) // 2, len(v.data)), any_rank=True,
         result_dtype="int64", flops=0.0,
         absent={"jax": "a jitted function cannot have a result whose shape depends on values"},
         torch="torch.nonzero(data)", onnx=Call("NonZero(data)", compared="y.T"),
