@@ -52,7 +52,9 @@ class Runner:
 
     @property
     def results(self) -> list[tuple[Case, Result]]:
-        return list(self.state.results.values())
+        """In the order of the plan: what cannot be measured is known before the rest."""
+        place = {case.hash: number for number, case in enumerate(self.request.cases)}
+        return sorted(self.state.results.values(), key=lambda each: place[each[0].hash])
 
     @property
     def environments(self) -> dict[str, dict[str, Any]]:
