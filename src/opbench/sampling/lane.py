@@ -48,7 +48,8 @@ class Lane:
     adopted: bool = False
     #: Where its blocks begin; None for wherever the system has it.
     cpu: int | None = None
-    #: Seconds from which on a block does not begin with an untimed call.
+    #: How many untimed calls a block begins with, and the seconds from which on it needs none.
+    untimed: int = 1
     long_block: float = math.inf
     #: Seconds of the last block.
     _last: float = 0.0
@@ -144,8 +145,9 @@ class Lane:
         # Without a warm-up nothing is known of a call: each of them may take its time.
         unknown = n if not self.per_call else 1
         timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
-        wake = (self._last or n * self.per_call) < self.long_block
-        answer = self.session.block(metric, n, timeout, self.cpu, wake)
+        long = (self._last or n * self.per_call) >= self.long_block
+        untimed = 0 if long else self.untimed
+        answer = self.session.block(metric, n, timeout, self.cpu, untimed)
         self.session.pause()
         self._last = answer["wall_ns"] / 1e9
         sample = Sample(

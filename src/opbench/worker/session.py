@@ -28,8 +28,8 @@ class Session:
         self._empty = {}  # n -> nanoseconds of an empty block of that size
         #: How often it was prepared: more than once in a fixed design.
         self.prepared = 0
-        #: Whether a block begins with an untimed call.
-        self.wakes = True
+        #: How many untimed calls a block begins with.
+        self.untimed = 1
 
     def answer(self, message):
         return getattr(self, "do_" + message["op"])(message)
@@ -84,7 +84,7 @@ class Session:
     def do_block(self, message):
         if "cpu" in message:
             settle_on(message["cpu"])
-        self.wakes = message.get("wake", True)
+        self.untimed = message.get("untimed", 1)
         return self._metric(message["metric"]).block(self, message["n"])
 
     def do_measure(self, message):

@@ -95,10 +95,10 @@ class SessionHandle:
         return self.request(message, timeout)
 
     def block(
-        self, metric: str, n: int, timeout: float, cpu: int | None = None, wake: bool = True
+        self, metric: str, n: int, timeout: float, cpu: int | None = None, untimed: int = 1
     ) -> dict[str, Any]:
-        """On that CPU, and after an untimed call unless there is no need to `wake` the child."""
-        message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "wake": wake}
+        """On that CPU, and after so many untimed calls, which wake the child."""
+        message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "untimed": untimed}
         where = {} if cpu is None else {"cpu": cpu}
         return self.request(message | where, timeout)
 

@@ -11,8 +11,8 @@ DESCRIBE = {
 
 
 def block(session, n):
-    if session.wakes:
-        session.run("calls", 1)  # untimed: wakes caches, threads and the branch predictor
+    if session.untimed:
+        session.run("calls", session.untimed)  # wakes caches, threads and the branch predictor
     with Watch() as watch:
         spent = session.timed("time", n)
     if session.case["way"] == "difference":
