@@ -16,6 +16,7 @@ from opbench.sampling.sampler import Sampled
 from opbench.stats.contention import disturbed_share, undisturbed
 from opbench.stats.estimate import Estimate, starts_for
 from opbench.stats.groups import two_speeds
+from opbench.stats.needed import MOST_STARTS
 from opbench.stats.start_variance import Learnt
 from opbench.workers.session import SessionEnded
 
@@ -35,9 +36,6 @@ NEARLY = 1.1
 
 #: Fewer worker starts leave the interval to what starts are known to do elsewhere.
 FEW_STARTS = 3
-
-#: Advice to take more worker starts than this is no advice.
-MOST_STARTS = 1000
 
 NOT_SAMPLED = SessionEnded("failed", "no block of it was measured")
 

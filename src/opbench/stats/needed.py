@@ -8,7 +8,7 @@ from opbench.stats.distributions import t_quantile
 from opbench.stats.ratio import Ratio
 
 #: Beyond this many starts on a side the answer is to change the measurement.
-MOST_STARTS = 1000
+MOST_STARTS = 100
 #: What a case takes at most, unless more are asked for, by design.
 USUAL_STARTS = {"paired": 6, "interleaved": 6, "separate": 12}
 

@@ -23,3 +23,8 @@ class Tagger(nn.Module):
 def tagger(batch_size):
     labels = torch.randn(batch_size, 2)
     return Tagger(), torch.randint(0, 11, (batch_size, 3)), labels, nn.MSELoss()
+
+
+def single(batch_size):
+    """A model that is one layer."""
+    return nn.Linear(6, 3), torch.randn(batch_size, 6), torch.randint(0, 3, (batch_size,))

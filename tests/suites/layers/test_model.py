@@ -77,7 +77,7 @@ def test_the_parts_of_a_step_add_up_to_it(mlp, mode):
         ticks.clear()
         exec(mlp[mode].stmt, names)
     private = set() if "baseline" in mode else {"clipping", "noise"}
-    assert set(parts) == {*LAYERS, "optimizer", "other"} | private
+    assert set(parts) == {*LAYERS, "wrapper", "optimizer", "other"} | private
     # Everything between the first mark and the last is some part's.
     assert sum(parts.values()) == len(ticks) - 1
     assert all(nanoseconds > 0 for nanoseconds in parts.values())
@@ -90,6 +90,17 @@ def test_the_parts_of_a_step_add_up_to_it(mlp, mode):
     parts.clear()
     exec(mlp[mode].stmt, names)
     assert not parts
+
+
+@pytest.mark.parametrize("mode", ["baseline", "hooks"])
+def test_a_model_that_is_one_layer_has_its_parts_too(mode):
+    case = next(each for each in cases_of("single") if each.axes["mode"] == mode)
+    names = prepared(case)
+    parts, _, _ = names["watch_parts"]()
+    exec(case.stmt, names)
+    private = set() if mode == "baseline" else {"clipping", "noise"}
+    assert set(parts) == {"Linear", "wrapper", "optimizer", "other"} | private
+    assert parts.part == "other", "every part that is entered is left"
 
 
 def test_a_step_changes_the_parameters(mlp):

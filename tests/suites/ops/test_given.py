@@ -73,7 +73,8 @@ def test_settings_that_cannot_be_computed_are_refused(name, given, says):
         ("concat", {"dim": 5}, "dim=5 does not fit a=1024x1024: axes are -2 to 1"),
         ("stack", {"a": "4x4", "b": "5x4"}, "all sides are equal; b=4x4 would"),
         ("khatri_rao", {"lhs": "3x4", "rhs": "3x5"}, "rhs is n x k; rhs=3x4 would"),
-        ("FullyConnected", {"data": "8x2048x4096"}, "units is n; data=16384x4096 would"),
+        ("dot", {"lhs": "8x2048x4096"}, "rhs is k x n; lhs=16384x4096 would"),
+        ("FullyConnected", {"data": "8"}, "data is m x k, units is n; data=512x512 would"),
         ("gather_nd", {"indices": "3x64"}, "a row for each side; indices=2x64 would"),
         ("scatter_nd", {"indices": "3x64"}, "a row for each side; indices=2x64 would"),
         (
@@ -135,6 +136,8 @@ def test_no_rule_refuses_what_the_catalogue_has_itself():
         ("Conv2D", {"layout": "channels_last"}),
         ("Conv2D", {"data": "0x3x8x8"}),
         ("GroupNorm", {"num_groups": 16}),
+        ("FullyConnected", {"data": "2x3x4", "k": 4}),
+        ("transpose", {"data": "2x3x4"}),
     ],
 )
 def test_what_frameworks_take_is_not_refused(name, given):

@@ -139,12 +139,11 @@ def completed(operator: Operator, size: str, given: Mapping[str, Any]) -> dict[s
         shape, names = found.get(name), text.split()
         if shape is not None:
             values = shape if isinstance(shape, tuple) else (shape,)
-            if len(values) != len(names):
-                more = len(values) - len(names)
-                fits = (
-                    (prod(values[: more + 1]), *values[more + 1 :]) if more > 0 else defaults[name]
-                )
-                raise misfit(operator, name, shape, fits)
+            more = len(values) - len(names)
+            joined = (prod(values[: more + 1]), *values[more + 1 :]) if more > 0 else values
+            if len(joined) != len(names) or (more > 0 and not operator.any_rank):
+                raise misfit(operator, name, shape, joined if more > 0 else defaults[name])
+            values = joined
             for side, value in zip(names, values):
                 if sides.setdefault(side, value) != value:
                     right = tuple(sides.get(each, v) for each, v in zip(names, values))

@@ -84,9 +84,9 @@ def _length(session, counted, count):
     if time.process_time() - began > LONG:
         return float("inf")
     counted.zero()
-    waits = _waits()
+    before = _waits()
     count(session, counted, "stmt", 1)
-    waited = _waits() - waits
+    waited = _waited_since(before)
     path = counted.dump("length")
     try:
         with open(path, "rb") as dumped:  # near its beginning, after a command line of any length
@@ -96,15 +96,15 @@ def _length(session, counted, count):
     return max(found, length_of_wait(waited))
 
 
-class _waits:
-    """What a process has waited for something by now, in seconds: not for a processor."""
+def _waits():
+    """For how long, and how often, this process has waited by now: not for a processor."""
+    seconds = time.monotonic() - time.process_time()
+    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
 
-    def __init__(self):
-        self.seconds = time.monotonic() - time.process_time()
-        self.times = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
 
-    def __sub__(self, earlier):
-        return self.seconds - earlier.seconds if self.times > earlier.times else 0.0
+def _waited_since(before):
+    seconds, times = _waits()
+    return seconds - before[0] if times > before[1] else 0.0
 
 
 def _threads():

@@ -47,8 +47,10 @@ def measure(session, _options):
     finally:
         gc.enable()
         stop()
-    # The undisturbed half of the calls: their means add up, as medians of parts would not.
-    kept = sorted(rounds, key=lambda parts: sum(parts.values()))[: (calls + 1) // 2]
+    # The middle half of the calls: typical, as the time of a step is, and their means add up, as
+    # medians of parts would not.
+    ordered = sorted(rounds, key=lambda parts: sum(parts.values()))
+    kept = ordered[calls // 4 : calls - calls // 4]
     names = dict.fromkeys(name for parts in kept for name in parts)
     parts = {name: sum(each.get(name, 0) for each in kept) / len(kept) / 1e9 for name in names}
     detail = {"parts": parts, "held": sizes, "calls": calls}

@@ -1,8 +1,9 @@
 """What privacy costs a model, and where: the step taken apart, against the non-private step.
 
 The difference between a private and the non-private step is measured on whole steps, undisturbed;
-what explains it are the differences of its parts (each layer, clipping, noise, optimizer), timed in
-steps with marks. Marks cost the same on both sides, so they cancel in the differences.
+what explains it are the differences of its parts (each layer, the wrapper around them, clipping,
+noise, optimizer), timed in steps with marks. Marks cost the same on both sides, so they cancel in
+the differences.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from opbench.result import Result
 from opbench.suites.layers.names import BASELINE, MODELS, MODES
 
 #: Parts of a step that are no layer.
-STEPS = ("clipping", "noise", "optimizer")
+STEPS = ("wrapper", "clipping", "noise", "optimizer")
 OTHER = "other"
 #: Times that a caller waits, in the order of preference.
 TIMES = ("time", "host_time")
@@ -71,7 +72,7 @@ class Overhead:
 
     @property
     def other(self) -> float:
-        """Seconds of what is neither: the loss, and what a wrapper does around the layers."""
+        """Seconds of what is neither: the loss."""
         return self.step.parts.get(OTHER, 0.0) - self.base.parts.get(OTHER, 0.0)
 
     @property

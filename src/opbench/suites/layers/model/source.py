@@ -92,9 +92,9 @@ class Parts(dict):
 
 
 def watch(net, optimizer, on_cuda, full_hooks):
-    """Nanoseconds of a step by part: each layer, clipping, noise, the optimizer, the rest. What
-    runs between two marks belongs to the first; in the backward pass a layer ends where the one
-    before it begins."""
+    """Nanoseconds of a step by part: each layer, what the model does around them going forward,
+    clipping, noise, the optimizer, the rest. What runs between two marks belongs to the first; in
+    the backward pass a layer ends where the one before it begins."""
     parts, handles, patched = Parts(), [], []
     layers = layers_of(net)
 
@@ -103,19 +103,23 @@ def watch(net, optimizer, on_cuda, full_hooks):
             torch.cuda.synchronize()
         return parts.enter(part)
 
-    def watched(name, module):
+    def around(name, module):
+        """Enters it going forward; call what is returned for the other end."""
         before = []
+        handles.append(
+            module.register_forward_pre_hook(lambda module, args: before.append(enter(name)))
+        )
+        return lambda: enter(before.pop())
 
-        def on_forward(module, args):
-            before.append(enter(name))
+    def watched(name, module):
+        leave = around(name, module)
 
         def after_forward(module, args, output):
-            enter(before.pop())
+            leave()
             first = output[0] if isinstance(output, (tuple, list)) else output
             if not full_hooks and isinstance(first, torch.Tensor) and first.requires_grad:
                 first.register_hook(lambda grad: enter(name) and None)
 
-        handles.append(module.register_forward_pre_hook(on_forward))
         handles.append(module.register_forward_hook(after_forward))
         if full_hooks:
             handles.append(
@@ -137,8 +141,11 @@ def watch(net, optimizer, on_cuda, full_hooks):
         setattr(owner, method, called)
         patched.append((owner, method))
 
+    leave_model = around("wrapper", net)
     for name, module in layers.items():
         watched(name, module)
+    # The last hook of a model that is a single layer.
+    handles.append(net.register_forward_hook(lambda module, args, output: leave_model() and None))
     timed(optimizer, "zero_grad", "optimizer")
     timed(optimizer, "step", "optimizer")
     timed(optimizer, "clip_and_accumulate", "clipping")

@@ -5,10 +5,19 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from opbench.define.program import Domain, integers
+from opbench.define.program import Domain, integers, lines
 from opbench.suites.ops.catalogue.networks import images
 from opbench.suites.ops.catalogue.networks.custom import CUSTOM_JAX, CUSTOM_MXNET, CUSTOM_TORCH
-from opbench.suites.ops.entry import ALL, ANALYTIC, Call, Input, Operator, Values, weight
+from opbench.suites.ops.entry import (
+    ALL,
+    ANALYTIC,
+    Call,
+    Input,
+    Operator,
+    Shape,
+    Values,
+    weight,
+)
 from opbench.suites.ops.shapes import (
     op,
     sizes,
@@ -34,16 +43,34 @@ def sequence(name: str, **more: Any) -> Operator:
     )  # fmt: skip
 
 
+def rows_of_units(v: Values) -> Shape:
+    return (*v.data[:-1], v.units)
+
+
+def dense_in_onnx(v: Values) -> str:
+    """`Gemm` is of matrices; to join the leading sides costs nothing."""
+    if len(v.data) == 2:
+        return "Gemm(data, weight, bias, transB=1)"
+    return lines(
+        f"rows = Reshape(data, {[-1, v.data[-1]]})",
+        "product = Gemm(rows, weight, bias, transB=1)",
+        f"y = Reshape(product, {[*rows_of_units(v)]})",
+    )
+
+
+def dense_in_mxnet(v: Values) -> str:
+    kept = "" if len(v.data) == 2 else ", flatten=False"
+    return f"nd.FullyConnected(data, weight, bias, num_hidden={v.units}{kept})"
+
+
 OPERATORS = (
-    op("FullyConnected", "nn_basic", sides={"data": "m k", "units": "n"}, inputs=
-        ("data", weight("weight", shape=lambda v: (v.units, v.data[1])),
+    op("FullyConnected", "nn_basic", sides={"data": "m k", "units": "n"}, any_rank=True, inputs=
+        ("data", weight("weight", shape=lambda v: (v.units, v.data[-1])),
             weight("bias", shape=lambda v: (v.units,))),
         shapes={"data": FEATURES, "units": sizes(32, 256, 1024, 10)},
-        result=lambda v: (v.data[0], v.units),
-        flops=lambda v: 2.0 * v.data[0] * v.data[1] * v.units, tolerance=8.0,
+        result=rows_of_units, flops=lambda v: 2.0 * prod(v.data) * v.units, tolerance=8.0,
         aliases=("linear", "Dense"), classic="Dense", dtypes=ANALYTIC,
-        torch="F.linear(data, weight, bias)", onnx="Gemm(data, weight, bias, transB=1)",
-        mxnet="nd.FullyConnected(data, weight, bias, num_hidden={units})",
+        torch="F.linear(data, weight, bias)", onnx=dense_in_onnx, mxnet=dense_in_mxnet,
         numpy=Call("data @ weight.T + bias", note="a product, and a sum with the bias")),
     unary("flatten", "nn_basic", flops=0.0, shapes=STRETCH, dtypes=ALL,
         result=lambda v: (v.data[0], prod(v.data[1:])), any_rank=True, classic="Flatten",
