@@ -6,6 +6,10 @@ from .session import cores, cpu_ns, device_bytes, involuntary_switches, peak_byt
 
 
 class Watch:
+    def __init__(self, threads=None):
+        """`threads` are how many compute at a time, at most; None for one on each core."""
+        self._threads = min(threads or cores(), cores())
+
     def __enter__(self):
         self._queued = queued_ns()
         self._switches = involuntary_switches()
@@ -17,13 +21,8 @@ class Watch:
         self.wall_ns = time.perf_counter_ns() - self._began
         self.cpu_ns = cpu_ns() - self._cpu
         self.switches = involuntary_switches() - self._switches
-        self.queued_ns = self._queued_behind_others() if self.switches else 0
-
-    def _queued_behind_others(self):
-        """How long threads waited for cores that this process did not use: where it has more
-        threads than there are cores, they wait for each other."""
-        others = cores() * self.wall_ns - self.cpu_ns
-        return max(0, min(queued_ns() - self._queued, others))
+        queued = queued_ns() - self._queued if self.switches else 0
+        self.queued_ns = behind_others(queued, self.wall_ns, self.cpu_ns, self._threads)
 
     def sample(self, seconds, n, gpu=None):
         """The answer to `block`: seconds per call, and what was observed meanwhile."""
@@ -40,3 +39,10 @@ class Watch:
         if gpu:
             answer["seen"] = gpu
         return answer
+
+
+def behind_others(queued, wall, cpu, threads):
+    """Of the time that threads waited for a core, what the process did not use of those it has
+    work for. Where it has more threads than cores, they wait for each other; so do a caller and
+    the thread of an engine, of which one computes at a time."""
+    return max(0, min(queued, threads * wall - cpu))

@@ -13,7 +13,7 @@ DESCRIBE = {
 def block(session, n):
     if session.untimed:
         session.run("calls", session.untimed)  # wakes caches, threads and the branch predictor
-    with Watch() as watch:
+    with Watch(session.case["threads"]) as watch:
         spent = session.timed("time", n)
     if session.case["way"] == "difference":
         value = spent - session.timed("minus", n)
