@@ -147,7 +147,7 @@ class Lane:
         timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
         long = (self._last or n * self.per_call) >= self.long_block
         untimed = 0 if long else self.untimed
-        answer = self.session.block(metric, n, timeout, self.cpu, untimed)
+        answer = self.session.block(metric, n, timeout, self.cpu, untimed, self.long_block)
         self.session.pause()
         self._last = answer["wall_ns"] / 1e9
         sample = Sample(

@@ -28,8 +28,9 @@ class Session:
         self._empty = {}  # n -> nanoseconds of an empty block of that size
         #: How often it was prepared: more than once in a fixed design.
         self.prepared = 0
-        #: How many untimed calls a block begins with.
+        #: How many untimed calls a block begins with, and the seconds of one that needs fewer.
         self.untimed = 1
+        self.long_block = float("inf")
 
     def answer(self, message):
         return getattr(self, "do_" + message["op"])(message)
@@ -85,6 +86,7 @@ class Session:
         if "cpu" in message:
             settle_on(message["cpu"])
         self.untimed = message.get("untimed", 1)
+        self.long_block = message.get("long", float("inf"))
         return self._metric(message["metric"]).block(self, message["n"])
 
     def do_measure(self, message):
@@ -98,6 +100,14 @@ class Session:
         return exchange.run(self, message["folder"], message["inputs"])
 
     # -- for metrics ----------------------------------------------------------------------
+
+    def wake(self, n):
+        """Untimed calls, which wake caches, threads and the branch predictor for a block of `n`."""
+        for _ in range(self.untimed):
+            began = time.perf_counter()
+            self.run("calls", 1)
+            if n * (time.perf_counter() - began) >= self.long_block:
+                break
 
     def timed(self, what, n):
         """Nanoseconds of the clock around a loop of `n`, garbage collection off."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import signal
@@ -95,12 +96,20 @@ class SessionHandle:
         return self.request(message, timeout)
 
     def block(
-        self, metric: str, n: int, timeout: float, cpu: int | None = None, untimed: int = 1
+        self,
+        metric: str,
+        n: int,
+        timeout: float,
+        cpu: int | None = None,
+        untimed: int = 1,
+        long: float = math.inf,
     ) -> dict[str, Any]:
-        """On that CPU, and after so many untimed calls, which wake the child."""
+        """On that CPU, and after so many untimed calls, which wake the child; after one, where that
+        shows that the block takes so `long`."""
         message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "untimed": untimed}
-        where = {} if cpu is None else {"cpu": cpu}
-        return self.request(message | where, timeout)
+        message |= {} if cpu is None else {"cpu": cpu}
+        message |= {"long": long} if math.isfinite(long) else {}
+        return self.request(message, timeout)
 
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self.request({"op": "measure", "metric": metric, "options": options}, timeout)

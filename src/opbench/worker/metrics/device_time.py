@@ -39,7 +39,7 @@ def measured(session, n, before):
     began = time.perf_counter()
     session.run("calls", 1)
     n = enough(n, time.perf_counter() - began)
-    with Watch(session.case["threads"]) as watch:
+    with Watch(session.case.get("threads")) as watch:
         total, source = device_work.busy_ns(session, n, before)
     gpu = {"source": source, **nvml.readings()}
     device_work.release()

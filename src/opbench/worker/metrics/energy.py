@@ -34,7 +34,7 @@ def block(session, n):
     device_work.wake(session)
     first, began, _ = at_a_step(session, n)
     calls = 0
-    with Watch(session.case["threads"]) as watch:
+    with Watch(session.case.get("threads")) as watch:
         while time.perf_counter() - began < BLOCK_SECONDS:
             session.run("stmt", n)
             calls += n

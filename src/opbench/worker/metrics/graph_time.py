@@ -43,7 +43,7 @@ def block(session, n):
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     graph.replay()
     torch.cuda.synchronize()
-    with Watch(session.case["threads"]) as watch:
+    with Watch(session.case.get("threads")) as watch:
         first.record()
         for _ in range(replays):
             graph.replay()

@@ -11,9 +11,8 @@ DESCRIBE = {
 
 
 def block(session, n):
-    if session.untimed:
-        session.run("calls", session.untimed)  # wakes caches, threads and the branch predictor
-    with Watch(session.case["threads"]) as watch:
+    session.wake(n)
+    with Watch(session.case.get("threads")) as watch:
         spent = session.timed("time", n)
     if session.case["way"] == "difference":
         value = spent - session.timed("minus", n)

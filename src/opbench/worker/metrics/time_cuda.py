@@ -21,7 +21,7 @@ def block(session, n):
     device_work.wake(session)
     session.run("calls", 1)
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    with Watch(session.case["threads"]) as watch:
+    with Watch(session.case.get("threads")) as watch:
         torch.cuda.synchronize()
         first.record()
         session.timed("time", n)

@@ -11,6 +11,6 @@ DESCRIBE = {
 
 
 def block(session, n):
-    with Watch(session.case["threads"]) as watch:
+    with Watch(session.case.get("threads")) as watch:
         spent = session.timed("time", n)
     return watch.sample(spent / n / 1e9, n)

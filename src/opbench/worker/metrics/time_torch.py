@@ -26,6 +26,6 @@ def block(session, n):
     timer = torch.utils.benchmark.Timer(
         session.case["stmt"], globals=names, num_threads=session.case["threads"]
     )
-    with Watch(session.case["threads"]) as watch:
+    with Watch(session.case.get("threads")) as watch:
         measurement = timer.timeit(n)
     return watch.sample(measurement.mean, n)
