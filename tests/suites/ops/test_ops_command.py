@@ -179,3 +179,14 @@ def test_frameworks_say_what_they_lack_and_notes_what_a_time_means(opbench_here)
         "emulated: several operators stand for one that it lacks"
         in opbench_here("ops", "lamb").stdout
     )
+
+
+def test_benchmarks_of_others_keep_those_that_lack_an_axis(opbench_here, tmp_path):
+    """Beside operators, or alone, a file is not narrowed by what operators take."""
+    (tmp_path / "bench_two.py").write_text(
+        "import opbench as ob\n\n"
+        "@ob.bench(axes={'rank': [4, 16]})\ndef sized(rank):\n    return [*range(rank)]\n\n"
+        "@ob.bench\ndef plain():\n    return 1\n"
+    )
+    done = opbench_here("list", "bench_two.py", "-a", "rank=4")
+    assert done.stdout.split() == ["bench_two/sized[rank=4]/call", "bench_two/plain/call"]

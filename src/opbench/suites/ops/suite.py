@@ -31,8 +31,12 @@ def having(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> 
     from opbench.suites.ops.definition import check_known
 
     asked = [axis for axis in axes if axis not in (*COMMON, *RESERVED)]
-    able = [each for each in definitions if all(axis in each.axes for axis in asked)]
-    if not able:
+    able = [
+        each
+        for each in definitions
+        if each.suite != "ops" or all(axis in each.axes for axis in asked)
+    ]
+    if not any(each.suite == "ops" for each in able):
         return definitions  # expanding them says that there is no such axis
     names = {each.name for each in able}
     for name in axes.get("op", ()):
