@@ -29,10 +29,9 @@ EACH, MIDDLE = 0.05, 0.03
 #: Where both runners do not do the same, and what it costs when tried alone in one process.
 DIFFERENCES = """
 Two differences are known. Opacus' runner wraps attention as if the first axis were the batch: its
-per-sample gradients of dpmha are of 64 and 128 positions, not of 16 samples (47 ms a step instead
-of 42). And it clears gradients after a step, opbench before one: with per-sample gradients of
-128 MB (embedding with hooks) what is freed first decides where the next ones lie (18 ms instead of
-16.5)."""
+per-sample gradients of dpmha are of 64 and 128 positions, not of 16 samples. And it clears
+gradients after a step, opbench before one: with per-sample gradients of 128 MB (embedding with
+hooks) what is freed first decides where the next ones lie."""
 
 
 def measure(quick: bool = False) -> str:

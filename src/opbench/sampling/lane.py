@@ -51,8 +51,6 @@ class Lane:
     #: How many untimed calls a block begins with, and the seconds from which on it needs none.
     untimed: int = 1
     long_block: float = math.inf
-    #: Seconds of the last block.
-    _last: float = 0.0
 
     @property
     def open(self) -> bool:
@@ -145,11 +143,8 @@ class Lane:
         # Without a warm-up nothing is known of a call: each of them may take its time.
         unknown = n if not self.per_call else 1
         timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
-        long = (self._last or n * self.per_call) >= self.long_block
-        untimed = 0 if long else self.untimed
-        answer = self.session.block(metric, n, timeout, self.cpu, untimed, self.long_block)
+        answer = self.session.block(metric, n, timeout, self.cpu, self.untimed, self.long_block)
         self.session.pause()
-        self._last = answer["wall_ns"] / 1e9
         sample = Sample(
             value=answer["value"],
             start=self.start,

@@ -13,6 +13,9 @@ from typing import Any
 from . import source
 from .warmup import WarmUp
 
+#: The first call of a case takes up to so many times as long as the others.
+FIRST_CALL = 10
+
 
 class Unsupported(Exception):
     """This framework cannot do it; raised by a metric or by the setup of a case."""
@@ -28,9 +31,11 @@ class Session:
         self._empty = {}  # n -> nanoseconds of an empty block of that size
         #: How often it was prepared: more than once in a fixed design.
         self.prepared = 0
-        #: How many untimed calls a block begins with, and the seconds of one that needs fewer.
+        #: How many untimed calls a block begins with, and the seconds of one that needs none.
         self.untimed = 1
         self.long_block = float("inf")
+        #: Seconds of a call, as far as they are known.
+        self._per_call = 0.0
 
     def answer(self, message):
         return getattr(self, "do_" + message["op"])(message)
@@ -72,6 +77,7 @@ class Session:
         plan = WarmUp(message["seconds"], message["block_seconds"])
         while not plan.done:
             plan.add(plan.n, self.timed("time", plan.n) / 1e9)
+        self._per_call = plan.per_call or 0.0
         return {
             "n": plan.block_size,
             "per_call": plan.per_call,
@@ -87,7 +93,9 @@ class Session:
             settle_on(message["cpu"])
         self.untimed = message.get("untimed", 1)
         self.long_block = message.get("long", float("inf"))
-        return self._metric(message["metric"]).block(self, message["n"])
+        answer = self._metric(message["metric"]).block(self, message["n"])
+        self._per_call = answer["wall_ns"] / 1e9 / answer["n"]
+        return answer
 
     def do_measure(self, message):
         return self._metric(message["metric"]).measure(self, message["options"])
@@ -102,12 +110,14 @@ class Session:
     # -- for metrics ----------------------------------------------------------------------
 
     def wake(self, n):
-        """Untimed calls, which wake caches, threads and the branch predictor for a block of `n`."""
+        """Untimed calls, which wake caches, threads and the branch predictor for a block of `n`,
+        unless it is known to be long."""
         for _ in range(self.untimed):
+            if n * self._per_call >= self.long_block:
+                break
             began = time.perf_counter()
             self.run("calls", 1)
-            if n * (time.perf_counter() - began) >= self.long_block:
-                break
+            self._per_call = self._per_call or (time.perf_counter() - began) / FIRST_CALL
 
     def timed(self, what, n):
         """Nanoseconds of the clock around a loop of `n`, garbage collection off."""

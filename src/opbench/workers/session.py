@@ -104,8 +104,8 @@ class SessionHandle:
         untimed: int = 1,
         long: float = math.inf,
     ) -> dict[str, Any]:
-        """On that CPU, and after so many untimed calls, which wake the child; after one, where that
-        shows that the block takes so `long`."""
+        """On that CPU, and after so many untimed calls, which wake the child; without them where
+        the block is known to take so `long`."""
         message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "untimed": untimed}
         message |= {} if cpu is None else {"cpu": cpu}
         message |= {"long": long} if math.isfinite(long) else {}
