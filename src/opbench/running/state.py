@@ -72,7 +72,8 @@ class RunState:
     def begin(self, kind: Kind, starts: Sequence[int]) -> None:
         """Have workers started that will be asked for; they import meanwhile."""
         if not self.pool.has(kind, starts):
-            self.listener.starting_workers(", ".join(kind.preload) or "Python")
+            packages = dict.fromkeys(name.partition(".")[0] for name in kind.preload)
+            self.listener.starting_workers(", ".join(packages) or "Python")
             self.pool.begin(kind, starts)
 
     def workers_of(self, slot: Slot, starts: Sequence[int] = (0,)) -> list[Worker]:

@@ -100,6 +100,23 @@ def test_entries_of_any_rank_compute_the_result_they_state_of_any_tensor():
     check_all(several, check)
 
 
+def test_reductions_over_several_axes_are_of_all_of_them():
+    data = (3, 4, 5)
+
+    def check(operator):
+        for axis in ((0, 2), (-1, 1), (0, 1, 2)):
+            stated = operator.result_shape(operator.values(given={"data": data, "axis": axis}))
+            able = [name for name in HERE if operator.call(name)]
+            outputs = {name: computed(operator.name, name, data=data, axis=axis) for name in able}
+            for name, found in outputs.items():
+                assert found[0].shape == stated, (name, axis, found[0].shape)
+                assert_agree(outputs[able[0]], found, operator)
+
+    several = [entry for entry in catalogue().values() if entry.several_axes]
+    assert {"sum", "mean", "max", "var", "logsumexp"} <= {entry.name for entry in several}
+    check_all(several, check)
+
+
 def test_a_copy_to_numpy_is_one_in_every_framework():
     for framework in HERE:
         names = called(case_of("copyto_asnumpy", framework))

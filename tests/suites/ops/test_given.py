@@ -64,6 +64,11 @@ def test_settings_that_cannot_be_computed_are_refused(name, given, says):
     ("name", "given", "says"),
     [
         ("topk", {"k": 5000}, "k is at most the side of axis 1, 1024"),
+        ("sum", {"data": "()"}, r"axis=1 does not fit data=\(\): it has no axes"),
+        ("sum", {"axis": "0x-2"}, "axis=0x-2 does not fit data=1024x1024: axes are -2 to 1, each"),
+        ("sum", {"axis": "last"}, "axis takes whole numbers such as 1 or 0x2, not 'last'"),
+        ("prod", {"axis": "0x1"}, "axis takes a whole number, not '0x1'"),
+        ("max", {"data": "4x0"}, "data=4x0, axis=1 do not fit: no number can be picked"),
         ("topk", {"data": "4x4"}, "k=8 does not fit data=4x4"),
         ("Conv2D", {"channels": -4}, "channels is at least 1"),
         ("Conv2D", {"kernel_size": 999}, "the image with its padding, 258x258"),

@@ -103,7 +103,7 @@ def test_shapes_and_options_are_given_on_the_command_line(opbench_here, words, i
         (("-a", "op=add", "-a", "lhs=4x3", "-a", "rhs=3x4"), "rhs=4x3 would fit"),
         (("-a", "op=add", "-a", "lhs=big"), "lhs takes a shape such as 1024x1024, not 'big'"),
         (("-a", "op=Conv2D", "-a", "data=3x8x8"), "as many sides as data=32x3x256x256"),
-        (("-a", "op=softmax", "-a", "axis=x"), "axis 'axis' takes a whole number, not 'x'"),
+        (("-a", "op=softmax", "-a", "axis=x"), "softmax: axis takes a whole number, not 'x'"),
         (("--shapes", "none.csv"), "lists that ship: broadcasting, empty, gemm, huge,"),
         (
             ("-a", "op=exp", "--shapes", "gemm"),

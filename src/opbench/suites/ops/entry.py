@@ -164,6 +164,8 @@ class Operator:
     #: Whether tensors may have any number of sides. Where the result has the shape of the first
     #: input, they may.
     any_rank: bool = False
+    #: Whether `axis` may be several axes, `0x2`.
+    several_axes: bool = False
     #: Parameters whose leading dimension shrinks when memory or time cannot hold the size; empty
     #: for every shape that has the leading dimension of the first.
     shrinks: tuple[str, ...] = ()
@@ -238,6 +240,11 @@ class Part:
     operator: str
     #: Its parameters, computed from those of the fused operator.
     params: Callable[[Values], Mapping[str, Any]]
+
+
+def numbers(value: int | Shape) -> Shape:
+    """One number as several."""
+    return value if isinstance(value, tuple) else (value,)
 
 
 def elements(shape: Shape) -> int:

@@ -16,7 +16,7 @@ from opbench.define.definition import Axis
 from opbench.define.program import LAYOUTS
 from opbench.define.reading import shape
 from opbench.errors import UserError, unknown
-from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast
+from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast, numbers
 from opbench.suites.ops.rules import check_counts, check_rules
 
 #: Parameters that name a side of the first input.
@@ -29,8 +29,9 @@ def axes_of(operator: Operator) -> dict[str, Axis]:
     for name, value in operator.params.items():
         text = text_of(value)
         choices = choices_of(value)
-        # An option that is left out by default takes a word: an activation.
-        values = (text,) if text is not None else (None, "")
+        # An option that is left out by default takes a word: an activation. So do several axes,
+        # which not every operator takes: reading them says so.
+        values = (text, "") if text is None or name == "axis" else (text,)
         found[name] = Axis(values, choices=choices, open=not choices, optional=True)
     sides = dict.fromkeys(side for text in operator.sides.values() for side in text.split())
     for side in sides:
@@ -69,6 +70,8 @@ def read_one(operator: Operator, name: str, value: Any) -> Any:
         return value
     if isinstance(like, tuple):
         return read_shape(operator, name, value, like)
+    if name == "axis" and operator.several_axes:
+        return read_axes(operator, value)
     if isinstance(like, DType) and value not in ALL:
         raise UserError(unknown(name, str(value), ALL))
     kind: type = int if name not in operator.params else type(like)
@@ -101,6 +104,17 @@ def read_shape(operator: Operator, name: str, value: Any, like: Shape) -> Shape:
             f"{operator.name}: {name} takes a shape such as {text_of(like)}, not {value!r}"
         )
     return tuple(value) if is_shape(operator, name) else for_each_side(operator, name, value, like)
+
+
+def read_axes(operator: Operator, value: Any) -> int | Shape:
+    """A single axis is a number, however it is written."""
+    found = shape(value, left_open=True) if isinstance(value, str) else value
+    given = found if isinstance(found, (tuple, list)) else (found,)
+    if not given or not all(map(is_whole, given)):
+        raise UserError(
+            f"{operator.name}: axis takes whole numbers such as 1 or 0x2, not {value!r}"
+        )
+    return int(given[0]) if len(given) == 1 else tuple(map(int, given))
 
 
 def is_whole(side: Any) -> bool:
@@ -228,11 +242,13 @@ def check_axis(operator: Operator, values: Values) -> None:
     added = len(operator.result_shape(operator.values())) - len(operator.params[names[0]])
     sides = len(shape) + max(0, added)
     for name in AXES:
-        axis = getattr(values, name, None)
-        if axis is not None and not -sides <= axis < sides:
+        axes = numbers(getattr(values, name, ()))
+        once = len({axis % sides for axis in axes}) == len(axes) if sides else False
+        if axes and not (once and all(-sides <= axis < sides for axis in axes)):
+            those = f"axes are {-sides} to {sides - 1}, each once" if sides else "it has no axes"
             raise UserError(
-                f"{operator.name}: {name}={axis} does not fit {names[0]}={text_of(shape)}: "
-                f"axes are {-sides} to {sides - 1}"
+                f"{operator.name}: {name}={text_of(axes)} does not fit "
+                f"{names[0]}={text_of(shape)}: {those}"
             )
 
 

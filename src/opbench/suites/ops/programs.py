@@ -21,6 +21,7 @@ from opbench.suites.ops.entry import (
     Values,
     elements,
     itemsize,
+    numbers,
 )
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def placeholders(
     }
     return {
         **parameters,
+        "axes": repr(numbers(getattr(values, "axis", ()))),
         "dtype": dtype(str(values.dtype)),
         "device": repr(device),
         "options": framework.options(str(values.dtype), device),

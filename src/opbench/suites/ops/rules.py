@@ -12,7 +12,7 @@ from typing import Any
 
 from opbench.define.program import LAYOUT_SIDES
 from opbench.errors import UserError, plural
-from opbench.suites.ops.entry import Operator, Shape, Values, broadcast
+from opbench.suites.ops.entry import Operator, Shape, Values, broadcast, numbers
 
 Rule = Callable[[Operator, Values], str]
 
@@ -30,6 +30,8 @@ LEAST = {
 #: Domains of square matrices, and operators that need such of any values.
 SQUARE_DOMAINS = ("spd", "lower")
 SQUARE = ("linalg_gemm", "linalg_gemm2", "linalg_extracttrian")
+#: Operators that pick one of the numbers along an axis.
+EXTREMES = ("max", "min", "max_dim", "min_dim", "aminmax", "argmax", "argmin", "median")
 #: Words that a block of Gluon takes.
 ACTIVATIONS = ("relu", "sigmoid", "tanh", "softrelu", "softsign")
 RECURRENT = ("relu", "tanh")
@@ -54,9 +56,9 @@ def counts(operator: Operator, v: Values) -> str:
     for name in options(operator):
         least, value = LEAST.get(name), getattr(v, name)
         # A parameter of the same name may be something else: the `k` of LRN is a factor.
-        numbers = value if isinstance(value, tuple) else (value,)
-        whole = least is not None and all(type(number) is int for number in numbers)
-        if whole and least is not None and any(number < least for number in numbers):
+        each = numbers(value)
+        whole = least is not None and all(type(number) is int for number in each)
+        if whole and least is not None and any(number < least for number in each):
             return f"{name}={written(value)} does not fit: {name} is at least {least}"
     return ""
 
@@ -152,6 +154,16 @@ def largest(operator: Operator, v: Values) -> str:
     return (
         f"k={v.k} does not fit data={written(v.data)}: k is at most the side of axis {v.axis}, "
         f"{v.data[v.axis]}"
+    )
+
+
+def extremes(operator: Operator, v: Values) -> str:
+    """There is no largest of no numbers."""
+    if operator.name not in EXTREMES or all(v.data[axis] for axis in numbers(v.axis)):
+        return ""
+    return (
+        f"data={written(v.data)}, axis={written(v.axis)} do not fit: no number can be picked from "
+        "none"
     )
 
 
@@ -309,9 +321,8 @@ def results(operator: Operator, v: Values) -> str:
 
 
 RULES: tuple[Rule, ...] = (
-    layouts, kernels, groups, blocks, largest, ranges, squares, joined, reshaped, expanded,
-    points, pictures, halves, activations, positions,
-    results,
+    layouts, kernels, groups, blocks, largest, extremes, ranges, squares, joined, reshaped,
+    expanded, points, pictures, halves, activations, positions, results,
 )  # fmt: skip
 
 
