@@ -102,11 +102,19 @@ def test_on_cuda_every_byte_is_accounted_for():
     made.forward_backward()
 
 
+@pytest.mark.parametrize(("name", "wrapped"), [("linear", False), ("gsm_linear", True)])
+def test_the_mode_is_that_of_the_name_unless_it_is_given(name, wrapped):
+    made = LayerFactory.create(name, batch_size=BATCH, **CONFIG["linear"])
+    made.forward_backward()
+    assert all(hasattr(p, "grad_sample") == wrapped for p in made.module.parameters())
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda: create("linear", "spooky"), "unknown mode 'spooky'"),
         (lambda: LayerFactory.create("liner"), "unknown layer 'liner'"),
+        (lambda: LayerFactory.create("gsm_linear", "ew"), "is linear in the mode hooks, not ew"),
         (lambda: create("linear", in_features=0), r"linear\.in_features: expected a whole number"),
         (lambda: run_layer_benchmark(num_repeats=2), "name the layer, once"),
         (lambda: run_layer_benchmark("linear", mode="ew", gsm_mode="hooks"), "the same thing"),

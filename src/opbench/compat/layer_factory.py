@@ -95,13 +95,14 @@ class LayerFactory:
     @staticmethod
     def create(
         layer_name: str,
-        gsm_mode: str = "baseline",
+        gsm_mode: str | None = None,
         *,
         batch_size: int = 64,
         random_seed: int | None = None,
         **config: Any,
     ) -> Layer:
-        """A layer with its input, in a mode; `config` as in `run_layer_benchmark`. Raises
+        """A layer with its input, in a mode; without one, in that of its name: hooks of a
+        `gsm_linear`, none of a `linear`. `config` as in `run_layer_benchmark`. Raises
         ValueError for an unknown layer, mode or key, and what the library raises for a combination
         that it cannot do."""
         case = layer_case(layer_name, batch_size, gsm_mode, config, "LayerFactory.create")
@@ -120,9 +121,11 @@ def layer_case(
     from opbench.define.expand import expand
     from opbench.suites.layers.config import checked, published
     from opbench.suites.layers.definition import layer_definition
-    from opbench.suites.layers.names import MODES, SECTIONS, read_name
+    from opbench.suites.layers.names import BASELINE, MODES, SECTIONS, read_name
 
     layer, classic_mode = read_name(name)
+    if mode and classic_mode not in (BASELINE, mode):
+        raise UserError(f"{name} is {layer} in the mode {classic_mode}, not {mode}")
     mode = mode or classic_mode
     if mode not in MODES:
         raise UserError(unknown("mode", mode, MODES))

@@ -25,6 +25,35 @@ def tagger(batch_size):
     return Tagger(), torch.randint(0, 11, (batch_size, 3)), labels, nn.MSELoss()
 
 
+class Positions(nn.Module):
+    """Parameters of its own beside layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.positions = nn.Parameter(torch.zeros(3, 4))
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head((x + self.positions).mean(1))
+
+
+def positions(batch_size):
+    return Positions(), torch.randn(batch_size, 3, 4), torch.randint(0, 2, (batch_size,))
+
+
+def seven(batch_size):
+    return nn.Linear(6, 3), torch.randn(7, 6), torch.randint(0, 3, (7,))
+
+
+def named(batch_size):
+    return nn.Linear(6, 3), {"x": torch.randn(batch_size, 6)}, torch.zeros(batch_size)
+
+
+def frozen(batch_size):
+    model = nn.Linear(6, 3).requires_grad_(False)
+    return model, torch.randn(batch_size, 6), torch.randint(0, 3, (batch_size,))
+
+
 def single(batch_size):
     """A model that is one layer."""
     return nn.Linear(6, 3), torch.randn(batch_size, 6), torch.randint(0, 3, (batch_size,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from opbench.case import Case
 from opbench.define.expand import expand
 from opbench.errors import UserError
 from opbench.report.table import markdown
-from opbench.result import Result
+from opbench.result import Result, Sample
 from opbench.suites.layers.model.definition import model_definition
 from opbench.suites.layers.model.overhead import overheads, steps
 from opbench.suites.layers.model.report import tables
@@ -138,6 +139,31 @@ def test_a_recurrent_layer_is_one_layer_and_is_replaced_for_the_private_step(tag
         assert {"embed", "lstm", "head.1 Linear"} < set(parts)
 
 
+@pytest.mark.parametrize(("mode", "copies"), [("baseline", 2), ("functorch", 2 + BATCH)])
+def test_parameters_beside_layers_are_a_layer_of_their_own(mode, copies):
+    case = next(each for each in cases_of("positions") if each.axes["mode"] == mode)
+    names = prepared(case)
+    parts, held, _ = names["watch_parts"]()
+    exec(case.stmt, names)
+    assert {"Positions", "head"} < set(parts)
+    assert held() == {"Positions": copies * 3 * 4 * 4, "head": copies * (4 * 2 + 2) * 4}
+
+
+@pytest.mark.parametrize("mode", ["baseline", "hooks"])
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("seven", r"inputs for batch_size=4 have the shape \(7, 6\): the first side must be the"),
+        ("named", "inputs must be a tensor or a tuple of tensors, not dict"),
+        ("frozen", "the model has no parameters that require gradients"),
+    ],
+)
+def test_what_no_step_can_be_taken_with_is_an_error_and_not_unsupported(function, said, mode):
+    case = next(each for each in cases_of(function) if each.axes["mode"] == mode)
+    with pytest.raises((TypeError, ValueError), match=said):
+        prepared(case)
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -188,6 +214,24 @@ def test_the_difference_is_explained_by_layers_clipping_noise_and_optimizer():
     assert list(hooks.differences) == ["conv", "clipping", "fc", "noise", "optimizer"]
     # 4 + 1 + 3 + 1 + 0 ms of 10; what the loss and the code around it took is no explanation.
     assert hooks.explained == pytest.approx(0.9)
+
+
+def test_of_a_difference_within_the_noise_no_share_is_known():
+    def measured(mode, *seconds):
+        samples = [
+            Sample(each * (1 + 0.2 * (index % 3)), start, order=index)
+            for start in range(3)
+            for index, each in enumerate(seconds)
+        ]
+        for case, result in results(mode, sum(seconds) / len(seconds), 1e6, fc=0.01):
+            own = result.metric == "time"
+            yield case, dataclasses.replace(result, samples=tuple(samples)) if own else result
+
+    base = list(measured("baseline", *[0.0100, 0.0101] * 9))
+    (close,) = overheads(steps([*base, *measured("hooks", *[0.0101, 0.0100] * 9)]))
+    (far,) = overheads(steps([*base, *measured("hooks", *[0.0200, 0.0201] * 9)]))
+    assert close.explained is None
+    assert far.explained == 0.0
 
 
 def test_a_split_step_is_compared_with_the_split_step():

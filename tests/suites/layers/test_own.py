@@ -136,6 +136,84 @@ def test_a_mode_without_layers_says_what_to_run(tmp_path):
     assert {case.axes["mode"] for case in request.cases} == {"plain"}
 
 
+LAYER_FILE = """
+import torch
+from torch import nn
+import opbench as ob
+
+class Pair(nn.Module):
+    def __init__(self, in_features, out_features):
+        super().__init__()
+        self.inner = nn.Linear(in_features, out_features)
+
+    def forward(self, x):
+        return self.inner(x), x
+
+ob.layer_pair(Pair, nn.Linear, input_shape=4, in_features=4, out_features=3)
+"""
+MODE_FILE = """
+import torch
+from opacus.grad_sample import GradSampleModule
+import opbench as ob
+
+def changed(module, change):
+    class Changed(GradSampleModule):
+        def capture_backprops_hook(self, *args, **keywords):
+            super().capture_backprops_hook(*args, **keywords)
+            for p in self.parameters():
+                p.grad_sample = change(p.grad_sample)
+
+    return Changed(module)
+
+@ob.grad_sample_mode
+def right(module):
+    return changed(module, lambda g: g)
+
+@ob.grad_sample_mode
+def mean(module):
+    return changed(module, lambda g: g / len(g))
+
+@ob.grad_sample_mode
+def zeros(module):
+    return changed(module, torch.zeros_like)
+
+@ob.grad_sample_mode
+def flat(module):
+    return changed(module, lambda g: g.flatten(1))
+"""
+
+
+def test_an_output_that_is_no_tensor_is_said_with_what_helps(tmp_path):
+    (tmp_path / "pairs.py").write_text(LAYER_FILE)
+    request, _ = build({"targets": ("layers", str(tmp_path / "pairs.py")),
+                        "axes": {"layer": ["pair"], "mode": ["baseline"]}})  # fmt: skip
+    with pytest.raises(TypeError, match=r'gives a tuple: name what .* output="y\[0\]"'):
+        run(request.cases[0])
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("right", ""),
+        ("mean", ""),
+        ("zeros", "per-sample gradients of _module.weight do not add up to its gradient"),
+        ("flat", r"2 samples gave per-sample gradients of shape \(2, 262144\)"),
+    ],
+)
+def test_gradients_of_an_own_mode_add_up_to_the_gradient(tmp_path, mode, said):
+    pytest.importorskip("opacus")
+    (tmp_path / f"mode_{mode}.py").write_text(MODE_FILE)
+    targets = ("layers", str(tmp_path / f"mode_{mode}.py"))
+    axes = {"layer": ["linear"], "mode": [mode], "batch_size": [4]}
+    request, _ = build({"targets": targets, "axes": axes})
+    if not said:
+        run(request.cases[0])
+        return
+    with pytest.raises(Exception, match=said) as caught:
+        run(request.cases[0])
+    assert type(caught.value).__name__ == "Unsupported"
+
+
 @pytest.mark.slow
 def test_they_are_measured_and_reported(tmp_path):
     import opbench

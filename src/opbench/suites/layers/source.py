@@ -41,6 +41,33 @@ TRIED = "TRIED = []  # filled by the first set-up"
 #: What opacus 1.6 and torch's expanded weights raise for what they cannot do.
 REFUSALS = ("NotImplementedError", "RuntimeError", "TypeError", "ValueError", "AttributeError")
 
+#: For a user's own mode, of which nobody else has checked what it computes.
+ADDED_UP = '''\
+def gradients(net, loss):
+    """Of each trained parameter; empty for a layer that draws numbers, which no two calls agree
+    on."""
+    trained = [p for p in net.parameters() if p.requires_grad]
+    once, again = (torch.autograd.grad(loss(), trained, allow_unused=True) for _ in range(2))
+    same = all(a is b or torch.allclose(a, b) for a, b in zip(once, again))
+    return once if same else ()
+
+
+def check_sums(net, plain, samples):
+    """Gradients by sample add up to the gradient of the layer as it is: of the mean of the losses,
+    or of their sum."""
+    trained = [(name, p) for name, p in net.named_parameters() if p.requires_grad]
+    for (name, p), whole in zip(trained, plain):
+        found = p.grad_sample
+        if found.shape != (samples, *p.shape):
+            raise Unsupported(
+                f"{samples} samples gave per-sample gradients of shape {tuple(found.shape)}"
+            )
+        if whole is None:
+            continue
+        total, size = found.sum(0), float(whole.abs().max())
+        if not any(torch.allclose(total, n * whole, 1e-2, 1e-3 * size) for n in (1, samples)):
+            raise Unsupported(f"per-sample gradients of {name} do not add up to its gradient")'''
+
 CLEAR = "net.zero_grad(set_to_none=True)"
 BACKWARD = "loss.backward()"
 
@@ -124,7 +151,7 @@ def program(
         globals=globals_text(layer, mode, wrapper),
         setup=lines(
             f"net = {layer.constructor}{moved}",
-            "" if layer.output else f"labels = torch.randn_like(net{layer.called()}.detach())",
+            "" if layer.output else labels_text(layer),
             wrapping(layer, mode, wrapper, device, batch) if wrapper else "",
             evaluation,
             warm,
@@ -145,7 +172,8 @@ def globals_text(layer: Shaped, mode: str, wrapper: Wrapper | None) -> str:
         imports.append(f"from opacus.layers import {layer.kind}")
     parts = ["\n".join(imports), criterion_text(layer, per_sample=mode == "ghost")]
     if wrapper:
-        parts.insert(1, f"{UNSUPPORTED}\n\n\n{TRIED}")
+        added_up = [ADDED_UP] if checks_sums(wrapper) else []
+        parts.insert(1, "\n\n\n".join([UNSUPPORTED, *added_up, TRIED]))
     return "\n\n\n".join(parts)
 
 
@@ -174,6 +202,18 @@ def unknown_rank_text(layer: Shaped, *, per_sample: bool) -> str:
     return f"def criterion(y, labels):\n    # one loss for each sample\n    return {text}"
 
 
+def labels_text(layer: Shaped) -> str:
+    """Labels of the shape that a layer of a user gives."""
+    hint = 'name what of it is the output, as in ob.layer_pair(…, output=\\"y[0]\\")'
+    return lines(
+        f"y = net{layer.called()}",
+        "if not isinstance(y, torch.Tensor):",
+        f'    raise TypeError(f"the layer gives a {{type(y).__name__}}: {hint}")',
+        "labels = torch.randn_like(y.detach())",
+        "del y",
+    )
+
+
 def loss_text(mode: str, y: str, labels: str) -> str:
     value = f"criterion({y}, {labels})"
     if mode == "ghost":
@@ -183,12 +223,16 @@ def loss_text(mode: str, y: str, labels: str) -> str:
 
 def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int) -> str:
     """The layer wrapped, and tried on two samples."""
-    part = ":2"
+    part, some = ":2", min(batch, 2)
     first = layer.batch_dim == 0
     tried = f"labels[{':, ' * layer.batch_dim}{part}]"
     common = "" if wrapper.user else ', batch_first={first}, loss_reduction="mean"'
     options = f"{common}{wrapper.options}".format(first=first)
-    steps = [f"net = {wrapper.constructor}(net{options})"]
+    steps = []
+    if checks_sums(wrapper):
+        plain = f"criterion(net{layer.called(part)}, {tried})"
+        steps.append(f"plain = () if TRIED else gradients(net, lambda: {plain})")
+    steps.append(f"net = {wrapper.constructor}(net{options})")
     if mode == "ghost":
         steps += [
             "optimizer = DPOptimizerFastGradientClipping(",
@@ -202,8 +246,9 @@ def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int
         loss_text(mode, "y", tried),
         BACKWARD,
     ]
-    if wrapper.per_sample:
-        some = min(batch, 2)
+    if checks_sums(wrapper):
+        trial.append(f"check_sums(net, plain, {some})")
+    elif wrapper.per_sample:
         # A user's own layer may have frozen parameters.
         trained = "[p for p in net.parameters() if p.requires_grad]"
         trial += [
@@ -225,6 +270,10 @@ def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int
         f"    called = '{called} raises NotImplementedError'",
         "    raise Unsupported(str(error) or called) from error",
     )
+
+
+def checks_sums(wrapper: Wrapper) -> bool:
+    return wrapper.user is not None and wrapper.per_sample
 
 
 def components(layer: Shaped) -> tuple[tuple[str, str], ...]:

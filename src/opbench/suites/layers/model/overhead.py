@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from opbench.case import Case
 from opbench.result import Result
+from opbench.stats.pair import compare_results
 from opbench.suites.layers.names import BASELINE, MODELS, MODES
 
 #: Parts of a step that are no layer.
@@ -78,9 +79,17 @@ class Overhead:
     @property
     def explained(self) -> float | None:
         """The share of the measured difference that the parts add up to."""
-        if not self.step.parts or not self.base.parts or not self.measured:
+        if not self.step.parts or not self.base.parts or not self.measured or self.within_noise:
             return None
         return sum(self.differences.values()) / self.measured
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the private step may take no longer at all: no share of that is known."""
+        if self.step.time is None or self.base.time is None:
+            return False
+        pair = compare_results(self.base.time, self.step.time, same_run=True)
+        return pair.low is not None and pair.high is not None and pair.low <= 1 <= pair.high
 
 
 def steps(results: Iterable[tuple[Case, Result]]) -> list[Step]:

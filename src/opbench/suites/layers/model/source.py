@@ -38,7 +38,7 @@ class Variant:
 
 
 COMMON = '''\
-def made(found, device):
+def made(found, batch_size, device):
     """Model, inputs, labels and loss of what the user's function returns."""
     if not isinstance(found, tuple) or len(found) not in (3, 4):
         raise TypeError(
@@ -48,26 +48,41 @@ def made(found, device):
     model, inputs, labels, *criterion = found
     inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     criterion = criterion[0] if criterion else torch.nn.CrossEntropyLoss()
+    for name, tensor in [*(("inputs", each) for each in inputs), ("labels", labels)]:
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(
+                name + " must be a tensor or a tuple of tensors, not " + type(tensor).__name__
+            )
+        if tensor.shape[:1] != (batch_size,):
+            raise ValueError(
+                f"{name} for batch_size={batch_size} have the shape {tuple(tensor.shape)}: the "
+                "first side must be the batch"
+            )
+    if not any(p.requires_grad for p in model.parameters()):
+        raise ValueError("the model has no parameters that require gradients")
     moved = tuple(tensor.to(device) for tensor in inputs)
     return model.to(device).train(), moved, labels.to(device), criterion
 
 
+def undivided(module):
+    """Attention and recurrent layers are taken in one piece, whatever they are made of."""
+    kinds = (torch.nn.RNNBase, torch.nn.MultiheadAttention)
+    return isinstance(module, kinds) or type(module).__module__.startswith("opacus.layers")
+
+
 def layers_of(net):
-    """The layers of a model by name: the smallest modules that make up all its parameters, but
-    attention and recurrent layers in one piece."""
-    whole = (torch.nn.RNNBase, torch.nn.MultiheadAttention)
+    """The layers of a model by name: every module with parameters of its own, those that have
+    further layers inside too (a class token, positions)."""
     found = {}
 
     def visit(module, name):
-        own = any(True for _ in module.parameters(recurse=False))
-        dp = type(module).__module__.startswith("opacus.layers")
-        if own or dp or isinstance(module, whole):
+        whole = undivided(module)
+        if whole or any(True for _ in module.parameters(recurse=False)):
             kind = type(module).__name__.removeprefix("DP")
             # A number alone, as in a Sequential, says little.
             found[name + " " + kind if name[-1:].isdigit() else name or kind] = module
-        else:
-            for child, part in module.named_children():
-                visit(part, name + "." + child if name else child)
+        for child, part in () if whole else module.named_children():
+            visit(part, name + "." + child if name else child)
 
     visit(getattr(net, "_module", net), "")
     return found
@@ -165,7 +180,7 @@ def watch(net, optimizer, on_cuda, full_hooks):
         sizes = {}
         for name, module in layers.items():
             tensors = []
-            for p in module.parameters():
+            for p in module.parameters(recurse=undivided(module)):
                 by_sample = getattr(p, "grad_sample", None)
                 tensors += [p, p.grad, *(by_sample if isinstance(by_sample, list) else [by_sample])]
             sizes[name] = sum(t.nbytes for t in tensors if t is not None)
@@ -229,22 +244,24 @@ def setup_text(variant: Variant, function: str, batch: int, device: str) -> str:
     physical = -(-batch // PHYSICAL)
     chunks = f"chunks = list(zip(*(t.split({physical}) for t in (*inputs, labels))))"
     full = variant.mode in ("hooks", "functorch", "ghost")
-    refusals = ", ".join(REFUSALS)
+    first = lines(
+        make,
+        chunks if variant.split else "",
+        "# one step shows whether the library can do this" if variant.private else "",
+        step_text(variant),
+    )
+    refusable = (
+        "try:",
+        indented(first),
+        "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
+        f"except ({', '.join(REFUSALS)}) as error:",
+        "    raise Unsupported(str(error) or type(error).__name__) from error",
+    )
     return lines(
         "torch.manual_seed(seed)",
-        f'net, inputs, labels, criterion = made({function}(batch_size={batch}), "{device}")',
-        "try:",
-        indented(
-            lines(
-                make,
-                chunks if variant.split else "",
-                "# one step shows whether the library can do this",
-                step_text(variant),
-            )
-        ),
-        "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
-        f"except ({refusals}) as error:",
-        "    raise Unsupported(str(error) or type(error).__name__) from error",
+        f"found = {function}(batch_size={batch})",
+        f'net, inputs, labels, criterion = made(found, {batch}, "{device}")',
+        *(refusable if variant.private else (first,)),
         "def watch_parts():",
         f"    return watch(net, optimizer, {device != 'cpu'}, {full})",
     )
