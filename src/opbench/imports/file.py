@@ -82,7 +82,9 @@ def _json(path: Path, content: bytes) -> Any:
             lines = []
         if lines:
             return lines
-    raise StoreError(f"{path} is not JSON, nor a pickle; expected a file of {tools()}")
+    raise StoreError(
+        f"{path} is not JSON, nor a pickle of protocol 2 or later; expected a file of {tools()}"
+    )
 
 
 def import_files(

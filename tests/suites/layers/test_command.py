@@ -180,15 +180,22 @@ def test_the_classic_runner_s_files_and_the_store(opbench_here, config, tmp_path
     assert opbench_here(*command, "--cont").returncode == 0
     assert kept.read_bytes() == whole
 
-    # Another seed is another run: nothing of the first is completed by it.
+    # A run of times only lacks the memory.
     few = ("layers", "--layers", "linear", "--batch_sizes", "4", *QUICK, "-c", config)
+    few += ("--root", "results/few")
+    file = tmp_path / "results" / "few" / "linear_bs_4_runs_2_repeats_3_seed_7.pkl"
+    for more, known in (("--metric", "time"), False), (("--cont",), True):
+        assert opbench_here(*few, "--name", "few", *more).returncode == 0
+        assert all(bool(each["memory_stats"]) == known for each in read(file)["results"])
+
+    # Another seed is another run: nothing of the first is completed by it.
     other = opbench_here(*few, "--random_seed", "8", "--cont")
     assert "No earlier run with these settings" in other.stderr
     with Store.open(tmp_path / ".opbench" / "results.db") as store:
-        assert [run.request["seed"] for run in store.runs()] == [8, 7]
+        assert [run.request["seed"] for run in store.runs() if run.name != "few"] == [8, 7]
 
     # The report reads both runs as one, and tells them apart.
-    runs = ("last~1", "last")
+    runs = ("last~2", "last")
     report = opbench_here("report", "layers", *runs, "-f", "md", "--against", "published")
     assert "× the same layer unwrapped" in report.stdout, report.stderr
     assert "| linear (seed 7) | hooks |" in report.stdout

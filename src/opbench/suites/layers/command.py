@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 RUN_NAME = "layers"
 #: The fixed design of the study.
 NUM_RUNS, NUM_REPEATS = 100, 20
-#: Layers, batch sizes and stages that a run lacks join it; all else must be as it was.
-EXTENDS = ("axes", "stages")
+#: Layers, batch sizes, stages and metrics that a run lacks join it; all else must be as it was.
+EXTENDS = ("axes", "stages", "metrics")
 
 
 @takes(
@@ -107,6 +107,7 @@ def layers(
     from opbench.api.progress import progress
     from opbench.api.run import execute
     from opbench.report.terminal.run import show
+    from opbench.suites.layers.suite import SUITE
 
     # Without a seed it is 0 again, not that of the run to be continued.
     wanted = {
@@ -121,7 +122,7 @@ def layers(
     if cont and begun is None:
         first += " No earlier run with these settings; everything is missing."
     if begun is not None:
-        wanted |= {"name": begun, "cont": True}
+        wanted = {"metrics": SUITE.options["metrics"], **wanted, "name": begun, "cont": True}
     with progress(console) as listener:
         say_first(first, listener, console)
         finished = execute(wanted, listener=listener, extends=EXTENDS)
