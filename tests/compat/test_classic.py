@@ -170,13 +170,16 @@ def test_a_real_run_prints_a_line_for_each_and_no_failure_stops_it(capsys):
     assert found["p50"] <= found["p90"] <= found["p99"]
 
 
-def test_what_a_callable_makes_is_what_the_worker_computes_with():
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_what_a_callable_makes_is_what_the_worker_computes_with(dtype):
     import numpy
+
+    pytest.importorskip("ml_dtypes")
 
     def threes(shape):
         return numpy.full(shape, 3.0)
 
-    add = ops.Add(inputs={"lhs": (4, 4), "rhs": (4, 4), "initializer": threes}, runs=1)
+    add = ops.Add(lhs=(4, 4), rhs=(4, 4), initializer=threes, dtype=dtype, runs=1)
     case = add.make_case()
     assert case.axes["initializer"] == "threes"
     from opbench.worker.session import Session
@@ -220,6 +223,15 @@ def test_what_a_callable_makes_is_what_the_worker_computes_with():
 def test_a_mistake_is_found_when_the_benchmark_is_made(given, says):
     with pytest.raises(UserError, match=says):
         ops.Add(**given)
+
+
+def test_a_dtype_that_an_operator_lacks_is_a_mistake_too():
+    with pytest.raises(UserError, match=r"relu is measured in .*, not in complex64"):
+        ops.Relu(dtype="complex64")
+
+
+def test_whole_numbers_go_forward_only():
+    assert (ops.Add(dtype="int8").stage, ops.Add().stage) == ("forward", "forward_backward")
 
 
 def test_inputs_may_be_keywords():

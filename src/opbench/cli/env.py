@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -24,8 +25,7 @@ def list_() -> None:
     """List the environments that `--env` takes."""
     from opbench.envs import builds, interpreters
     from opbench.envs.environments import current, interpreter_facts_of
-    from opbench.report.table import Column, Table, grid
-    from opbench.report.terminal.console import Console
+    from opbench.report.table import Column, Table, console_for, grid
 
     here = interpreter_facts_of(current())
     installed = " ".join(f"{name}=={version}" for name, version in here["packages"].items())
@@ -41,7 +41,7 @@ def list_() -> None:
         rows.append((build.name, build.python_version, asked, f"built {_day(build.created)}"))
     rows += [(name, "", python, "added") for name, python in interpreters.added().items()]
     columns = [Column(name, wrap="fold") for name in ("environment", "python", "packages", "")]
-    Console(highlight=False).print(grid(Table(columns, rows)))
+    console_for(sys.stdout).print(grid(Table(columns, rows)))
 
 
 @env.command()

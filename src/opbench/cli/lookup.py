@@ -42,12 +42,12 @@ def defined(targets: Sequence[str]) -> list[Case]:
     return expand(resolve(targets or list(suites.named())).definitions)
 
 
-ID = re.compile(r"(?P<suite>[^/]+)/(?P<name>[^[]+)\[(?P<labels>.*)\]/(?P<stage>\w+)")
+ID = re.compile(r"(?P<suite>[^/]+)/(?P<name>[^[]+)\[(?P<labels>.*)\](/(?P<stage>\w+))?")
 
 
 def spelled(text: str, targets: Sequence[str]) -> Case | None:
-    """The case of that id, on axes that a definition does not have by default; None for any other
-    text, or where the definitions have no such case."""
+    """The case of that id, or of its usual stage where the id has none, on axes that a definition
+    does not have by default; None for any other text, or where no definition has such a case."""
     from opbench.define import suites
     from opbench.define.expand import RESERVED, expand
     from opbench.define.targets import resolve
@@ -63,10 +63,10 @@ def spelled(text: str, targets: Sequence[str]) -> Case | None:
         known = {*definition.axes, *RESERVED}
         axes = {axis: [value] for axis, value in labels.items() if axis in known}
         try:
-            cases = expand([definition], axes=axes, stages=[found["stage"]])
+            cases = expand([definition], axes=axes, stages=list(filter(None, [found["stage"]])))
         except UserError:
             continue
-        same = [case for case in cases if case.id == text]
+        same = [case for case in cases if text in (case.id, case.id.rpartition("/")[0])]
         if same:
             return same[0]
     return None

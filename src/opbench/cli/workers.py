@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import typer
@@ -39,8 +40,7 @@ def workers(
 
 
 def _show(found: list[dict[str, Any]]) -> None:
-    from opbench.report.table import Column, Table, grid
-    from opbench.report.terminal.console import Console
+    from opbench.report.table import Column, Table, console_for, grid
     from opbench.report.units import format_value
 
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -64,7 +64,7 @@ def _show(found: list[dict[str, Any]]) -> None:
         Column("memory", number=True),
         Column("python", wrap="fold"),
     ]
-    Console(highlight=False).print(grid(Table(columns, rows)))
+    console_for(sys.stdout).print(grid(Table(columns, rows)))
 
 
 def _states(starts: list[dict[str, Any]]) -> str:

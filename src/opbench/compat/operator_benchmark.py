@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from opbench.running.listener import Listener
 from opbench.suites.ops.definition import OperatorDefinition, operator_definition
 from opbench.suites.ops.entry import ALL, FRAMEWORKS, Operator
 from opbench.suites.ops.given import check, completed, read
+from opbench.suites.ops.programs import has_gradients, refusal
 
 PREFIXES = {
     "torch": "PT",
@@ -115,7 +117,12 @@ class OperatorBenchmark:
                 like = self.operator.params[name]
                 raise UserError(f"{name} takes a shape such as {like}, not {value!r}")
         given = completed(self.operator, self._size, read(self.operator, self._parameters()))
-        check(self.operator, self._size, self.operator.values(self._size, dtype, given))
+        values = self.operator.values(self._size, dtype, given)
+        check(self.operator, self._size, values)
+        if "dtype" in self._given and (call := self.operator.call(self.framework)):
+            reason = refusal(self.operator, call, self.framework, values, self.device)
+            if reason:
+                raise UserError(reason)
         self.inputs.update(given)
         self._initializer()
 
@@ -141,7 +148,7 @@ class OperatorBenchmark:
         known = {name: values[name] for name in self.operator.params}
         known.update(
             initializer=self._own_initializer(),
-            run_backward=self._goes_backward(),
+            run_backward=self._goes_backward(given.get("dtype")),
             dtype=self.operator.dtype_in(self.framework),
         )
         for name in given:
@@ -156,10 +163,11 @@ class OperatorBenchmark:
         domains = [each.domain for each in self.operator.inputs if not each.dtype]
         return normal if domains and all(each == NORMAL for each in domains) else domain
 
-    def _goes_backward(self) -> bool:
+    def _goes_backward(self, dtype: str | None) -> bool:
         call = self.operator.call(self.framework)
         return (
-            self.operator.differentiable
+            has_gradients(str(dtype or self.operator.default_dtype))
+            and self.operator.differentiable
             and not self.operator.parts
             and frameworks.get(self.framework).autograd
             and (call is None or call.differentiable)
@@ -225,7 +233,15 @@ class OperatorBenchmark:
         values = initializer(shape)
         for convert in ("detach", "cpu", "asnumpy", "numpy"):
             values = getattr(values, convert)() if hasattr(values, convert) else values
-        array = np.ascontiguousarray(values, dtype=str(self.inputs["dtype"]))
+        with suppress(ImportError):
+            import ml_dtypes  # noqa: F401  (NumPy knows the names of its types from then on)
+        try:
+            dtype = np.dtype(str(self.inputs["dtype"]))
+        except TypeError:
+            raise UserError(
+                f"an initializer of your own needs the package ml_dtypes for {self.inputs['dtype']}"
+            ) from None
+        array = np.ascontiguousarray(values, dtype=dtype)
         if array.shape != tuple(shape):
             raise UserError(
                 f"the initializer made an array of shape {array.shape} for {name}, not {shape}"

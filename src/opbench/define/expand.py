@@ -119,7 +119,10 @@ def at_points(
         able = [each for each in definitions if all(axis in each.axes for axis in named)]
         if not able:
             raise UserError(f"row {number}: no benchmark has the axes {', '.join(named)} together")
-        yield from expand(able, axes={**axes, **{axis: [v] for axis, v in row.items()}}, **same)
+        try:
+            yield from expand(able, axes={**axes, **{axis: [v] for axis, v in row.items()}}, **same)
+        except UserError as error:
+            raise UserError(f"row {number}: {error}") from None
 
 
 def allowed(row: Mapping[str, Label], axes: Mapping[str, Sequence[Label]]) -> bool:

@@ -11,6 +11,9 @@ from typing import Any
 from opbench import files
 from opbench.errors import UserError
 
+#: Between columns: spreadsheets write semicolons in many countries, and tabs into the clipboard.
+SEPARATORS = ",;\t"
+
 
 def read(value: Any) -> tuple[dict[str, Any], ...]:
     """A CSV file with a column for each axis, or the name of a list that ships; or its rows."""
@@ -24,9 +27,8 @@ def read(value: Any) -> tuple[dict[str, Any], ...]:
         except UserError as error:
             raise ValueError(f"{error}; lists that ship: {', '.join(shipped_names())}") from None
         kept = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
-        if kept and ";" in kept[0] and "," not in kept[0]:
-            raise ValueError(f"{value}: columns are separated by commas, not by semicolons")
-        table = csv.DictReader(kept, skipinitialspace=True)
+        between = next((each for each in SEPARATORS if kept and each in kept[0]), ",")
+        table = csv.DictReader(kept, skipinitialspace=True, delimiter=between)
         rows = [{str(axis): given for axis, given in row.items()} for row in table]
     for number, row in enumerate(rows, 1):
         if None in row.values() or "None" in row:

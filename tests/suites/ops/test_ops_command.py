@@ -118,14 +118,19 @@ def test_shapes_that_do_not_fit_are_refused_in_one_line(opbench_here, words, mes
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_table_of_shapes_is_a_point_for_each_row(opbench_here, tmp_path):
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_a_table_of_shapes_is_a_point_for_each_row(opbench_here, tmp_path, between):
     table = tmp_path / "mine.csv"
-    table.write_text("# sizes of mine\nm,n,k\n2,3,4\n5,6,7\n", encoding="utf-8")
+    text = "# sizes of mine\nm,n,k\n2,3,4\n5,6,7\n".replace(",", between)
+    table.write_text(text, encoding="utf-8")
     words = ("list", "ops", "-a", "op=dot", "--shapes", str(table))
     assert opbench_here(*words).stdout.splitlines() == [
         f"ops/dot[framework=torch,size=typical,dtype=float32,{each}]/forward_backward"
         for each in ("m=2,k=4,n=3", "m=5,k=7,n=6")
     ]
+
+
+def test_the_lists_that_ship_are_tables_too(opbench_here):
     for name in ("gemm", "broadcasting", "layouts", "odd", "empty", "huge"):
         more = ("-a", "op=dot") if name == "gemm" else ()
         done = opbench_here("list", "ops", *more, "--shapes", name)
@@ -136,7 +141,8 @@ def test_a_table_of_shapes_is_a_point_for_each_row(opbench_here, tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("m;n;k\n2;3;4\n", "columns are separated by commas, not by semicolons"),
+        ("m,n,k\n2,3,4\n2,x,4\n", "row 2: axis 'n' takes a whole number, not 'x'"),
+        ("lhs,rhs\n2x3,3x4\n2x3,4x4\n", "row 2: dot: rhs=4x4 does not fit"),
         ("m,n,k\n2,3\n", "row 1 has more or fewer values than the header has columns"),
         ("m,q\n2,3\n", "unknown axis 'q'; choose from: op, category, framework, size, dtype, lhs,"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 from opbench.errors import UserError, nearest, unknown
@@ -26,8 +28,7 @@ def ops(
 
 
 def _list(category: str, framework: str) -> None:
-    from opbench.report.table import grid, plain_table
-    from opbench.report.terminal.console import Console
+    from opbench.report.table import console_for, grid, plain_table
     from opbench.suites.ops.catalogue import CATEGORIES, catalogue
     from opbench.suites.ops.coverage import SHOWN, stages_in
 
@@ -42,7 +43,7 @@ def _list(category: str, framework: str) -> None:
         for operator in catalogue().values()
         if category in ("", operator.category)
     ]
-    Console(highlight=False).print(grid(plain_table("", columns, rows, words=len(columns))))
+    console_for(sys.stdout).print(grid(plain_table("", columns, rows, words=len(columns))))
 
 
 def _show(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from typing import Any
 
 import typer
@@ -99,8 +100,7 @@ def _threads(text: str | None) -> list:
 
 def _show(store: str | None) -> None:
     """Print the peaks of the machine that was measured last."""
-    from opbench.report.table import grid, plain_table
-    from opbench.report.terminal.console import Console
+    from opbench.report.table import console_for, grid, plain_table
     from opbench.store import Store
     from opbench.suites.peaks.limits import peaks_of, results_of
     from opbench.suites.peaks.roofline_table import rate
@@ -123,4 +123,4 @@ def _show(store: str | None) -> None:
         if place[0] == machine
     ]
     columns = ("device", "threads", *(f"{dtype} GFLOP/s" for dtype in dtypes), "copy GB/s")
-    Console(highlight=False).print(grid(plain_table("", columns, rows, words=1)))
+    console_for(sys.stdout).print(grid(plain_table("", columns, rows, words=1)))

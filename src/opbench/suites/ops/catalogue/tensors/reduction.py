@@ -58,7 +58,7 @@ ARGUMENTS = {
 SINGLE: dict[str, Any] = {"several_axes": False}
 TRUTH: dict[str, Any] = {"grad": False, "dtypes": ("bool",), "result_dtype": "bool"}
 MORE: dict[str, dict[str, Any]] = {
-    "sum": {"tolerance": 4.0, "dtypes": ANALYTIC},
+    "sum": {"tolerance": 4.0, "dtypes": (*ANALYTIC, "int32", "int64")},
     "mean": {"tolerance": 4.0, "dtypes": ANALYTIC},
     "max": {"dtypes": ANY, "aliases": ("amax",)},
     "min": {"dtypes": ANY, "aliases": ("amin",)},
