@@ -125,6 +125,39 @@ def test_every_command_is_one_that_opbench_takes(path):
         check(words)
 
 
+#: What a page has its reader prepare first: a cluster, environments, a GPU, a run to go on with.
+PREPARED = ("--on", "--env", "--cont", "--device", "--store")
+EXAMPLES = DOCS / "examples"
+
+
+def measurable(words: list[str]) -> bool:
+    """Whether a command measures suites, or files that ship as examples."""
+    from opbench.define.suites import named
+
+    if words[0] != "run" or set(PREPARED) & set(words):
+        return False
+    targets = [*takewhile(lambda word: not word.startswith("-"), words[1:])]
+    return all(each in named() or (EXAMPLES / each).is_file() for each in targets)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_selection_on_a_page_has_cases(path, opbench_here):
+    pytest.importorskip("torch")
+    for words in filter(measurable, commands(path.read_text(encoding="utf-8"))):
+        done = opbench_here(*words, "--dry-run", cwd=EXAMPLES)
+        assert done.returncode == 0, f"opbench {shlex.join(words)}: {done.stderr}"
+        assert "Nothing was measured." in done.stdout
+
+
+def test_selections_are_found_on_the_pages():
+    chosen = {
+        path.name: [*filter(measurable, commands(path.read_text(encoding="utf-8")))]
+        for path in PAGES
+    }
+    assert len(chosen["operators.md"]) > 5
+    assert any("my_layers.py" in words for words in chosen["layers.md"])
+
+
 def test_the_commands_of_the_pages_are_found():
     found = {path.name: commands(path.read_text(encoding="utf-8")) for path in WORKFLOWS + PAGES}
     assert found["pull-request.yml"]

@@ -214,7 +214,7 @@ def markdown(table: Table, escape: Callable[[str], str] = one_line) -> list[str]
 def to_markdown(
     title: str, tables: Iterable[Table], failed: Sequence[str], environment: Sequence[str] = ()
 ) -> str:
-    """A report: its title, facts of the environment, the tables, and what failed."""
+    """A report: its title, facts of the environment, the tables, and what has no result."""
     parts = [f"# {title}\n"]
     if environment:
         parts.append("\n" + "\n".join(f"- {one_line(line)}" for line in environment) + "\n")
@@ -223,7 +223,7 @@ def to_markdown(
         parts += [f"{line}\n" for line in markdown(table)]
         parts += [f"\n{one_line(note)}\n" for note in table.notes]
     if failed:
-        parts.append("\n## Failed\n\n")
+        parts.append("\n## Without a result\n\n")
         parts += [f"- {one_line(line)}\n" for line in failed]
     return "".join(parts)
 

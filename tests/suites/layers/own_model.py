@@ -45,8 +45,27 @@ def seven(batch_size):
     return nn.Linear(6, 3), torch.randn(7, 6), torch.randint(0, 3, (7,))
 
 
-def named(batch_size):
-    return nn.Linear(6, 3), {"x": torch.randn(batch_size, 6)}, torch.zeros(batch_size)
+def normed(batch_size):
+    model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
+    return model, torch.randn(batch_size, 6), torch.randint(0, 3, (batch_size,))
+
+
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, *, data, mask):
+        return self.head(data * mask)
+
+
+def keywords(batch_size):
+    data = {"data": torch.randn(batch_size, 6), "mask": torch.ones(batch_size, 1)}
+    return Masked(), data, torch.randint(0, 3, (batch_size,))
+
+
+def text(batch_size):
+    return nn.Linear(6, 3), "x", torch.zeros(batch_size)
 
 
 def frozen(batch_size):

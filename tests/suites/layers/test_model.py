@@ -149,12 +149,28 @@ def test_parameters_beside_layers_are_a_layer_of_their_own(mode, copies):
     assert held() == {"Positions": copies * 3 * 4 * 4, "head": copies * (4 * 2 + 2) * 4}
 
 
+def test_a_layer_of_another_kind_says_what_it_stands_for():
+    cases = {case.axes["mode"]: case for case in cases_of("normed")}
+    for mode, norm in (("baseline", "1 BatchNorm1d"), ("hooks", "1 GroupNorm for BatchNorm1d")):
+        names = prepared(cases[mode])
+        assert list(names["layers_of"](names["net"])) == ["0 Linear", norm, "2 Linear"]
+
+
+@pytest.mark.parametrize("mode", ["baseline", "baseline+split", "hooks", "hooks+split", "ghost"])
+def test_a_dict_of_inputs_is_given_by_name(mode):
+    case = next(each for each in cases_of("keywords") if each.axes["mode"] == mode)
+    names = prepared(case)
+    exec(case.stmt, names)
+    assert all(p.grad is not None for p in names["net"].parameters())
+    assert [len(target) for *_, target in names.get("chunks", [])] in ([], [2, 2])
+
+
 @pytest.mark.parametrize("mode", ["baseline", "hooks"])
 @pytest.mark.parametrize(
     ("function", "said"),
     [
         ("seven", r"inputs for batch_size=4 have the shape \(7, 6\): the first side must be the"),
-        ("named", "inputs must be a tensor or a tuple of tensors, not dict"),
+        ("text", "inputs must be a tensor, a tuple of tensors or a dict of them, not str"),
         ("frozen", "the model has no parameters that require gradients"),
     ],
 )

@@ -82,16 +82,38 @@ def test_nothing_overwrites_anything():
 
 def test_the_fastest_framework_is_marked_and_outcomes_are_counted():
     slower = replace(ROW, framework="jax", estimate=2.0, low=1.9, high=2.1)
-    none = replace(ROW, framework="mxnet", outcome="unsupported", reason="no add", estimate=None)
+    none = replace(
+        ROW, framework="mxnet", outcome="unsupported", reason="no such thing", estimate=None
+    )
     other = replace(ROW, operator="exp", category="unary", framework="mxnet")
     page = markdown([ROW, slower, none, other])
     assert "| unary | exp | – | – | 1.00 s ± 10 % |" in page  # nothing to be faster than
     assert "| binary | add | 1.00 s ± 10 % * | 2.00 s ± 5.0 % | – |" in page
     assert "| mxnet | 1 | 1 | 0 |" in page
-    assert "- mxnet: unsupported: no add (add)" in page
+    assert "- mxnet: unsupported: no such thing (add)" in page
     table = outcome_table((row.framework, row.outcome) for row in (ROW, none))
     assert [column.name for column in table.columns] == ["framework", "ok", "unsupported", "failed"]
     assert table.rows == [["torch", "1", "0", "0"], ["mxnet", "0", "1", "0"]]
+
+
+def test_what_no_framework_has_is_no_line_and_is_said_once_for_each():
+    none = {"outcome": "unsupported", "estimate": None}
+    lacking = [
+        replace(
+            ROW,
+            operator=name,
+            framework=framework,
+            reason=f"{framework} has no operator {name}",
+            **none,
+        )
+        for name in ("add", "exp")
+        for framework in ("torch", "jax")
+    ]
+    page = markdown([replace(ROW, operator="sum"), *lacking])
+    assert "| add |" not in page
+    assert "| sum |" in page
+    assert "- torch: unsupported: torch has no operator (add, exp)\n" in page
+    assert "- jax: unsupported: jax has no operator (add, exp)\n" in page
 
 
 def test_a_framework_without_a_metric_gets_no_column_of_dashes():

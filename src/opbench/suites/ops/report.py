@@ -1,8 +1,8 @@
-"""The report on operators: frameworks side by side, size classes, fusion, and what failed."""
+"""The report on operators: frameworks side by side, size classes, fusion, what has no result."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from opbench.report.table import Table, plain_table
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def tables(rows: Sequence[OperatorRow]) -> list[Table]:
-    times = [row for row in rows if row.unit == "s" and row.form in ("", "fused")]
+    times = tried(row for row in rows if row.unit == "s" and row.form in ("", "fused"))
     pairs = ((row.framework, row.outcome) for row in rows)
     shown = [outcome_table(pairs, "results by framework")]
     several = len({row.framework for row in times}) > 1
@@ -37,6 +37,13 @@ def tables(rows: Sequence[OperatorRow]) -> list[Table]:
         shown.append(frameworks(chosen, what) if several else quantile_table(chosen, what))
     shown += [sizes(times), fusion(gains(rows))]
     return [table for table in shown if table.rows]
+
+
+def tried(rows: Iterable[OperatorRow]) -> list[OperatorRow]:
+    """Those of operators that some framework was asked for and has: no line is all dashes."""
+    found = list(rows)
+    places = {row.place for row in found if row.outcome != "unsupported"}
+    return [row for row in found if row.place in places]
 
 
 def frameworks(rows: Sequence[OperatorRow], what: str) -> Table:
@@ -168,11 +175,12 @@ def rate_text(row: OperatorRow) -> str:
 
 
 def failed(rows: Sequence[OperatorRow]) -> list[str]:
-    """Every result that is not ok, by reason."""
+    """Every result that is not ok, by reason: what many operators lack is said once."""
     by_reason: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.outcome != "ok":
-            reason = f"{row.outcome.replace('_', ' ')}: {row.reason}".rstrip(": ")
+            said = row.reason.removesuffix(f" {row.operator}").removeprefix(f"{row.operator} ")
+            reason = f"{row.outcome.replace('_', ' ')}: {said}".rstrip(": ")
             by_reason.setdefault(f"{row.framework}: {reason}", {})[row.operator] = None
     return [f"{reason} ({', '.join(names)})" for reason, names in by_reason.items()]
 

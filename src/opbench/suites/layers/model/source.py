@@ -46,12 +46,15 @@ def made(found, batch_size, device):
             + type(found).__name__
         )
     model, inputs, labels, *criterion = found
-    inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+    named = inputs if isinstance(inputs, dict) else {}
+    inputs = inputs if isinstance(inputs, (tuple, list)) else () if named else (inputs,)
     criterion = criterion[0] if criterion else torch.nn.CrossEntropyLoss()
-    for name, tensor in [*(("inputs", each) for each in inputs), ("labels", labels)]:
+    every = [*(("inputs", each) for each in inputs), *named.items(), ("labels", labels)]
+    for name, tensor in every:
         if not isinstance(tensor, torch.Tensor):
             raise TypeError(
-                name + " must be a tensor or a tuple of tensors, not " + type(tensor).__name__
+                f"{name} must be a tensor, a tuple of tensors or a dict of them, not "
+                + type(tensor).__name__
             )
         if tensor.shape[:1] != (batch_size,):
             raise ValueError(
@@ -60,8 +63,17 @@ def made(found, batch_size, device):
             )
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError("the model has no parameters that require gradients")
-    moved = tuple(tensor.to(device) for tensor in inputs)
-    return model.to(device).train(), moved, labels.to(device), criterion
+    inputs = tuple(tensor.to(device) for tensor in inputs)
+    named = {name: tensor.to(device) for name, tensor in named.items()}
+    return model.to(device).train(), inputs, named, labels.to(device), criterion
+
+
+def physical(inputs, named, labels, samples):
+    """The batch in parts of so many samples."""
+    for first in range(0, len(labels), samples):
+        part = slice(first, first + samples)
+        keywords = {name: tensor[part] for name, tensor in named.items()}
+        yield [tensor[part] for tensor in inputs], keywords, labels[part]
 
 
 def undivided(module):
@@ -78,9 +90,10 @@ def layers_of(net):
     def visit(module, name):
         whole = undivided(module)
         if whole or any(True for _ in module.parameters(recurse=False)):
-            kind = type(module).__name__.removeprefix("DP")
+            kind, old = type(module).__name__.removeprefix("DP"), getattr(module, "replaces", "")
             # A number alone, as in a Sequential, says little.
-            found[name + " " + kind if name[-1:].isdigit() else name or kind] = module
+            label = name + " " + kind if old or name[-1:].isdigit() else name or kind
+            found[label + " for " + old if old else label] = module
         for child, part in () if whole else module.named_children():
             visit(part, name + "." + child if name else child)
 
@@ -191,7 +204,12 @@ def watch(net, optimizer, on_cuda, full_hooks):
 PRIVATE = '''\
 def private(model, mode, clipping, criterion, batch_size):
     """The model wrapped, its optimizer and its loss, as PrivacyEngine makes them."""
+    kinds = {name: type(part).__name__ for name, part in model.named_modules()}
     model = ModuleValidator.fix(model)
+    for name, part in model.named_modules():
+        kind = type(part).__name__.removeprefix("DP")
+        if kinds.get(name, kind).removeprefix("DP") != kind:
+            part.replaces = kinds[name]
     norm = 1.0
     if mode == "ghost":
         if clipping != "flat":
@@ -241,8 +259,7 @@ def setup_text(variant: Variant, function: str, batch: int, device: str) -> str:
         if variant.private
         else "optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)"
     )
-    physical = -(-batch // PHYSICAL)
-    chunks = f"chunks = list(zip(*(t.split({physical}) for t in (*inputs, labels))))"
+    chunks = f"chunks = list(physical(inputs, named, labels, {-(-batch // PHYSICAL)}))"
     full = variant.mode in ("hooks", "functorch", "ghost")
     first = lines(
         make,
@@ -260,7 +277,7 @@ def setup_text(variant: Variant, function: str, batch: int, device: str) -> str:
     return lines(
         "torch.manual_seed(seed)",
         f"found = {function}(batch_size={batch})",
-        f'net, inputs, labels, criterion = made(found, {batch}, "{device}")',
+        f'net, inputs, named, labels, criterion = made(found, {batch}, "{device}")',
         *(refusable if variant.private else (first,)),
         "def watch_parts():",
         f"    return watch(net, optimizer, {device != 'cpu'}, {full})",
@@ -271,7 +288,7 @@ def step_text(variant: Variant) -> str:
     if not variant.split:
         return lines(
             "optimizer.zero_grad()",
-            "y = net(*inputs)",
+            "y = net(*inputs, **named)",
             "loss = criterion(y, labels)",
             "loss.backward()",
             "optimizer.step()",
@@ -279,10 +296,10 @@ def step_text(variant: Variant) -> str:
         )
     if variant.private:
         return lines(
-            "for number, (*part, target) in enumerate(chunks, 1):",
+            "for number, (part, keywords, target) in enumerate(chunks, 1):",
             "    optimizer.signal_skip_step(number < len(chunks))",
             "    optimizer.zero_grad()",
-            "    y = net(*part)",
+            "    y = net(*part, **keywords)",
             "    loss = criterion(y, target)",
             "    loss.backward()",
             "    optimizer.step()",
@@ -290,8 +307,8 @@ def step_text(variant: Variant) -> str:
         )
     return lines(
         "optimizer.zero_grad()",
-        "for *part, target in chunks:",
-        "    y = net(*part)",
+        "for part, keywords, target in chunks:",
+        "    y = net(*part, **keywords)",
         "    loss = criterion(y, target) / len(chunks)",
         "    loss.backward()",
         "optimizer.step()",
@@ -301,7 +318,7 @@ def step_text(variant: Variant) -> str:
 
 #: What a memory measurement reports one by one.
 COMPONENTS = (
-    ("inputs", "[*inputs, labels]"),
+    ("inputs", "[*inputs, *named.values(), labels]"),
     ("parameters", "net"),
     ("gradients", "[p.grad for p in net.parameters()]"),
     (
