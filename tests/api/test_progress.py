@@ -11,6 +11,7 @@ from opbench.api import progress
 from opbench.api.progress import Display, Lines, in_notebook
 from opbench.case import Case
 from opbench.report.terminal.console import Console
+from opbench.result import Result
 from opbench.stats.estimate import Estimate
 
 
@@ -79,6 +80,23 @@ def test_a_log_names_each_kind_of_worker_once():
     for modules in ("torch", "jax", "torch", "jax"):
         lines.starting_workers(modules)
     assert stream.getvalue() == "starting workers (torch)\nstarting workers (jax)\n"
+
+
+def failures_of(listener):
+    for name in "ab":
+        case = Case("s", name, "call", "f()")
+        listener.measured(case, Result(case.hash, "time", "s", "failed", "no such file"))
+
+
+def test_what_stops_many_cases_is_said_once():
+    frames = Frames()
+    display = Display(frames)
+    failures_of(display)
+    display.close()
+    assert frames.console.file.getvalue() == "s/a/call: failed: no such file\n"
+    stream = io.StringIO()
+    failures_of(Lines(Console(file=stream, width=100)))
+    assert stream.getvalue() == ("s/a/call  time  failed: no such file\ns/b/call  time  failed\n")
 
 
 def test_a_test_session_is_no_notebook():

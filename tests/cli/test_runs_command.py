@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import page_store
+from opbench.api.run import command as command_line
 from opbench.store import Store
 
 
@@ -18,12 +19,7 @@ def store(tmp_path):
 def test_a_run_is_deleted_with_its_results_and_what_only_it_had(command, store):
     done = command("runs", "--delete", "layers", "--yes")
     assert done.returncode == 0, done.stderr
-    assert (
-        done.stdout
-        == "deleted run 20261118-120000-0003 (layers), running, 72 results\n".replace(
-            "running", "finished"
-        )
-    )
+    assert done.stdout == "deleted run 20261118-120000-0003 (layers), finished, 72 results\n"
     with Store.open(store, create=False) as opened:
         assert [run.name for run in opened.runs()] == ["peaks", "night 1", "night 0"]
         assert not [case for case in opened.cases() if case.suite == "layers"]
@@ -81,3 +77,17 @@ def test_the_help_of_report_is_that_of_the_page(command):
     for option in ("--output, -o", "--against", "--charts", "--no-history", "--open"):
         assert option.split(",")[0] in shown
     assert "layers" in shown, "the other reports"
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        (["/usr/bin/opbench", "run", "my file.py"], "opbench run 'my file.py'"),
+        (["train.py"], "train.py"),
+        (["-c"], "python"),
+        ([""], "python"),
+    ],
+)
+def test_a_run_says_what_started_it(monkeypatch, typed, kept):
+    monkeypatch.setattr("sys.argv", typed)
+    assert command_line() == kept

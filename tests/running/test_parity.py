@@ -163,4 +163,4 @@ def test_zeros_without_memory_are_read_as_zeros():
     torch.sgn(data).backward(torch.ones(64))
     header, found = tensors.read(data.grad)
     assert header["shape"] == [64]
-    assert found == bytes(4 * 64)
+    assert bytes(found) == bytes(4 * 64)

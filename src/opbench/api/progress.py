@@ -46,6 +46,8 @@ class Display(Listener):
         self._cases = ""
         self._estimate = ""
         self._failed = 0
+        #: Why cases failed; what stops many is said once.
+        self._reasons: set[str] = set()
         self._drawn = 0.0
         self._fleet: FleetState | None = None
         self._draw(force=True)
@@ -112,7 +114,8 @@ class Display(Listener):
         self._done.add((case.hash, result.environment))
         if not result.ok and result.outcome != "unsupported":
             self._failed += 1
-            if self._failures:
+            if self._failures and result.outcome_text not in self._reasons:
+                self._reasons.add(result.outcome_text)
                 line = Text(f"{case.id}: {result.outcome_text}", style="red")
                 self._live.console.print(line)
         self._draw()
@@ -213,6 +216,8 @@ class Lines(Listener):
         self._lost = 0
         self._planned = ""
         self._workers: set[str] = set()
+        #: Why cases failed; what stops many is said once.
+        self._reasons: set[str] = set()
 
     def fleet(self, state: FleetState) -> None:
         now = time.monotonic()
@@ -256,8 +261,11 @@ class Lines(Listener):
         if not result.ok and not self._failures:
             return
         # Without an interval: how far the machine drifts, which widens it, is known at the end.
-        value = format_value(result.estimate, result.unit)
-        text = value if result.ok else result.outcome_text
+        text = format_value(result.estimate, result.unit)
+        if not result.ok:
+            known = result.outcome_text in self._reasons
+            text = result.outcome if known else result.outcome_text
+            self._reasons.add(result.outcome_text)
         self._print(f"{case.id}  {result.metric}  {text}")
 
     def _print(self, line: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from opbench.api.progress import python_progress
+from opbench.api.progress import in_notebook, python_progress
 from opbench.api.request import build
 from opbench.api.signature import takes_options
 from opbench.case import Case
@@ -256,7 +256,11 @@ def _with(name: str, value: Any) -> str:
 
 def command() -> str:
     """The command line of this process, as typed, without the folder of the program; a password
-    in the URL of a store is masked."""
+    in the URL of a store is masked. Of a notebook or a prompt, what it is."""
+    if in_notebook():
+        return "notebook"
+    if sys.argv[0] in ("", "-", "-c"):
+        return "python"
     program = Path(sys.argv[0])
     ours = program.is_relative_to(Path(__file__).parent.parent)  # `python -m opbench`
     words = ["opbench" if ours else program.name, *map(without_password, sys.argv[1:])]

@@ -1,5 +1,7 @@
 """A user's models for the tests: a small network, and one with a recurrent layer."""
 
+from collections import UserDict
+
 import torch
 from torch import nn
 
@@ -60,7 +62,8 @@ class Masked(nn.Module):
 
 
 def keywords(batch_size):
-    data = {"data": torch.randn(batch_size, 6), "mask": torch.ones(batch_size, 1)}
+    # As a tokenizer gives them: a mapping that is no dict.
+    data = UserDict(data=torch.randn(batch_size, 6), mask=torch.ones(batch_size, 1))
     return Masked(), data, torch.randint(0, 3, (batch_size,))
 
 

@@ -12,7 +12,9 @@ import pytest
 from tests.suites.ops.inprocess import case_of, check_all, computed
 
 from opbench import frameworks
-from opbench.suites.ops.catalogue import CATEGORIES, catalogue, find
+from opbench.define.expand import expand
+from opbench.define.targets import resolve
+from opbench.suites.ops.catalogue import CATEGORIES, catalogue, find, names_of
 from opbench.suites.ops.entry import FRAMEWORKS, SIZES, DType
 from opbench.suites.ops.groups import GROUPS
 from opbench.suites.ops.programs import program, traffic, work
@@ -29,17 +31,29 @@ def test_every_operator_of_the_reference_list_has_an_entry():
     assert [name for name in REFERENCE if find(name) is None] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "operator"),
+    [
+        ("layer_norm", "LayerNorm"),
+        ("max_pool2d", "MaxPool2D"),
+        ("scaled_dot_product_attention", "attention"),
+        ("permute", "transpose"),
+        ("gemm", "dot"),
+    ],
+)
+def test_operators_go_by_the_names_that_torch_users_know(name, operator):
+    assert find(name).name == operator
+    cases = expand(resolve(["ops"]).definitions, axes={"op": [name]})
+    assert {case.name for case in cases} == {operator}
+
+
 def test_every_category_has_operators_and_every_operator_is_in_its_file():
     assert {operator.category for operator in OPERATORS} == set(CATEGORIES)
 
 
 def test_no_two_operators_answer_to_one_name():
     names = Counter(
-        name
-        for operator in OPERATORS
-        for name in {
-            each.lower() for each in (operator.name, operator.classic, *operator.aliases) if each
-        }
+        name for operator in OPERATORS for name in {each.lower() for each in names_of(operator)}
     )
     assert [name for name, count in names.items() if count > 1] == []
 

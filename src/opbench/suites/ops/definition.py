@@ -11,7 +11,7 @@ from opbench.define.definition import Axis, Context, Definition, Point, Spelling
 from opbench.define.expand import RESERVED
 from opbench.define.program import Domain
 from opbench.errors import UserError, unknown
-from opbench.suites.ops.catalogue import catalogue
+from opbench.suites.ops.catalogue import catalogue, names_of
 from opbench.suites.ops.entry import ALL, FRAMEWORKS, SIZES, Operator, Values
 from opbench.suites.ops.given import axes_of, check, completed, read, shapes_kept, text_of
 from opbench.suites.ops.groups import groups_of
@@ -162,10 +162,7 @@ def operator_definition(
     floats = operator.default_dtype == "float32"
     dtypes = tuple(dict.fromkeys((*(ALL if floats else ()), *operator.dtypes)))
     axes = {
-        "op": Axis(
-            (operator.name,),
-            also=tuple(dict.fromkeys((operator.classic or operator.name, *operator.aliases))),
-        ),
+        "op": Axis((operator.name,), also=names_of(operator)),
         "category": Axis((operator.category,), also=groups_of(operator)),
         "framework": Axis(("torch",), choices=FRAMEWORKS),
         "size": Axis(("typical",), choices=SIZES),

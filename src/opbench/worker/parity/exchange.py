@@ -64,9 +64,7 @@ class Inputs:
         if not self._given:
             self.headers.append(write(self.folder, "input%d" % len(self.headers), name, value))
         elif name in self._given:
-            header = self._given[name]
-            with open(header["file"], "rb") as stream:
-                return tensors.fill(value, header, stream.read())
+            return tensors.fill(value, self._given[name])
         return value
 
 

@@ -1,5 +1,6 @@
 """Tensors of any framework as raw bytes with a plain header, and back, without pickle. The header
 holds `dtype`, `shape` and, where only a sample of the elements is written, the `step` between them.
+Bytes are not copied on the way: of large tensors each copy takes as long as a call.
 
 The framework is recognised by the type of the value, so that nothing is imported here that the
 code under test has not imported itself.
@@ -46,7 +47,7 @@ def kind_of(value):
 
 
 def read(value, sampled=False):
-    """(header, bytes) of a tensor; with `sampled`, of at most about `MAX_ELEMENTS` of it."""
+    """(header, its bytes) of a tensor; with `sampled`, of at most about `MAX_ELEMENTS` of it."""
     kind = kind_of(value)
     if kind == "number":
         return _number(value)
@@ -64,7 +65,7 @@ def read(value, sampled=False):
     step = step_for(array.size) if sampled else 1
     if step > 1:
         array = numpy.ascontiguousarray(array.reshape(-1)[::step])
-    return header_of(array.dtype.name, shape, step), array.tobytes()
+    return header_of(array.dtype.name, shape, step), array.reshape(-1).view("uint8")
 
 
 def _number(value):
@@ -88,7 +89,9 @@ def _read_torch(value, sampled):
         tensor = tensor[::step].contiguous()
     dtype = str(tensor.dtype).rpartition(".")[2]
     # Not through NumPy, which has no bfloat16 and which torch does not need.
-    data = ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+    size = tensor.numel() * tensor.element_size()
+    data = (ctypes.c_char * size).from_address(tensor.data_ptr())
+    data.owner = tensor  # lives as long as its bytes are looked at
     return header_of(dtype, shape, step), data
 
 
@@ -104,11 +107,12 @@ def step_for(elements):
     return max(1, step)
 
 
-def fill(template, header, data):
-    """The template with the values in `data`; it keeps its dtype, device and requires_grad."""
+def fill(template, header):
+    """The template with the values of the header's file; it keeps its dtype, device and
+    requires_grad."""
     kind = kind_of(template)
     if kind == "number":
-        return type(template)(_array(header, data).reshape(-1)[0].item())
+        return type(template)(_array(header).reshape(-1)[0].item())
     if kind == "":
         raise Unknown("a value of type %s cannot be filled" % type(template).__qualname__)
     shape = template.shape() if kind == "ort" else template.shape
@@ -118,21 +122,21 @@ def fill(template, header, data):
             text = "an input has shape %s here and %s in the reference"
             raise ValueError(text % (list(shape), header["shape"]))
         header = dict(header, shape=[int(length) for length in shape])
-    if not data:
+    if count(shape) == 0:
         return template
     if kind == "torch":
-        return _fill_torch(template, header, data)
-    array = _array(header, data)
+        return _fill_torch(template, header)
+    array = _array(header)
     if kind == "jax":
         jax = sys.modules["jax"]
-        return jax.device_put(array.astype(template.dtype), template.sharding)
+        return jax.device_put(array.astype(template.dtype, copy=False), template.sharding)
     if kind == "mxnet":
         template[:] = array
         return template
     if kind == "ort":
-        array = array.astype(template.numpy().dtype)
+        array = array.astype(template.numpy().dtype, copy=False)
         return type(template).ortvalue_from_numpy(array, template.device_name())
-    return array.astype(template.dtype)
+    return array.astype(template.dtype, copy=False)
 
 
 def count(shape):
@@ -142,18 +146,19 @@ def count(shape):
     return total
 
 
-def _fill_torch(template, header, data):
+def _fill_torch(template, header):
     torch = sys.modules["torch"]
-    given = torch.frombuffer(bytearray(data), dtype=getattr(torch, header["dtype"]))
+    dtype, size = getattr(torch, header["dtype"]), count(header["shape"])
+    given = torch.from_file(header["file"], size=size, dtype=dtype)
     with torch.no_grad():
         template.copy_(given.reshape(header["shape"]))
     return template
 
 
-def _array(header, data):
+def _array(header):
     """A NumPy array; bfloat16, which NumPy lacks, as the float32 of the same value."""
     numpy = sys.modules["numpy"]
     if header["dtype"] == "bfloat16":
-        wide = numpy.frombuffer(data, "uint16").astype("uint32") << 16
+        wide = numpy.fromfile(header["file"], "uint16").astype("uint32") << 16
         return wide.view("float32").reshape(header["shape"])
-    return numpy.frombuffer(data, header["dtype"]).reshape(header["shape"]).copy()
+    return numpy.fromfile(header["file"], header["dtype"]).reshape(header["shape"])

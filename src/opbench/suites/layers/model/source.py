@@ -46,7 +46,7 @@ def made(found, batch_size, device):
             + type(found).__name__
         )
     model, inputs, labels, *criterion = found
-    named = inputs if isinstance(inputs, dict) else {}
+    named = inputs if isinstance(inputs, Mapping) else {}  # a tokenizer's are no dict
     inputs = inputs if isinstance(inputs, (tuple, list)) else () if named else (inputs,)
     criterion = criterion[0] if criterion else torch.nn.CrossEntropyLoss()
     every = [*(("inputs", each) for each in inputs), *named.items(), ("labels", labels)]
@@ -248,7 +248,11 @@ from opacus.validators import ModuleValidator"""
 
 
 def globals_text(variant: Variant, import_line: str) -> str:
-    imports = lines("import time", import_line, IMPORTS if variant.private else "")
+    imports = lines(
+        "import time\nfrom collections.abc import Mapping",
+        import_line,
+        IMPORTS if variant.private else "",
+    )
     return "\n\n\n".join([imports, UNSUPPORTED, COMMON, *([PRIVATE] if variant.private else [])])
 
 

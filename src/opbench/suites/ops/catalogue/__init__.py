@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from functools import cache
 from importlib import import_module
 
@@ -59,15 +60,42 @@ def catalogue() -> dict[str, Operator]:
     return found
 
 
+#: `layer_norm` of `F.layer_norm(data, …)`, `det` of `torch.linalg.det(data)`.
+FUNCTION = re.compile(r"\b(?:torch|F)\.(?:\w+\.)*(\w+)\(")
+
+
+def _own_names(operator: Operator) -> tuple[str, ...]:
+    return (operator.name, operator.classic or operator.name, *operator.aliases)
+
+
+def _name_in_torch(operator: Operator) -> list[str]:
+    """The function of torch that it is, if it is a single one."""
+    call = operator.call("torch")
+    if call is None or call.emulated:
+        return []
+    text = call.text if isinstance(call.text, str) else call.text(operator.values())
+    called = FUNCTION.findall(text) if ".aten." not in text else []
+    return called if len(called) == 1 else []
+
+
 @cache
 def _names() -> dict[str, Operator]:
+    """Own names first: where two are the same function of torch, the first in the catalogue has
+    its name."""
     known: dict[str, Operator] = {}
-    for operator in catalogue().values():
-        for name in (operator.name, operator.classic, *operator.aliases):
-            known.setdefault(name.lower(), operator)
+    for names in (_own_names, _name_in_torch):
+        for operator in catalogue().values():
+            for name in names(operator):
+                known.setdefault(name.lower(), operator)
     return known
 
 
+def names_of(operator: Operator) -> tuple[str, ...]:
+    """Everything that it is called."""
+    torch = [name for name in _name_in_torch(operator) if find(name) is operator]
+    return tuple(dict.fromkeys((*_own_names(operator), *torch)))
+
+
 def find(name: str) -> Operator | None:
-    """The operator of that name or alias, capitals or not."""
+    """The operator of that name, alias or function of torch, capitals or not."""
     return _names().get(name.lower())

@@ -16,7 +16,7 @@ OPERATORS = (
         shapes={"lhs": sizes((64, 64), (1024, 1024), (4096, 4096), (10000, 10)),
             "rhs": sizes((64, 64), (1024, 1000), (4096, 4096), (10, 100))},
         result=lambda v: (v.lhs[0], v.rhs[1]), flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1],
-        shrinks=("lhs",), tolerance=8.0, aliases=("mm", "matmul"), dtypes=NUMBERS,
+        shrinks=("lhs",), tolerance=8.0, aliases=("mm", "matmul", "gemm"), dtypes=NUMBERS,
         torch="torch.mm(lhs, rhs)", onnx=Call("MatMul(lhs, rhs)", dtypes=MATMUL),
         mxnet=Call("nd.dot(lhs, rhs)", dtypes=FLOATS),
         numpy="np.dot(lhs, rhs)"),
