@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
+import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from opbench import frameworks
+from opbench.define.expand import expand
+from opbench.define.targets import resolve
+from opbench.workers.process import Worker, environment_of
 
 #: The share of a result's memory that a call has to fetch from the system, page by page.
 FETCHED = """
@@ -57,7 +61,7 @@ def call():
 def share_fetched(python: str, name: str, code: str) -> float:
     done = subprocess.run(
         [python, "-W", "ignore", "-c", code + FETCHED],
-        env={**os.environ, **frameworks.get(name).thread_env(1)},
+        env=environment_of(frameworks.get(name).thread_env(1)),
         capture_output=True,
         text=True,
         timeout=300,
@@ -67,7 +71,7 @@ def share_fetched(python: str, name: str, code: str) -> float:
 
 
 def test_jax_keeps_it():
-    """Without its thresholds for malloc a quarter to three quarters are fetched."""
+    """Without thresholds for malloc a quarter to three quarters are fetched."""
     pytest.importorskip("jax")
     assert share_fetched(sys.executable, "jax", JAX) < 0.08
 
@@ -75,3 +79,32 @@ def test_jax_keeps_it():
 def test_mxnet_keeps_it(mxnet):
     """Without them, half."""
     assert share_fetched(mxnet.python, "mxnet", MXNET) < 0.08
+
+
+def faults(pid: int) -> int:
+    """Pages that a process had to fetch since it began."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[7])
+
+
+@pytest.mark.parametrize("name", ["torch", "numpy"])
+def test_children_keep_it_from_their_first_block(name):
+    """In a process of its own a loop keeps it anyway. Without thresholds, every second child of
+    torch fetches all of its result in the first blocks, and one of NumPy a quarter."""
+    pytest.importorskip(name)
+    axes = {"op": ["exp"], "framework": [name]}
+    (case,) = expand(resolve(["ops"]).definitions, axes=axes, stages=["forward"])
+    size = 4 * 1024 * 1024
+    worker = Worker(sys.executable, frameworks.get(name).preload("forward"))
+    try:
+        for seed in range(8):
+            session = worker.open()
+            session.prepare(case, seed, 60)
+            n = session.warm_up(0.1, 0.002, 60)["n"]
+            for _ in range(3):
+                before = faults(session.pid)
+                session.block("time", n, 60)
+                fetched = (faults(session.pid) - before) * resource.getpagesize()
+                assert fetched / (n + 1) / size < 0.1
+            session.close()
+    finally:
+        worker.close()

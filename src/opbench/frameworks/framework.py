@@ -16,12 +16,6 @@ from opbench.define.program import Program, Source, Tensor, lines
 #: Stages that do not go backward.
 PLAIN = ("forward", "call", "statement")
 
-#: For frameworks that take the memory of results from malloc, and give it back with each call. It
-#: goes back to the system, or does not, as small blocks happen to lie, and the next call takes up
-#: to eight times as long. These are the largest thresholds that glibc takes by itself in a process
-#: that lives long (32 MiB, and twice that).
-KEPT = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
-
 
 @dataclass(frozen=True)
 class Framework:

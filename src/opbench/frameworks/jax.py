@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from opbench.define.program import Program, Source, Tensor, lines
 from opbench.frameworks import numpy
-from opbench.frameworks.framework import KEPT, PLAIN, Framework, function, others
+from opbench.frameworks.framework import PLAIN, Framework, function, others
 
 #: Computed in 32 bits unless JAX is configured otherwise.
 WIDE = ("float64", "int64", "uint64")
@@ -71,7 +71,7 @@ class Jax(Framework):
     def thread_env(self, threads: int) -> dict[str, str]:
         # NPROC sets the size of XLA's pools. By default XLA reserves three quarters of a GPU's
         # memory, which two children cannot both have.
-        return {"NPROC": str(threads), "XLA_PYTHON_CLIENT_PREALLOCATE": "false", **KEPT}
+        return {"NPROC": str(threads), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
     def preload(self, stage: str) -> tuple[str, ...]:
         return ("jax", "jax.numpy", "jax.scipy")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from opbench.define.program import Program, Source, Tensor, lines
 from opbench.frameworks import numpy
-from opbench.frameworks.framework import KEPT, Framework
+from opbench.frameworks.framework import Framework
 
 DTYPES = ("float64", "float32", "float16", "uint8", "int8", "int32", "int64", "bool")
 
@@ -38,7 +38,7 @@ class Mxnet(Framework):
     def thread_env(self, threads: int) -> dict[str, str]:
         # One worker of its engine, so that operators come one after the other, each with as many
         # threads as asked for.
-        return {**numpy.FRAMEWORK.thread_env(threads), "MXNET_CPU_WORKER_NTHREADS": "1", **KEPT}
+        return {**numpy.FRAMEWORK.thread_env(threads), "MXNET_CPU_WORKER_NTHREADS": "1"}
 
     def options(self, dtype: str, device: str) -> str:
         where = "" if device == "cpu" else ", ctx=mx.gpu()"

@@ -40,6 +40,14 @@ DEFAULTS = {
     # Code is compiled by the child that runs it: helpers of its own would outnumber the cores, and
     # most cases are one kernel.
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    # Frameworks take the memory of results from malloc, and give it back with each call. It goes
+    # back to the system, or does not, as small blocks happen to lie, and the next call takes up to
+    # eight times as long. These are the largest thresholds that glibc takes by itself in a process
+    # that lives long (32 MiB, and twice that), and room that a heap of another thread keeps, which
+    # is given back as a whole otherwise.
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
+    "MALLOC_TOP_PAD_": str(64 << 20),
 }
 
 #: How often a silent worker is looked at, to see whether it still runs.
