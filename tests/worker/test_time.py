@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from opbench.worker import session as worker_session
 from opbench.worker.metrics import host_time, time
 from opbench.worker.session import Session
 
@@ -50,6 +51,39 @@ def test_a_difference_is_what_the_second_statement_leaves():
     made = session("difference", time=1000, minus=300, empty=90)
     assert time.block(made, 20)["value"] == pytest.approx(700e-9)
     assert "empty" not in [what for what, _ in made.loop.asked], "both loops have it"
+
+
+class Fetching:
+    """A metric whose blocks of 2 ms fetch so many pages each."""
+
+    def __init__(self, *pages: int) -> None:
+        self.pages, self.blocks, self.fetched = [*pages], 0, 0
+
+    def block(self, _session, n):
+        self.fetched += self.pages[min(self.blocks, len(self.pages) - 1)]
+        self.blocks += 1
+        return {"value": 1e-3, "n": n, "wall_ns": 2_000_000}
+
+
+@pytest.mark.parametrize(
+    ("pages", "blocks"),
+    [
+        ((1024, 1024, 500, 3), 4),  # malloc has found a place after three
+        ((100, 0), 1),  # 50 µs of 2 ms do not matter
+        ((1024,), 51),  # always: its result is mapped
+    ],
+)
+def test_blocks_that_fetch_memory_are_taken_again_for_a_while(monkeypatch, pages, blocks):
+    metric, made = Fetching(*pages), Session()
+    monkeypatch.setattr(made, "_metric", lambda _name: metric)
+    monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
+    answer = made.do_block({"metric": "time", "n": 2, "settle": True})
+    assert (metric.blocks, answer["pages"]) == (blocks, pages[-1] if blocks > 1 else pages[0])
+    # Who counts calls gets every block; a child that had its time is not asked again.
+    made.do_block({"metric": "time", "n": 2})
+    assert metric.blocks == blocks + 1
+    made.do_block({"metric": "time", "n": 2, "settle": True})
+    assert metric.blocks == blocks + 2
 
 
 def test_a_thread_settles_on_a_cpu_and_stays_free():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.case import Case
-from opbench.plan.policy import Policy
+from opbench.plan.policy import Fixed, Policy
 from opbench.result import Sample
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded, SessionHandle
@@ -51,6 +51,12 @@ class Lane:
     #: How many untimed calls a block begins with, and the seconds from which on it needs none.
     untimed: int = 1
     long_block: float = math.inf
+
+    @property
+    def settles(self) -> bool:
+        """Whether its first blocks may be taken again: the calls of a fixed run are counted, and
+        those on a GPU do not wait for the host's memory."""
+        return self.case.device == "cpu" and not isinstance(self.policy, Fixed)
 
     @property
     def open(self) -> bool:
@@ -143,7 +149,9 @@ class Lane:
         # Without a warm-up nothing is known of a call: each of them may take its time.
         unknown = n if not self.per_call else 1
         timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
-        answer = self.session.block(metric, n, timeout, self.cpu, self.untimed, self.long_block)
+        answer = self.session.block(
+            metric, n, timeout, self.cpu, self.untimed, self.long_block, self.settles
+        )
         self.session.pause()
         sample = Sample(
             value=answer["value"],

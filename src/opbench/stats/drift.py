@@ -24,6 +24,11 @@ MOST = 0.15
 #: are visits worth less than so many degrees of freedom: at one, a drift of 2 % would be ±25 %, and
 #: intervals of simulated runs held no more often.
 MOST_CORRELATED, LEAST_FREEDOM = 0.983, 2.0
+#: And no more than `1 - FEW / visits`. What corrects the correlation of few visits overshoots: four
+#: that rose by chance seemed to correlate perfectly, and 4 % of scatter became ±120 %. In simulated
+#: runs of 5 to 50 visits, intervals hold as often with this as without, and the widest tenth of
+#: them is half as wide or less.
+FEW = 3
 
 #: The blocks of one visit to a case.
 Visit = Sequence[float]
@@ -59,7 +64,8 @@ def drift_between(cases: Sequence[Sequence[Visit]]) -> Prior | None:
         longest = max(longest, len(halves))
     if freedom < ENOUGH:
         return None
-    correlation = unbiased(lagged / squares if squares > 0 else 0.0, longest, MOST_CORRELATED)
+    most = min(MOST_CORRELATED, 1 - FEW / longest)
+    correlation = unbiased(lagged / squares if squares > 0 else 0.0, longest, most)
     variance = max(0.0, squares / freedom) / (1 - mean_correlation(correlation, longest))
     # All cases are on the same machine: the visits of one know no less than those of all.
     effective = (longest - 1) * (1 - correlation**2) / (1 + correlation**2)

@@ -103,12 +103,15 @@ class SessionHandle:
         cpu: int | None = None,
         untimed: int = 1,
         long: float = math.inf,
+        settle: bool = False,
     ) -> dict[str, Any]:
         """On that CPU, and after so many untimed calls, which wake the child; without them where
-        the block is known to take so `long`."""
+        the block is known to take so `long`. To `settle`, blocks of a young child that fetch memory
+        are taken again."""
         message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "untimed": untimed}
         message |= {} if cpu is None else {"cpu": cpu}
         message |= {"long": long} if math.isfinite(long) else {}
+        message |= {"settle": True} if settle else {}
         return self.request(message, timeout)
 
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
