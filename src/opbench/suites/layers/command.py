@@ -106,8 +106,8 @@ def layers(
 
     from opbench.api.progress import progress
     from opbench.api.run import execute
+    from opbench.define.suites import named
     from opbench.report.terminal.run import show
-    from opbench.suites.layers.suite import SUITE
 
     # Without a seed it is 0 again, not that of the run to be continued.
     wanted = {
@@ -122,7 +122,8 @@ def layers(
     if cont and begun is None:
         first += " No earlier run with these settings; everything is missing."
     if begun is not None:
-        wanted = {"metrics": SUITE.options["metrics"], **wanted, "name": begun, "cont": True}
+        usual = named()["layers"].options
+        wanted = {"metrics": usual["metrics"], **wanted, "name": begun, "cont": True}
     with progress(console) as listener:
         say_first(first, listener, console)
         finished = execute(wanted, listener=listener, extends=EXTENDS)
