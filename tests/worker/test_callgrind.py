@@ -143,9 +143,11 @@ def test_counts_of_two_workers_are_identical(count, of_a_fresh_worker):
     """The figure for the standard set on a small one, without torch: two starts, filtered."""
     for name, two in of_a_fresh_worker.items():
         one = count(SMALL_CASES[name])["instructions"]
-        # Where the interpreter's allocator has no name, it cannot be left out.
+        # Where the interpreter's allocator has no name, it cannot be left out: an instruction or
+        # two of a call, as its blocks happen to lie.
         exact = named(one)
-        assert two.estimate == pytest.approx(one.estimate, rel=0 if exact else 0.001), name
+        slack = {"rel": 0, "abs": 0} if exact else {"rel": 0.001, "abs": 2}
+        assert two.estimate == pytest.approx(one.estimate, **slack), name
         # What the C library does with a block depends on where it lies, and on the processor.
         assert (one.half_width or 0) < 0.001, f"{name}: two repeats differ"
         assert [warning.code for warning in one.warnings] == ([] if exact else ["nameless"])
