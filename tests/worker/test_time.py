@@ -54,15 +54,16 @@ def test_a_difference_is_what_the_second_statement_leaves():
 
 
 class Fetching:
-    """A metric whose blocks of 2 ms fetch so many pages each."""
+    """A metric whose blocks fetch so many pages each."""
 
-    def __init__(self, *pages: int) -> None:
+    def __init__(self, *pages: int, wall_ns: int = 2_000_000) -> None:
         self.pages, self.blocks, self.fetched = [*pages], 0, 0
+        self.wall_ns = wall_ns
 
     def block(self, _session, n):
         self.fetched += self.pages[min(self.blocks, len(self.pages) - 1)]
         self.blocks += 1
-        return {"value": 1e-3, "n": n, "wall_ns": 2_000_000}
+        return {"value": 1e-3, "n": n, "wall_ns": self.wall_ns}
 
 
 @pytest.mark.parametrize(
@@ -79,11 +80,19 @@ def test_blocks_that_fetch_memory_are_taken_again_for_a_while(monkeypatch, pages
     monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
     answer = made.do_block({"metric": "time", "n": 2, "settle": True})
     assert (metric.blocks, answer["pages"]) == (blocks, pages[-1] if blocks > 1 else pages[0])
-    # Who counts calls gets every block; a child that had its time is not asked again.
+    # Who counts calls gets every block; a child that had its time takes none again.
     made.do_block({"metric": "time", "n": 2})
     assert metric.blocks == blocks + 1
     made.do_block({"metric": "time", "n": 2, "settle": True})
     assert metric.blocks == blocks + 2
+
+
+def test_a_block_that_takes_longer_than_all_of_that_is_not_taken_again(monkeypatch):
+    metric, made = Fetching(1_000_000, wall_ns=5_000_000_000), Session()
+    monkeypatch.setattr(made, "_metric", lambda _name: metric)
+    monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
+    made.do_block({"metric": "time", "n": 1, "settle": True})
+    assert metric.blocks == 1
 
 
 def test_a_thread_settles_on_a_cpu_and_stays_free():

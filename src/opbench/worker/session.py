@@ -19,7 +19,8 @@ FIRST_CALL = 10
 #: found places to use again, and calls take twice to six times as long. A page takes half a
 #: microsecond at the least; below this share of a block it does not matter.
 PAGE_NS, FETCH_SHARE = 500, 0.03
-#: Nanoseconds for which a child takes such blocks again; there are calls that always fetch.
+#: Nanoseconds for which a child takes such blocks again, all of them together: there are calls that
+#: always fetch.
 FETCH_NS = 100_000_000
 
 
@@ -112,11 +113,10 @@ class Session:
 
     def _still_fetches(self, block):
         """Whether a block is to be taken again, because fetching memory took part of its time."""
-        little = block["pages"] * PAGE_NS <= FETCH_SHARE * block["wall_ns"]
-        if little or self._retaken >= FETCH_NS:
+        if block["pages"] * PAGE_NS <= FETCH_SHARE * block["wall_ns"]:
             return False
         self._retaken += block["wall_ns"]
-        return True
+        return self._retaken <= FETCH_NS
 
     def do_measure(self, message):
         return self._metric(message["metric"]).measure(self, message["options"])
