@@ -36,6 +36,19 @@ def test_the_script_runs_as_ever_and_leaves_its_file(captured):
     assert (path.parent / "train.py").read_text() == SCRIPT
 
 
+@pytest.mark.parametrize("name", ["step.json", "step"])
+def test_a_capture_is_one_under_any_name(captured, tmp_path, opbench_here, name):
+    """As `-o step.json` wrote it, and as its last line says: `Next: opbench run step.json`."""
+    path = tmp_path / name
+    path.write_bytes(captured[1].read_bytes())
+    calls = len(read(path).calls)
+    done = opbench_here("list", path)
+    assert done.returncode == 0, done.stderr
+    assert len([line for line in done.stdout.splitlines() if "/in_order" not in line]) == calls
+    assert f"{calls} unique calls" in opbench_here("show", path).stdout
+    assert "the same calls" in opbench_here("compare", path, captured[1]).stdout
+
+
 def test_all_four_phases_are_seen_and_told_apart(captured):
     capture = read(captured[1])
     assert capture.phases == ("data", "forward", "backward", "optimizer")

@@ -24,7 +24,7 @@ OPTIONS = {"precision": 0.05, "max_time_per_case": 0.12, "max_starts": 3}
 class Captured(Suite):
     def read_file(self, file: TargetFile) -> Targets | None:
         refuse_pickle(file.path)
-        if file.path.suffix != SUFFIX:
+        if not is_capture(file.path):
             return None
         from opbench.capture.reading import level_of
 
@@ -58,21 +58,21 @@ class Captured(Suite):
         return costliest(definitions, options.top)
 
     def describe_files(self, paths: Sequence[Path]) -> Iterable[RenderableType] | None:
-        if any(path.suffix != SUFFIX for path in paths):
+        if not all(map(is_capture, paths)):
             return None
         from opbench.suites.captured.show import describe, side_by_side
 
         return describe(*paths) if len(paths) == 1 else side_by_side(paths)
 
     def compare_files(self, base: Path, new: Path) -> Iterable[RenderableType] | None:
-        if base.suffix != SUFFIX or new.suffix != SUFFIX:
+        if not is_capture(base) or not is_capture(new):
             return None
         from opbench.suites.captured.show import differences
 
         return differences(base, new)
 
     def account(self, run: Finished, targets: Sequence[str]) -> Iterable[RenderableType] | None:
-        if not any(target.endswith(SUFFIX) for target in targets):
+        if not any(is_capture(Path(target)) for target in targets):
             return None
         from opbench.suites.captured.show import replay
 
@@ -85,6 +85,13 @@ class Captured(Suite):
         settings = {"cls": CaptureCommand, "context_settings": SETTINGS}
         yield Command("capture", capture, settings=settings)
         yield Command("collectives", collectives)
+
+
+def is_capture(path: Path) -> bool:
+    """By its name, or, under a name that the user chose, by how it begins."""
+    from opbench.capture.reading import level_of
+
+    return path.suffix == SUFFIX or level_of(path) != ""
 
 
 def refuse_pickle(path: Path) -> None:
