@@ -2,8 +2,9 @@
 
 Both sides do the same work: the default layers at batch sizes 16 and 64, unwrapped and with hooks,
 10 runs of 20 steps, one thread. Recurrent layers have no bias, which Opacus' runner leaves out
-unless it is asked for, unlike torch. The layers are divided into three groups; both sides run each
-group one after the other, and the side that goes first alternates.
+unless it is asked for, unlike torch. Each layer is a command of its own on both sides, one after
+the other, and the side that goes first alternates: a machine whose speed changes for minutes is
+then slow for both.
 
 A convolution of the published size takes up to half a minute per step on a CPU, so its 10 runs of
 20 steps would take hours on each side: `python -m perf.layers --full`.
@@ -20,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -88,12 +89,17 @@ def measure(quick: bool = False, full: bool = False) -> str:
 
 
 def side_by_side(works: dict[str, Work], place: Path) -> tuple[dict[str, float], dict[str, float]]:
-    theirs: dict[str, float] = {}
-    ours: dict[str, float] = {}
-    for number, (name, work) in enumerate(works.items()):
+    theirs = dict.fromkeys(works, 0.0)
+    ours = dict.fromkeys(works, 0.0)
+    alone = [
+        (name, replace(work, layers=[layer]))
+        for name, work in works.items()
+        for layer in work.layers
+    ]
+    for number, (name, work) in enumerate(alone):
         sides = [(run_opacus, theirs), (run_opbench, ours)]
         for run, spent in sides if number % 2 == 0 else reversed(sides):
-            spent[name] = run(work, place)
+            spent[name] += run(work, place)
     return theirs, ours
 
 
