@@ -1,12 +1,12 @@
 """The layer suite compared with Opacus' own runner, which its wheel installs as `benchmarks`.
 
 Both sides do the same work: the default layers at batch sizes 16 and 64, unwrapped and with hooks,
-10 runs of 20 steps, one thread. Recurrent layers have no bias, which Opacus' runner leaves out
+5 runs of 20 steps, one thread. Recurrent layers have no bias, which Opacus' runner leaves out
 unless it is asked for, unlike torch. Each layer is a command of its own on both sides, one after
 the other, and the side that goes first alternates: a machine whose speed changes for minutes is
 then slow for both.
 
-A convolution of the published size takes up to half a minute per step on a CPU, so its 10 runs of
+A convolution of the published size takes up to half a minute per step on a CPU, so its 5 runs of
 20 steps would take hours on each side: `python -m perf.layers --full`.
 """
 
@@ -40,7 +40,7 @@ GROUPS = {
 }
 BATCH_SIZES = ("16", "64")
 MODES = ("baseline", "hooks")
-RUNS, REPEATS = 10, 20
+RUNS, REPEATS = 5, 20
 
 
 @dataclass(frozen=True)
