@@ -61,6 +61,54 @@ def test_published_factors_are_open_marks():
     assert mark["data"]["values"] == []
 
 
+def sized(layer, batch, note, factor):
+    return replace(row(layer, "hooks", batch, factor=factor), note=note)
+
+
+SIZED = [sized("lora", batch, note, factor) for batch in (8, 32)
+         for note, factor in (("rank 4", 2.0), ("rank 16", 5.0))]  # fmt: skip
+
+
+def test_every_size_of_a_layer_has_its_own_panel():
+    drawn = figure.figure(SIZED, "time").spec["concat"]
+    assert [panel["title"]["text"] for panel in drawn] == [["lora", "rank 4"], ["lora", "rank 16"]]
+    assert [{p["factor"] for p in panel["layer"][-1]["data"]["values"]} for panel in drawn] == [
+        {2.0}, {5.0}
+    ]  # fmt: skip
+    found = charts(SIZED)
+    assert {"layer_lora (rank 4)", "layer_lora (rank 16)"} < set(found)
+    by_layer = {p["layer"]: p["factor"] for p in found["factor_time"].points}
+    assert by_layer == {"lora (rank 4)": 2.0, "lora (rank 16)": 5.0}
+
+
+def test_sizes_are_in_the_order_people_count_in():
+    assert [each.note for each in sorted(SIZED, key=lambda row: row.place)][::2] == [
+        "rank 4", "rank 16"
+    ]  # fmt: skip
+
+
+def test_an_interval_that_reaches_zero_ends_at_the_edge_of_its_chart():
+    wide = [replace(each, low=-2e-3, high=4e-3) for each in SIZED]
+    (panel,) = charts(wide)["layer_lora (rank 4)"].spec["concat"]
+    scale = panel["layer"][0]["encoding"]["y"]["scale"]
+    assert scale["domain"] == [pytest.approx(1 / 1.15), pytest.approx(4 * 1.15)]
+    assert {each["low"] for each in panel["layer"][0]["data"]["values"]} == {scale["domain"][0]}
+
+
+def test_the_figure_says_what_its_marks_mean(tmp_path):
+    def text(rows, against=None):
+        figure.save(rows, tmp_path / "f.svg", against=against)
+        return (tmp_path / "f.svg").read_text()
+
+    assert "circles: torch.nn; diamonds: DP; open: published" in text(ROWS, published())
+    assert "circles: torch.nn; diamonds: DP<" in text(ROWS)
+    linear = [each for each in ROWS if each.layer == "linear"]
+    assert "circles" not in text(linear)
+    # A single panel is as wide as three: what is printed on it is no larger.
+    widths = [re.search(r'viewBox="0 0 (\d+)', text(rows))[1] for rows in (ROWS, linear)]
+    assert float(widths[1]) == pytest.approx(float(widths[0]), rel=0.2)
+
+
 def test_points_sit_on_their_tick():
     for panel in charts(ROWS)["factor_time"].spec["concat"]:
         assert all("xOffset" not in mark["encoding"] for mark in panel["layer"])

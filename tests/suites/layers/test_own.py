@@ -97,7 +97,13 @@ WRONG = {
     "ob.layer_pair(nn.Linear, nn.Linear, input_shape=(4,), in_features=4)":
         "the argument out_features of Linear has no value; add out_features=…",
     "ob.layer_pair(nn.Linear, nn.Linear, input_shape=('n',), in_features=4, out_features=4)":
+        "input_shape names 'n', which is no argument; add n=…",
+    "ob.layer_pair(nn.Linear, nn.Linear, input_shape=(-4,), in_features=4, out_features=4)":
         "input_shape must be the sizes of one sample",
+    "ob.layer_pair(nn.ReLU, nn.ReLU, input_shape=4, output=('y', 'y', 'y'))":
+        "output is one expression, or one for each side",
+    "ob.layer_pair(nn.ReLU, nn.ReLU, input_shape=4, output=('y', 'x[0]'))":
+        "output 'x[0]' is not an expression over y",
     "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_features=4, out_features=4, k=1)":
         "neither constructor takes the argument k",
     "ob.layer_pair(lambda: 1, nn.ReLU, input_shape=4)": "a lambda has no name to import it by",
@@ -149,8 +155,43 @@ class Pair(nn.Module):
     def forward(self, x):
         return self.inner(x), x
 
-ob.layer_pair(Pair, nn.Linear, input_shape=4, in_features=4, out_features=3)
+class Total(Pair):
+    def forward(self, x):
+        return self.inner(x).sum()
+
+sizes = dict(input_shape=4, in_features=4, out_features=3)
+ob.layer_pair(Pair, nn.Linear, **sizes)
+ob.layer_pair(Pair, nn.Linear, name="first", output="y[0]", **sizes)
+ob.layer_pair(Pair, nn.Linear, name="each", output=("y[0]", "y"), **sizes)
+ob.layer_pair(Total, nn.Linear, **sizes)
+ob.layer_pair(nn.GELU, nn.ReLU, name="bare", input_shape=4)
 """
+
+
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        ("pair", r'gives a tuple: name what .* output="y\[0\]"'),
+        ("first", ""),
+        ("first_nn", r'part \[0\] of its tensor would be a sample.* output=\("y\[0\]", "y"\)'),
+        ("each", ""),
+        ("each_nn", ""),
+        ("total", r"its output has the shape \(\), for a batch of 16"),
+        ("bare", "nothing to train: use --stage forward"),
+    ],
+)
+def test_an_output_is_one_tensor_with_the_batch_first(tmp_path, layer, said):
+    file = tmp_path / f"pairs_{layer}.py"
+    file.write_text(LAYER_FILE)
+    axes = {"layer": [layer], "mode": ["baseline"], "batch_size": [16]}
+    request, _ = build({"targets": ("layers", str(file)), "axes": axes})
+    if said:
+        with pytest.raises(TypeError, match=said):
+            run(request.cases[0])
+    else:
+        assert run(request.cases[0])["labels"].shape == (16, 3)
+
+
 MODE_FILE = """
 import torch
 from opacus.grad_sample import GradSampleModule
@@ -178,17 +219,26 @@ def zeros(module):
     return changed(module, torch.zeros_like)
 
 @ob.grad_sample_mode
+def alike(module):
+    return changed(module, lambda g: g.mean(0, keepdim=True).expand_as(g))
+
+@ob.grad_sample_mode
+def larger(module):
+    return changed(module, lambda g: 1.01 * g)
+
+@ob.grad_sample_mode
 def flat(module):
     return changed(module, lambda g: g.flatten(1))
+
+@ob.grad_sample_mode
+def forgotten(module):
+    return module
+
+@ob.grad_sample_mode(per_sample=False)
+def nothing(module):
+    pass
 """
-
-
-def test_an_output_that_is_no_tensor_is_said_with_what_helps(tmp_path):
-    (tmp_path / "pairs.py").write_text(LAYER_FILE)
-    request, _ = build({"targets": ("layers", str(tmp_path / "pairs.py")),
-                        "axes": {"layer": ["pair"], "mode": ["baseline"]}})  # fmt: skip
-    with pytest.raises(TypeError, match=r'gives a tuple: name what .* output="y\[0\]"'):
-        run(request.cases[0])
+NOT_THOSE = "per-sample gradients of _module.weight are not those of each sample"
 
 
 @pytest.mark.parametrize(
@@ -196,22 +246,27 @@ def test_an_output_that_is_no_tensor_is_said_with_what_helps(tmp_path):
     [
         ("right", ""),
         ("mean", ""),
-        ("zeros", "per-sample gradients of _module.weight do not add up to its gradient"),
-        ("flat", r"2 samples gave per-sample gradients of shape \(2, 262144\)"),
+        ("zeros", NOT_THOSE),
+        ("alike", NOT_THOSE),
+        ("larger", NOT_THOSE),
+        ("flat", r"2 samples gave per-sample gradients of shape \(2, 16\)"),
+        ("forgotten", "the mode leaves no grad_sample on weight"),
+        ("nothing", "the mode returns a NoneType, not a module"),
     ],
 )
-def test_gradients_of_an_own_mode_add_up_to_the_gradient(tmp_path, mode, said):
+def test_gradients_of_an_own_mode_are_those_of_each_sample(tmp_path, mode, said):
     pytest.importorskip("opacus")
-    (tmp_path / f"mode_{mode}.py").write_text(MODE_FILE)
-    targets = ("layers", str(tmp_path / f"mode_{mode}.py"))
-    axes = {"layer": ["linear"], "mode": [mode], "batch_size": [4]}
-    request, _ = build({"targets": targets, "axes": axes})
+    file = tmp_path / f"mode_{mode}.py"
+    pair = "ob.layer_pair(torch.nn.Linear, torch.nn.Linear, name='own', input_shape=4, "
+    file.write_text(f"{MODE_FILE}\n{pair} in_features=4, out_features=4)\n")
+    axes = {"layer": ["own"], "mode": [mode], "batch_size": [4]}
+    request, _ = build({"targets": ("layers", str(file)), "axes": axes})
     if not said:
         run(request.cases[0])
         return
     with pytest.raises(Exception, match=said) as caught:
         run(request.cases[0])
-    assert type(caught.value).__name__ == "Unsupported"
+    assert type(caught.value).__name__ == "WrongMode"
 
 
 @pytest.mark.slow

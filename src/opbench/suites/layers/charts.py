@@ -79,7 +79,7 @@ def point(row: LayerRow, against: Published | None) -> dict[str, Any]:
     factor = row.factor_nn
     assert factor is not None
     return {
-        "layer": row.family,
+        "layer": row.panel,
         "batch": row.batch_size,
         "mode": row.mode,
         "kind": kind_of(row),
@@ -93,8 +93,14 @@ def point(row: LayerRow, against: Published | None) -> dict[str, Any]:
 def factor_scale(points: Sequence[dict[str, Any]]) -> Spec:
     """One logarithmic scale for all panels of a picture."""
     ends = [1.0, *(p[name] for p in points for name in ("low", "high", "factor"))]
-    ends += [p["published"] for p in points if p["published"] is not None]
-    return {**LOG, "domain": [min(ends) / 1.15, max(ends) * 1.15], "nice": False}
+    return log_scale([*ends, *(p["published"] for p in points if p["published"] is not None)])
+
+
+def log_scale(values: Sequence[float]) -> Spec:
+    """One that shows them all. What is drawn below it, as an interval that reaches zero, ends at
+    its edge."""
+    shown = [value for value in values if value > 0]
+    return {**LOG, "domain": [min(shown) / 1.15, max(shown) * 1.15], "nice": False}
 
 
 def factor_layers(
@@ -152,7 +158,7 @@ def summary(
     if not known:
         return None
     looks = Looks.of(rows).channels(known)
-    families = list(dict.fromkeys(row.family for row in known))
+    families = list(dict.fromkeys(row.panel for row in known))
     scale = factor_scale([point(row, against) for row in known])
     panels = []
     for size in sorted({row.batch_size for row in known}):
@@ -170,49 +176,64 @@ def open_marks(panels: Sequence[Chart]) -> str:
     return " (open marks: published)" if drawn else ""
 
 
-_X = quantity("batch", "batch size", scale={"type": "log", "base": 2})
+def batch_sizes(points: Sequence[dict[str, Any]], title: str | None = "batch size") -> Spec:
+    """An axis with a tick for each batch size that was measured."""
+    return quantity(
+        "batch",
+        title,
+        scale={"type": "log", "base": 2, "padding": 6},
+        axis={
+            "values": sorted({each["batch"] for each in points}),
+            "format": "d",
+            "labelOverlap": True,
+            "grid": False,
+        },
+    )
 
 
-def layer_chart(rows: Sequence[LayerRow], family: str) -> Chart | None:
+def layer_chart(rows: Sequence[LayerRow], name: str) -> Chart | None:
     """One layer and its DP version: each metric over the batch size, one line per mode."""
-    own = [row for row in rows if row.family == family and row.estimate is not None]
+    own = [row for row in rows if row.panel == name and row.estimate is not None]
     looks = Looks.of(rows).channels(own)
     panels = []
     for metric in metrics_of(own):
         bytes_ = metric == MAX_MEMORY
-        scale, unit = (1e-6, "MB") if bytes_ else (1e3, "ms per step")
-        data = [
+        factor, unit = (1e-6, "MB") if bytes_ else (1e3, "ms per step")
+        data: list[dict[str, Any]] = [
             {
                 "batch": row.batch_size,
                 "mode": row.mode,
                 "kind": kind_of(row),
-                "value": (row.estimate or 0) * scale,
-                "low": (row.low or row.estimate or 0) * scale,
-                "high": (row.high or row.estimate or 0) * scale,
+                "value": (row.estimate or 0) * factor,
+                "low": (row.low or row.estimate or 0) * factor,
+                "high": (row.high or row.estimate or 0) * factor,
             }
             for row in own
             if row.metric == metric
         ]
+        ends = [each[end] for each in data for end in ("low", "value", "high")]
+        scale, x = log_scale(ends), batch_sizes(data)
+        data = [{**each, "low": max(each["low"], scale["domain"][0])} for each in data]
         joined = {"color": looks["color"], "detail": [category("kind"), category("mode")]}
         spec = {
             "title": TITLES.get(metric, metric),
             "layer": [
-                layer({"type": "rule"}, x=_X, color=looks["color"],
-                      y=quantity("low", unit, scale=LOG), y2={"field": "high"}),
-                layer({"type": "line"}, x=_X, **joined, y=quantity("value", unit, scale=LOG)),
-                layer({**DOT, "size": 40}, x=_X, **looks, y=quantity("value", unit, scale=LOG)),
+                layer({"type": "rule"}, x=x, color=looks["color"],
+                      y=quantity("low", unit, scale=scale), y2={"field": "high"}),
+                layer({"type": "line"}, x=x, **joined, y=quantity("value", unit, scale=scale)),
+                layer({**DOT, "size": 40}, x=x, **looks, y=quantity("value", unit, scale=scale)),
             ],
         }  # fmt: skip
         panels.append(Drawing("layers", spec, {}, {"points": columns_of(data)}).chart(**PANEL))
-    return side_by_side(panels, family, min(2, len(panels))) if panels else None
+    return side_by_side(panels, name, min(2, len(panels))) if panels else None
 
 
 def charts(rows: Sequence[LayerRow], against: Published | None = None) -> dict[str, Chart]:
     """Every chart of the report by the name of its file; of the whole step if it was measured."""
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
     by_name = {f"factor_{metric}": summary(steps, metric, against) for metric in metrics_of(steps)}
-    for family in dict.fromkeys(row.family for row in steps):
-        by_name[f"layer_{family}"] = layer_chart(steps, family)
+    for name in dict.fromkeys(row.panel for row in steps):
+        by_name[f"layer_{name}"] = layer_chart(steps, name)
     return {name: chart for name, chart in by_name.items() if chart is not None}
 
 

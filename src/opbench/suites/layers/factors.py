@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from opbench.report.charts.chart import counted
 from opbench.stats.pair import compare_results
 from opbench.store.records import StoredResult
 from opbench.suites.layers.names import BASELINE, LAYERS, MODES, NN, counterpart
@@ -68,6 +70,11 @@ class LayerRow:
         return counterpart(self.layer).removesuffix(NN)
 
     @property
+    def panel(self) -> str:
+        """What charts draw together: a layer and what stands in for it, at one size."""
+        return f"{self.family} ({self.note})" if self.note else self.family
+
+    @property
     def stands_in(self) -> bool:
         """Whether it stands in for a layer of torch.nn."""
         return counterpart(self.layer) != self.layer
@@ -81,10 +88,10 @@ class LayerRow:
         return " ".join(parts) or BASELINE
 
     @property
-    def place(self) -> tuple[int, str, int, int, str, str]:
+    def place(self) -> tuple[Any, ...]:
         """Its position in a table."""
         layer, mode = rank(LAYERS, self.layer), rank(MODES, self.mode)
-        return (layer, self.label, mode, self.batch_size, self.metric, self.stage)
+        return (layer, counted(self.label), mode, self.batch_size, self.metric, self.stage)
 
 
 def rank(names: Sequence[str], name: str) -> int:

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from opbench.errors import UserError
 from opbench.files import make_folder
-from opbench.report.charts.chart import Chart, Drawing, Spec, quantity, side_by_side
-from opbench.suites.layers.charts import Looks, data_of, factor_layers, factor_scale, point
+from opbench.report.charts.chart import Chart, Drawing, Spec, side_by_side
+from opbench.suites.layers.charts import (
+    KINDS,
+    Looks,
+    batch_sizes,
+    data_of,
+    factor_layers,
+    factor_scale,
+    point,
+)
 from opbench.suites.layers.factors import MAX_MEMORY, LayerRow, metrics_of
 from opbench.suites.layers.factors_published import Published
 from opbench.suites.layers.report import WAITED
@@ -20,7 +29,8 @@ from opbench.suites.layers.report import WAITED
 #: The width of a column in the two-column styles of ACM, IEEE and ICML, about 84 to 89 mm.
 COLUMN_MM = 85.0
 FORMATS = (".svg", ".pdf")
-PANEL = {"width": 82, "height": 62}
+#: Pixels of all panels of a row together, and the height of one by the number of them.
+WIDTH, HEIGHTS = 246, {1: 110, 2: 80, 3: 62}
 COLUMNS = 3
 #: Pixels of the drawing; in a column of 85 mm they are about 7 points.
 SMALL, TINY = 9, 8
@@ -34,31 +44,47 @@ def figure(rows: Sequence[LayerRow], metric: str, against: Published | None = No
         there = ", ".join(m for m in metrics_of(steps)) or "none"
         raise UserError(f"no factors of {metric} over torch.nn to draw; metrics measured: {there}")
     looks = Looks.of(rows).channels(known)
+    # Its symbols would be open, as published values are: `_explained` has it in words.
+    looks["shape"] = {**looks["shape"], "legend": None}
     points = [point(row, against) for row in known]
-    sizes = sorted({each["batch"] for each in points})
-    families = list(dict.fromkeys(row.family for row in known))
+    names = dict.fromkeys(row.panel for row in known)
+    columns = min(COLUMNS, len(names))
+    titles = {row.panel: [row.family, row.note] if row.note else row.family for row in known}
     scale = factor_scale(points)
     panels = []
-    for number, family in enumerate(families):
-        own = [each for each in points if each["layer"] == family]
-        x = quantity(
-            "batch",
-            "batch size" if number + COLUMNS >= len(families) else None,
-            scale={"type": "log", "base": 2, "padding": 6},
-            axis={"values": sizes, "format": "d", "labelOverlap": True, "grid": False},
-        )
-        title = None if number % COLUMNS else "× torch.nn"
+    for number, name in enumerate(names):
+        own = [each for each in points if each["layer"] == name]
+        x = batch_sizes(points, "batch size" if number + columns >= len(names) else None)
+        title = None if number % columns else "× torch.nn"
         spec = {
-            "title": {"text": family, "fontSize": SMALL, "fontWeight": "normal", "offset": 2},
+            "title": {"text": titles[name], "fontSize": SMALL, "fontWeight": "normal", "offset": 2},
             "layer": factor_layers(looks, {"x": x}, "y", scale, size=14, line=True, title=title),
         }
-        panels.append(Drawing("layers", spec, {}, data_of(own)).chart(**PANEL))
-    together = side_by_side(panels, "", min(COLUMNS, len(panels)))
-    return Chart({**together.spec, **_SHARED})
+        size = {"width": WIDTH // columns, "height": HEIGHTS[columns]}
+        panels.append(Drawing("layers", spec, {}, data_of(own)).chart(**size))
+    together = side_by_side(panels, "", columns)
+    return Chart({**together.spec, **_SHARED, "title": _explained(points)})
+
+
+def _explained(points: Sequence[dict[str, Any]]) -> Spec | None:
+    """What the marks mean."""
+    kinds = [kind for kind in KINDS if any(each["kind"] == kind for each in points)]
+    parts = [f"{KINDS[kind]}s: {kind}" for kind in kinds] if len(kinds) > 1 else []
+    if any(each["published"] is not None for each in points):
+        parts.append("open: published")
+    if not parts:
+        return None
+    return {
+        "text": "; ".join(parts),
+        "orient": "bottom",
+        "anchor": "middle",
+        "fontSize": TINY,
+        "fontWeight": "normal",
+        "offset": 4,
+    }
 
 
 _SHARED: Spec = {
-    "title": None,
     "spacing": 8,
     "resolve": {"scale": {"y": "shared", "color": "shared", "shape": "shared"}},
     "config": {
@@ -69,6 +95,8 @@ _SHARED: Spec = {
             "labelFontSize": TINY, "titleFontSize": TINY, "titleFontWeight": "normal",
             "titlePadding": 2, "labelPadding": 2, "tickSize": 3, "gridColor": "#eee",
             "domainWidth": 0.5, "tickWidth": 0.5, "gridWidth": 0.5, "tickCount": 4,
+            # Where the points are, not at the nearest pixel.
+            "tickRound": False, "translate": 0,
         },
         "legend": {
             "orient": "bottom", "labelFontSize": TINY, "titleFontSize": TINY, "symbolSize": 24,

@@ -41,7 +41,7 @@ class OwnLayer(LayerDefinition):
             (Tensor("x", shape, "float32" if high is None else "int64", domain),),
             None,
             {name: _value(given[name]) for name in side["takes"]},
-            pick=self.entry["output"][1:],
+            pick=self.entry["outputs"][0 if self.side == "own" else 1][1:],
             features_last=self.entry["features"] == "last",
             imports=imports,
             user=self.user,

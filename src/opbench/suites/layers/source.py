@@ -11,7 +11,8 @@ norms and the second for the clipped sum, and both belong to the step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from opbench.case import UserModule
 from opbench.define.program import Program, Tensor, lines
@@ -41,32 +42,43 @@ TRIED = "TRIED = []  # filled by the first set-up"
 #: What opacus 1.6 and torch's expanded weights raise for what they cannot do.
 REFUSALS = ("NotImplementedError", "RuntimeError", "TypeError", "ValueError", "AttributeError")
 
-#: For a user's own mode, of which nobody else has checked what it computes.
-ADDED_UP = '''\
-def gradients(net, loss):
-    """Of each trained parameter; empty for a layer that draws numbers, which no two calls agree
-    on."""
+#: For a user's own mode, of which nobody else has checked what it computes. What it does wrong is
+#: a failure of the mode; what it raises itself, it cannot do.
+WRONG_MODE = '''\
+class WrongMode(Exception):
+    """What is wrong with a mode."""'''
+BY_SAMPLE = '''\
+def gradients(net, loss, samples):
+    """Of each trained parameter, for each sample alone; empty for a layer that draws numbers, which
+    no two calls agree on."""
     trained = [p for p in net.parameters() if p.requires_grad]
-    once, again = (torch.autograd.grad(loss(), trained, allow_unused=True) for _ in range(2))
-    same = all(a is b or torch.allclose(a, b) for a, b in zip(once, again))
-    return once if same else ()
+    once, again = (
+        [torch.autograd.grad(loss(i), trained, allow_unused=True) for i in range(samples)]
+        for _ in range(2)
+    )
+    pairs = (pair for both in zip(once, again) for pair in zip(*both))
+    same = all(a is b or torch.allclose(a, b) for a, b in pairs)
+    return list(zip(*once)) if same else [()] * len(trained)
 
 
-def check_sums(net, plain, samples):
-    """Gradients by sample add up to the gradient of the layer as it is: of the mean of the losses,
-    or of their sum."""
+def check_gradients(net, plain, samples):
+    """Gradients by sample are those of each sample alone, or (for the mean of the losses) their
+    share of a batch."""
     trained = [(name, p) for name, p in net.named_parameters() if p.requires_grad]
-    for (name, p), whole in zip(trained, plain):
-        found = p.grad_sample
+    for (name, p), alone in zip(trained, plain):
+        found = getattr(p, "grad_sample", None)
+        if found is None:
+            raise WrongMode(f"the mode leaves no grad_sample on {name}")
         if found.shape != (samples, *p.shape):
-            raise Unsupported(
+            raise WrongMode(
                 f"{samples} samples gave per-sample gradients of shape {tuple(found.shape)}"
             )
-        if whole is None:
+        if not alone or alone[0] is None:
             continue
-        total, size = found.sum(0), float(whole.abs().max())
-        if not any(torch.allclose(total, n * whole, 1e-2, 1e-3 * size) for n in (1, samples)):
-            raise Unsupported(f"per-sample gradients of {name} do not add up to its gradient")'''
+        each = torch.stack(alone)
+        size = float(each.abs().max())
+        if not any(torch.allclose(n * found, each, 1e-3, 1e-3 * size) for n in (1, samples)):
+            raise WrongMode(f"per-sample gradients of {name} are not those of each sample")'''
 
 CLEAR = "net.zero_grad(set_to_none=True)"
 BACKWARD = "loss.backward()"
@@ -151,7 +163,7 @@ def program(
         globals=globals_text(layer, mode, wrapper),
         setup=lines(
             f"net = {layer.constructor}{moved}",
-            "" if layer.output else labels_text(layer),
+            "" if layer.output else labels_text(layer, stage),
             wrapping(layer, mode, wrapper, device, batch) if wrapper else "",
             evaluation,
             warm,
@@ -172,8 +184,9 @@ def globals_text(layer: Shaped, mode: str, wrapper: Wrapper | None) -> str:
         imports.append(f"from opacus.layers import {layer.kind}")
     parts = ["\n".join(imports), criterion_text(layer, per_sample=mode == "ghost")]
     if wrapper:
-        added_up = [ADDED_UP] if checks_sums(wrapper) else []
-        parts.insert(1, "\n\n\n".join([UNSUPPORTED, *added_up, TRIED]))
+        own = [WRONG_MODE] if wrapper.user else []
+        own += [BY_SAMPLE] if is_checked(wrapper) else []
+        parts.insert(1, "\n\n\n".join([UNSUPPORTED, *own, TRIED]))
     return "\n\n\n".join(parts)
 
 
@@ -202,13 +215,32 @@ def unknown_rank_text(layer: Shaped, *, per_sample: bool) -> str:
     return f"def criterion(y, labels):\n    # one loss for each sample\n    return {text}"
 
 
-def labels_text(layer: Shaped) -> str:
-    """Labels of the shape that a layer of a user gives."""
+def labels_text(layer: Shaped, stage: str) -> str:
+    """Labels of the shape that a layer of a user gives, which is checked first."""
+    whole = replace(layer, pick="").called()
     hint = 'name what of it is the output, as in ob.layer_pair(…, output=\\"y[0]\\")'
+    sides = 'give that of each side, as in ob.layer_pair(…, output=(\\"y[0]\\", \\"y\\"))'
+    part = f"part {layer.pick} of its tensor would be a sample"
     return lines(
-        f"y = net{layer.called()}",
+        ""
+        if stage == "forward"
+        else lines(
+            "if not any(p.requires_grad for p in net.parameters()):",
+            '    raise TypeError("the layer has nothing to train: use --stage forward")',
+        ),
+        f"y = net{whole}",
+        lines(
+            "if isinstance(y, torch.Tensor):",
+            f'    raise TypeError("{part}, not its output: {sides}")',
+        )
+        if re.match(r"\[\s*-?\d+\s*\]", layer.pick)
+        else "",
+        f"y = y{layer.pick}" if layer.pick else "",
         "if not isinstance(y, torch.Tensor):",
         f'    raise TypeError(f"the layer gives a {{type(y).__name__}}: {hint}")',
+        "if y.shape[:1] != x.shape[:1]:",
+        '    raise TypeError(f"its output has the shape {tuple(y.shape)}, for a batch of {len(x)}: '
+        'the batch must come first")',
         "labels = torch.randn_like(y.detach())",
         "del y",
     )
@@ -229,10 +261,20 @@ def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int
     common = "" if wrapper.user else ', batch_first={first}, loss_reduction="mean"'
     options = f"{common}{wrapper.options}".format(first=first)
     steps = []
-    if checks_sums(wrapper):
-        plain = f"criterion(net{layer.called(part)}, {tried})"
-        steps.append(f"plain = () if TRIED else gradients(net, lambda: {plain})")
+    if is_checked(wrapper):
+        alone = (
+            f"criterion(net{layer.called('i : i + 1')}, labels[{':, ' * layer.batch_dim}i : i + 1])"
+        )
+        steps += [
+            "if not TRIED:",
+            f"    plain = gradients(net, lambda i: {alone}, {some})",
+        ]
     steps.append(f"net = {wrapper.constructor}(net{options})")
+    if wrapper.user:
+        steps += [
+            "if not isinstance(net, torch.nn.Module):",
+            '    raise WrongMode(f"the mode returns a {type(net).__name__}, not a module")',
+        ]
     if mode == "ghost":
         steps += [
             "optimizer = DPOptimizerFastGradientClipping(",
@@ -246,8 +288,8 @@ def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int
         loss_text(mode, "y", tried),
         BACKWARD,
     ]
-    if checks_sums(wrapper):
-        trial.append(f"check_sums(net, plain, {some})")
+    if is_checked(wrapper):
+        trial.append(f"check_gradients(net, plain, {some})")
     elif wrapper.per_sample:
         # A user's own layer may have frozen parameters.
         trained = "[p for p in net.parameters() if p.requires_grad]"
@@ -272,7 +314,8 @@ def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int
     )
 
 
-def checks_sums(wrapper: Wrapper) -> bool:
+def is_checked(wrapper: Wrapper) -> bool:
+    """Whether the gradients by sample are compared with those of each sample alone."""
     return wrapper.user is not None and wrapper.per_sample
 
 

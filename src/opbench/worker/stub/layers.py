@@ -38,7 +38,8 @@ def layer_pair(
     input_shape       sizes of one sample, as numbers or as names of arguments
     integers          make the input of whole numbers below this, as an embedding takes them
     features          where the features of the output are: "last", or "second" as in convolutions
-    output            what of the returned `y` is the output: `"y[0]"`
+    output            what of the returned `y` is the output: `"y[0]"`; where the two sides differ,
+                      that of each: `("y[0]", "y")`
     name              the name of the layer; by default that of `own` in lower case
     further keywords  arguments of the constructors, each passed to those that take it; a list is
                       an axis
@@ -71,8 +72,12 @@ def layer_pair(
         raise BenchError(f'{label}: features is "last" or "second", not {features!r}')
     if integers is not None and not (integers in known or _is_size(integers)):
         raise BenchError(f"{label}: integers= is a whole number or an argument, not {integers!r}")
-    if not check_output(output, label).startswith("y"):
-        raise BenchError(f"{label}: output {output!r} is not an expression over y, such as y[0]")
+    outputs = list(output) if isinstance(output, (tuple, list)) else [output, output]
+    if len(outputs) != 2:
+        raise BenchError(f"{label}: output is one expression, or one for each side, not {output!r}")
+    for each in outputs:
+        if not check_output(each, label).startswith("y"):
+            raise BenchError(f"{label}: output {each!r} is not an expression over y, such as y[0]")
     _pairs.append(
         {
             "name": check_name(name, label.lower()),
@@ -80,7 +85,7 @@ def layer_pair(
             "input_shape": _shape(input_shape, known, label),
             "integers": integers,
             "features": features,
-            "output": output,
+            "outputs": outputs,
             "constants": constants,
             "axes": axes,
             "registered_in": registered_in,
@@ -178,6 +183,11 @@ def _arguments(arguments, label):
 
 def _shape(shape, known, label):
     given = (shape,) if isinstance(shape, (int, str)) else shape
+    for part in given if isinstance(given, (list, tuple)) else ():
+        if isinstance(part, str) and part not in known:
+            raise BenchError(
+                f"{label}: input_shape names {part!r}, which is no argument; add {part}=…"
+            )
     if not isinstance(given, (list, tuple)) or not all(
         _is_size(part) or part in known for part in given
     ):
