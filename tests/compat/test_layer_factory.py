@@ -116,6 +116,14 @@ def test_the_mode_is_that_of_the_name_unless_it_is_given(name, wrapped):
         (lambda: LayerFactory.create("liner"), "unknown layer 'liner'"),
         (lambda: LayerFactory.create("gsm_linear", "ew"), "is linear in the mode hooks, not ew"),
         (lambda: create("linear", in_features=0), r"linear\.in_features: expected a whole number"),
+        (
+            lambda: LayerFactory.create("linear", input_shape=[], in_features=4),
+            r"LayerFactory\.create: linear\.out_features: required key is missing",
+        ),
+        (
+            lambda: LayerFactory.create("instancenorm", num_features=4, input_shape=[8]),
+            "LayerFactory.create: instancenorm: affine is not given",
+        ),
         (lambda: run_layer_benchmark(num_repeats=2), "name the layer, once"),
         (lambda: run_layer_benchmark("linear", mode="ew", gsm_mode="hooks"), "the same thing"),
         (lambda: run_layer_benchmark("linear", create_layer=print), "ob.layer_pair"),
@@ -134,6 +142,10 @@ def test_the_keywords_of_opacus_measure_the_same():
     assert runtime > 0
     assert memory["layer"] == (5 * 7 + 7) * 4
     assert memory["max_memory"] > sum(memory[name] for name in ("layer", "labels"))
+
+
+def test_a_layer_has_the_published_size_where_none_is_given():
+    assert LayerFactory.create("linear", batch_size=BATCH).module.out_features == 512
 
 
 def test_layers_share_a_config_by_their_constructors():

@@ -45,8 +45,8 @@ def run_layer_benchmark(
 ) -> LayerBenchmark:
     """Measure a single layer. `layer` is a layer or a classic name (`gsm_linear`), `mode` one of
     baseline, hooks, functorch, ew, ghost; `config` are keys of the layer's section in a config
-    file, which override the published configuration. `layer_name` and `gsm_mode` are the same
-    under the names that Opacus has for them. `device` is the GPU where there is one.
+    file, complete; without any, the layer has its published size. `layer_name` and `gsm_mode` are
+    the same under the names that Opacus has for them. `device` is the GPU where there is one.
 
     Raises `RuntimeError` with the reason when the layer could not be measured.
     """

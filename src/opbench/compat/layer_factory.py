@@ -117,7 +117,7 @@ def layer_case(
     origin: str,
     **more: Any,
 ) -> Case:
-    """The case of one layer; `config` overrides keys of the published configuration."""
+    """The case of one layer; without a `config`, of the published sizes."""
     from opbench.define.expand import expand
     from opbench.suites.layers.config import checked, published
     from opbench.suites.layers.definition import layer_definition
@@ -131,9 +131,14 @@ def layer_case(
         raise UserError(unknown("mode", mode, MODES))
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
         raise UserError(f"batch_size must be a whole number from 1 up, not {batch_size!r}")
-    given = published().section(layer).model_dump(mode="json", exclude_unset=True)
-    content = {key: list(v) if isinstance(v, tuple) else v for key, v in config.items()}
-    section = checked({SECTIONS[layer]: {**given, **content}}, origin).section(layer)
-    definition = layer_definition(layer, section, modes=(mode,), batch_sizes=(batch_size,))
+    section = published().section(layer)
+    if config:
+        content = {key: list(v) if isinstance(v, tuple) else v for key, v in config.items()}
+        if layer == LayerType.LINEAR:
+            content.setdefault("input_shape", [])  # vectors
+        section = checked({SECTIONS[layer]: content}, origin).section(layer)
+    definition = layer_definition(
+        layer, section, modes=(mode,), batch_sizes=(batch_size,), origin=origin
+    )
     (case,) = expand([definition], **more)
     return case

@@ -54,7 +54,7 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
                 panels.setdefault((stage, axes), []).append((name, variant, row))
                 bases.setdefault((stage, axes), comparison.base)
 
-    def order(key: tuple[str, str]) -> tuple[bool, list[tuple[int, str]]]:
+    def order(key: tuple[str, str]) -> tuple[bool, tuple[tuple[int, str], ...]]:
         return key[0] != "forward_backward", counted(" ".join(key))
 
     for stage, axes in sorted(panels, key=order):
