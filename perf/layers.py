@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from pathlib import Path
 
 from opbench.stats.distributions import t_quantile
 from opbench.stats.pair import drift_of
+from opbench.workers.process import environment_of
 
 TITLE = "Layers: compared with Opacus' own runner"
 CODE = ("running", "sampling", "suites/layers", "worker", "workers")
@@ -126,8 +126,9 @@ def config(place: Path) -> Path:
 
 def timed(command: list[str], place: Path, allowed: Sequence[int] = (0,)) -> float:
     began = time.monotonic()
-    # One thread on both sides, in BLAS as well.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # One thread on both sides, in BLAS as well, and malloc as it is in our workers: what is compared
+    # are the runners.
+    environment = environment_of({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
     spent = time.monotonic() - began
     if done.returncode not in allowed:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opbench.define.expand import expand
 from opbench.imports import plain_pickle
 from opbench.imports.file import import_files, read_file
 from opbench.imports.plain_pickle import NotPlain, loads
@@ -133,6 +134,33 @@ def test_the_files_of_one_command_are_one_run_with_the_ids_of_our_own(tmp_path):
         )
         with pytest.raises(StoreError, match="was imported before"):
             list(import_files(store, files[:1]))
+
+
+def test_two_sizes_of_a_layer_are_two_results_as_our_own_are(tmp_path):
+    from opbench.suites.layers.config import checked
+    from opbench.suites.layers.definition import layer_definition
+    from opbench.suites.layers.pickles import Pickles
+
+    sizes = {"input_shape": [], "in_features": 4, "out_features": 4}
+    config = checked({"linear": [sizes, {**sizes, "in_features": 8}]}, "config.json")
+    pickles = Pickles(config, tmp_path, "", 4, 20, None, True)
+    cases = [
+        case
+        for number in (1, 2)
+        for case in expand(
+            [layer_definition("linear", config.section("linear", number), number=number)],
+            axes={"mode": ["hooks"], "batch_size": [16]},
+        )
+    ]
+    files = []
+    for case in cases:
+        files.append(pickles.record(case).path(tmp_path))
+        files[-1].write_bytes(pickle.dumps(record()))
+    with Store.open(tmp_path / "x.db") as store:
+        ((run, _),) = import_files(store, files)
+        found = {stored.case.id for stored in store.results(run=run)}
+    assert found == {case.id for case in cases}
+    assert len(found) == 2
 
 
 def test_without_a_gpu_there_is_no_memory(tmp_path):

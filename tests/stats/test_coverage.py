@@ -8,6 +8,7 @@ deviations of so few repetitions.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -196,6 +197,8 @@ def test_starts_that_are_taken_anyway_are_a_matter_of_time():
     needed = starts_needed(short, 0.03, 0.05)
     assert 3 < needed <= 6
     assert advice(short, 0.03, 0.05, 1, 0.0).endswith("(a longer --max-time-per-case)")
+    runs = advice(short, 0.03, 0.05, 1, 2.0, fixed=True)
+    assert re.search(r"\(--max-starts (\d+) --num-runs \1 or more\)$", runs)
     advised = advice(short, 0.03, 0.05, 1, 2.0)
     limit = f"--max-time-per-case {2 * needed}s"
     assert advised.endswith(f"({2 * (needed - 3)} s) would tell ({limit})")

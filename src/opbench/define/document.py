@@ -124,6 +124,8 @@ def first_error(error: ValidationError, model: type[BaseModel]) -> str:
     elif first["type"] == "value_error":
         text = _cut(str(reason), LONGEST_REASON)
         location += [reason.key] if isinstance(reason, RuleError) else []
+    elif first["type"] in ("model_type", "dict_type"):
+        text = f"expected an object, found {_shortened(first['input'])}"
     else:
         expected = first["msg"].replace("Input should be ", "expected ")
         text = f"{expected}, found {_shortened(first['input'])}"

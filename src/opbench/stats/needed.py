@@ -39,8 +39,11 @@ def starts_needed(ratio: Ratio, margin: float, rate: float, cases: int = 1) -> i
     return high
 
 
-def advice(ratio: Ratio, margin: float, rate: float, cases: int, seconds: float) -> str:
-    """In words; `seconds` is what one start of both sides took, zero where that is not known."""
+def advice(
+    ratio: Ratio, margin: float, rate: float, cases: int, seconds: float, fixed: bool = False
+) -> str:
+    """In words; `seconds` is what one start of both sides took, zero where that is not known. In a
+    fixed design every start needs a run."""
     starts = starts_needed(ratio, margin, rate, cases)
     if starts is None:
         if ratio.shift:
@@ -52,8 +55,10 @@ def advice(ratio: Ratio, margin: float, rate: float, cases: int, seconds: float)
     # Fewer than are taken anyway were a matter of time. Of all of them, one side has half, and may
     # take twice as long as those before.
     usual = USUAL_STARTS.get(ratio.design, 0)
-    options = [f"--max-starts {starts}"] if starts > usual else []
-    if seconds:
+    options = [f"--max-starts {starts}"] if starts > usual or fixed else []
+    if fixed:
+        options.append(f"--num-runs {starts} or more")
+    elif seconds:
         options.append(f"--max-time-per-case {math.ceil(seconds * starts)}s")
     given = " ".join(options) or "a longer --max-time-per-case"
     return f"about {more} more worker start{plural}{cost} would tell ({given})"

@@ -58,6 +58,8 @@ class Measured(Protocol):
     def group(self) -> str: ...
     @property
     def node(self) -> str: ...
+    @property
+    def policy(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,22 @@ class Pair:
     ratio: Ratio | None = None
     #: What one worker start of both sides took; None where more of them are not what would help.
     seconds: float | None = None
+    #: Whether the number of runs was given: more starts then need more runs.
+    fixed: bool = False
 
     @classmethod
-    def of(cls, found: Ratio, reason: str = "", seconds: float | None = None) -> Pair:
+    def of(
+        cls, found: Ratio, reason: str = "", seconds: float | None = None, fixed: bool = False
+    ) -> Pair:
         interval = (found.value, found.low, found.high)
-        return cls(*interval, design=found.design, reason=reason, ratio=found, seconds=seconds)
+        return cls(
+            *interval,
+            design=found.design,
+            reason=reason,
+            ratio=found,
+            seconds=seconds,
+            fixed=fixed,
+        )
 
     @property
     def question(self) -> Question | None:
@@ -94,7 +107,7 @@ class Pair:
         numbers = (self.value, self.low, self.high, self.ratio.p_value)
         if self.seconds is None:
             return Question(*numbers, self.reason)
-        return Question(*numbers, self.reason, self.ratio, self.seconds)
+        return Question(*numbers, self.reason, self.ratio, self.seconds, self.fixed)
 
 
 def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> Pair:
@@ -112,7 +125,8 @@ def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> 
     found = compare_samples(*samples, design, learnt_of(base, new), drifts, numbers)
     if found is None:
         return Pair(reason="a time of zero or less has no ratio")
-    return Pair.of(found, _disturbed(base=base, new=new), _seconds(base) + _seconds(new))
+    seconds, fixed = _seconds(base) + _seconds(new), new.policy.startswith("fixed ")
+    return Pair.of(found, _disturbed(base=base, new=new), seconds, fixed)
 
 
 def shared_starts(base: Measured, new: Measured) -> tuple[Numbers, Numbers] | None:

@@ -38,6 +38,7 @@ class Question:
     #: Where more worker starts would help: the ratio, and what one start of both sides took.
     ratio: Ratio | None = None
     seconds: float = 0.0
+    fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def verdicts(
 
 def _advice(question: Question, margin: float, rate: float, cases: int) -> str:
     assert question.ratio is not None
-    return advice(question.ratio, margin, rate, cases, question.seconds)
+    return advice(question.ratio, margin, rate, cases, question.seconds, question.fixed)
 
 
 def discovery_limit(p_values: Sequence[float | None], rate: float) -> float:

@@ -7,6 +7,7 @@ wrote (the same runs, repeats and seed) are one run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,7 @@ def read(data: dict[str, Any], path: Path) -> Imported:
         name=layer,
         stage="forward" if data.get("forward_only") else "forward_backward",
         stmt="pass",
-        labels=(("mode", mode), ("batch_size", batch)),
+        labels=(*_size(path), ("mode", mode), ("batch_size", batch)),
         device="unknown",
         seed=seed if isinstance(seed := data.get("random_seed"), int) else 0,
         unsupported=f"imported from {TOOL}: what it executes is not known here",
@@ -68,6 +69,12 @@ def _layer(data: Mapping[str, Any]) -> tuple[str, str]:
     if layer.startswith(WRAPPED):
         return layer.removeprefix(WRAPPED), mode if mode and mode != BASELINE else HOOKS
     return layer, mode or BASELINE
+
+
+def _size(path: Path) -> tuple[tuple[str, int], ...]:
+    """Which of several sizes of a layer, as opbench writes it into the name of a file."""
+    found = re.search(r"_config_(\d+)_bs_", path.name)
+    return (("config", int(found[1])),) if found else ()
 
 
 def _held(case: Case, stats: list[dict[str, int]]) -> Result:

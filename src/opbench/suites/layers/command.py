@@ -189,17 +189,16 @@ def chosen_config(path: Path | None) -> tuple[Config, str, str]:
 
     if path is not None:
         return config.load(path), str(path), str(path)
-    here, found = Path("config.json"), None
+    here, origin = Path("config.json"), "the configuration of arXiv:2109.12298"
     if here.is_file():
+        why, found = "./config.json is not a layer config", None
         try:
             found = read(here)
-        except UserError:
-            found = None
+        except UserError as error:
+            why = f"./{error}"
         if config.is_config(found):
             return config.load(here), str(here), "./config.json"
-    origin = "the configuration of arXiv:2109.12298"
-    if here.is_file():
-        origin += " (./config.json is not a layer config)"
+        origin += f" ({why})"
     return config.published(), "layers", origin
 
 

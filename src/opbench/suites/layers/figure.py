@@ -56,11 +56,17 @@ def figure(rows: Sequence[LayerRow], metric: str, against: Published | None = No
         own = [each for each in points if each["layer"] == name]
         x = batch_sizes(points, "batch size" if number + columns >= len(names) else None)
         title = None if number % columns else "× torch.nn"
+        size = {"width": WIDTH // columns, "height": HEIGHTS[columns]}
         spec = {
-            "title": {"text": titles[name], "fontSize": SMALL, "fontWeight": "normal", "offset": 2},
+            "title": {
+                "text": titles[name],
+                "fontSize": SMALL,
+                "fontWeight": "normal",
+                "offset": 2,
+                "limit": size["width"] + 20,
+            },
             "layer": factor_layers(looks, {"x": x}, "y", scale, size=14, line=True, title=title),
         }
-        size = {"width": WIDTH // columns, "height": HEIGHTS[columns]}
         panels.append(Drawing("layers", spec, {}, data_of(own)).chart(**size))
     together = side_by_side(panels, "", columns)
     return Chart({**together.spec, **_SHARED, "title": _explained(points)})

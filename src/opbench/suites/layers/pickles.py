@@ -100,10 +100,11 @@ def lacks_memory(path: Path) -> bool:
 
 
 def check_folder(root: Path) -> None:
-    """Refuse a folder that cannot be written to, before anything is measured."""
+    """Refuse a folder that cannot be written to, before anything is measured. One that is missing
+    is made with its first file."""
+    there = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=root):
+        with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise UserError(

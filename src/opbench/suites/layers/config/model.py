@@ -21,7 +21,7 @@ Clock = Literal["python", "cuda", "torch"]
 def list_of_sizes(value: Any) -> tuple[int, ...]:
     if not isinstance(value, list) or not value:
         raise ValueError(f"expected a list of sizes such as [16, 32], found {shown(value)}")
-    return tuple(size(number) for number in value)
+    return tuple(dict.fromkeys(size(number) for number in value))
 
 
 class Settings(BaseModel):

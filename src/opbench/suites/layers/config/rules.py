@@ -14,7 +14,8 @@ def shown(value: Any) -> str:
 
 def whole(value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"expected a whole number from {least} up, found {shown(value)}")
+        found = f"[{shown(value)}]" if isinstance(value, list) and value else shown(value)
+        raise ValueError(f"expected a whole number from {least} up, found {found}")
     return value
 
 

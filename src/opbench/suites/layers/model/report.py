@@ -96,11 +96,17 @@ def _peak_factor(base: Step | None, step: Step) -> str:
 
 
 def cheapest(found: Sequence[Step]) -> list[str]:
-    """Which private step is the fastest, and which needs the least memory."""
+    """Which private step is the fastest, as far as that is known, and which needs the least
+    memory."""
     private = [s for s in found if not s.mode.startswith(BASELINE) and s.time is not None]
-    timed = [(s.time.estimate, s.mode) for s in private if s.time and s.time.estimate]
+    timed = [(s.time, s.mode) for s in private if s.time and s.time.estimate]
+    timed.sort(key=lambda each: each[0].estimate or 0.0)
     held = [(s.peak, s.mode) for s in private if s.peak]
-    lines = [f"fastest private step: {min(timed)[1]}"] if timed else []
+    reach = (timed[0][0].high or 0.0) if timed else 0.0
+    rivals = [mode for time, mode in timed[1:] if (time.low or 0.0) <= reach]
+    lines = [f"fastest private step: {timed[0][1]}"] if timed else []
+    if rivals:
+        lines[0] += f" (not told apart from {', '.join(rivals)}: their intervals overlap)"
     return lines + ([f"least memory: {min(held)[1]}"] if held else [])
 
 
