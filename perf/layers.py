@@ -126,8 +126,8 @@ def config(place: Path) -> Path:
 
 def timed(command: list[str], place: Path, allowed: Sequence[int] = (0,)) -> float:
     began = time.monotonic()
-    # One thread on both sides, in BLAS as well, and malloc as it is in our workers: what is compared
-    # are the runners.
+    # One thread on both sides, in BLAS as well, and malloc as it is in our workers: the runners are
+    # what is compared.
     environment = environment_of({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
     spent = time.monotonic() - began

@@ -2,9 +2,9 @@
 
 Each round runs both runners over the same cases, five runs of twenty steps each, in a fresh
 process, and the one that goes first alternates. Both write pickles, and the times compared are
-those in them: the wall time of a step. Both have the environment of our workers: with malloc as it
-is by default, Opacus' runner fetches part of the memory of its gradients again in every step. A ratio is of the two times of a round; its interval is that
-of the mean over the rounds.
+those in them: the wall time of a step. A ratio is of the two times of a round; its interval is that
+of the mean over the rounds. Both have the environment of our workers: with malloc as it is by
+default, Opacus' runner fetches part of the memory of its gradients again in every step.
 """
 
 from __future__ import annotations

@@ -142,7 +142,11 @@ def test_two_sizes_of_a_layer_are_two_results_as_our_own_are(tmp_path):
     from opbench.suites.layers.pickles import Pickles
 
     sizes = {"input_shape": [], "in_features": 4, "out_features": 4}
-    config = checked({"linear": [sizes, {**sizes, "in_features": 8}]}, "config.json")
+    entries = [
+        {"comparison": ["linear", "gsm_linear"], "config": {**sizes, "in_features": inputs}}
+        for inputs in (4, 8)
+    ]
+    config = checked({"layers": entries}, "config.json")
     pickles = Pickles(config, tmp_path, "", 4, 20, None, True)
     cases = [
         case

@@ -94,6 +94,15 @@ def test_mistakes_are_one_line_and_exit_code_2(arguments, said, opbench_here):
     assert len(found.stderr.strip().splitlines()) == 1
 
 
+def test_a_refused_config_leaves_no_folder(tmp_path, opbench_here):
+    bare = {"input_shape": [8], "num_features": 4}
+    (tmp_path / "bare.json").write_text(json.dumps({"instancenorm": bare}))
+    found = opbench_here("layers", "-c", "bare.json", "--root", "results/raw")
+    assert found.returncode == 2
+    assert "affine is not given" in found.stderr
+    assert not (tmp_path / "results").exists()
+
+
 def test_a_config_json_here_is_the_default_if_it_is_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found, target, origin = chosen_config(None)
@@ -110,6 +119,10 @@ def test_a_config_json_here_is_the_default_if_it_is_one(tmp_path, monkeypatch):
         _, target, origin = chosen_config(None)
         assert target == "layers"
         assert "./config.json is not a layer config" in origin
+    here.write_text('{"linear": ')
+    assert chosen_config(None)[2].endswith(
+        "(./config.json is not a layer config: line 1, column 12: not valid JSON: Expecting value)"
+    )
 
 
 # -- running --------------------------------------------------------------------------------

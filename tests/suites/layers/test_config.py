@@ -43,7 +43,7 @@ def test_the_older_keys_are_understood(tmp_path):
 
 
 def test_batch_sizes_of_a_config_replace_those_of_the_suite(tmp_path):
-    path = write(tmp_path, {"batch_sizes": [2, 4], "linear": CONFIG["linear"]})
+    path = write(tmp_path, {"batch_sizes": [2, 4, 2], "linear": CONFIG["linear"]})
     (definition,) = resolve([str(path)]).definitions
     assert definition.axes["batch_size"].values == (2, 4)
 
@@ -241,6 +241,8 @@ def test_a_norm_without_parameters_is_refused_unless_it_only_goes_forward(tmp_pa
         (changed("rnn_base", nonlinearity="gelu"), "rnn_base.nonlinearity: expected 'tanh' or"),
         ({"benchmark": "sundial", **changed("linear")}, "benchmark: expected 'python', 'cuda' or"),
         ({"num_warmups": -1, **changed("linear")}, "num_warmups: expected a whole number from 0"),
+        (changed("linear", input_shape=[[3]]), "expected a whole number from 1 up, found [3]"),
+        ({"linear": [1]}, "linear: expected an object, found [1]"),
         ({"batch_sizes": 4, **changed("linear")}, "batch_sizes: expected a list of sizes such as"),
         ({"batch_sizes": [0], **changed("linear")}, "batch_sizes: expected a whole number from 1"),
         ({}, "no layer; choose from: linear, conv"),

@@ -271,6 +271,18 @@ def test_the_report_has_a_row_for_each_part_and_names_the_cheapest():
     assert "| explained | 90 % | 94 % |" in text
 
 
+def test_steps_whose_intervals_overlap_are_not_ranked():
+    wide = [
+        (case, dataclasses.replace(result, low=result.estimate * 0.5, high=result.estimate * 1.5))
+        if result.metric == "time"
+        else (case, result)
+        for case, result in KNOWN
+    ]
+    assert tables(wide)[0].notes[0] == (
+        "fastest private step: ghost (not told apart from hooks: their intervals overlap)"
+    )
+
+
 def test_the_metric_takes_a_step_apart_in_a_worker(mlp):
     from opbench.api.run import execute
 

@@ -195,7 +195,7 @@ def chosen_config(path: Path | None) -> tuple[Config, str, str]:
         try:
             found = read(here)
         except UserError as error:
-            why = f"./{error}"
+            why += f": {str(error).removeprefix(str(here)).lstrip(': ')}"
         if config.is_config(found):
             return config.load(here), str(here), "./config.json"
         origin += f" ({why})"
