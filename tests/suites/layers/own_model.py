@@ -43,6 +43,21 @@ def positions(batch_size):
     return Positions(), torch.randn(batch_size, 3, 4), torch.randint(0, 2, (batch_size,))
 
 
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(11, 4)
+        self.out = nn.Linear(4, 11, bias=False)
+        self.out.weight = self.embed.weight
+
+    def forward(self, x):
+        return self.out(self.embed(x).mean(1))
+
+
+def tied(batch_size):
+    return Tied(), torch.randint(0, 11, (batch_size, 3)), torch.randint(0, 11, (batch_size,))
+
+
 def seven(batch_size):
     return nn.Linear(6, 3), torch.randn(7, 6), torch.randint(0, 3, (7,))
 

@@ -139,6 +139,14 @@ def test_a_recurrent_layer_is_one_layer_and_is_replaced_for_the_private_step(tag
         assert {"embed", "lstm", "head.1 Linear"} < set(parts)
 
 
+def test_what_layers_share_is_held_once():
+    case = next(each for each in cases_of("tied") if each.axes["mode"] == "baseline")
+    names = prepared(case)
+    _, held, _ = names["watch_parts"]()
+    exec(case.stmt, names)
+    assert held() == {"embed": 2 * 11 * 4 * 4, "out": 0}
+
+
 @pytest.mark.parametrize(("mode", "copies"), [("baseline", 2), ("functorch", 2 + BATCH)])
 def test_parameters_beside_layers_are_a_layer_of_their_own(mode, copies):
     case = next(each for each in cases_of("positions") if each.axes["mode"] == mode)

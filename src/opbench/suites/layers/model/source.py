@@ -189,11 +189,15 @@ def watch(net, optimizer, on_cuda, full_hooks):
             delattr(owner, method)
 
     def held():
-        """Bytes of each layer's parameters, gradients and gradients by sample."""
-        sizes = {}
+        """Bytes of each layer's parameters, gradients and gradients by sample; those of a parameter
+        that several layers share are the first's."""
+        sizes, seen = {}, set()
         for name, module in layers.items():
             tensors = []
             for p in module.parameters(recurse=undivided(module)):
+                if p in seen:
+                    continue
+                seen.add(p)
                 by_sample = getattr(p, "grad_sample", None)
                 tensors += [p, p.grad, *(by_sample if isinstance(by_sample, list) else [by_sample])]
             sizes[name] = sum(t.nbytes for t in tensors if t is not None)
