@@ -287,7 +287,7 @@ def test_steps_whose_intervals_overlap_are_not_ranked():
         for case, result in KNOWN
     ]
     assert tables(wide)[0].notes[0] == (
-        "fastest private step: ghost (not told apart from hooks: their intervals overlap)"
+        "fastest private step: ghost (by intervals that overlap, it could be hooks)"
     )
 
 

@@ -106,7 +106,7 @@ def cheapest(found: Sequence[Step]) -> list[str]:
     rivals = [mode for time, mode in timed[1:] if (time.low or 0.0) <= reach]
     lines = [f"fastest private step: {timed[0][1]}"] if timed else []
     if rivals:
-        lines[0] += f" (not told apart from {', '.join(rivals)}: their intervals overlap)"
+        lines[0] += f" (by intervals that overlap, it could be {' or '.join(rivals)})"
     return lines + ([f"least memory: {min(held)[1]}"] if held else [])
 
 
