@@ -1,13 +1,13 @@
 """The layer suite compared with Opacus' own runner, which its wheel installs as `benchmarks`.
 
 Both sides do the same work: the default layers at batch sizes 16 and 64, unwrapped and with hooks,
-5 runs of 20 steps, one thread. Recurrent layers have no bias, which Opacus' runner leaves out
-unless it is asked for, unlike torch. Each layer is a command of its own on both sides, one after
-the other, and the side that goes first alternates: a machine whose speed changes for minutes is
-then slow for both.
+5 runs of 20 steps, twice, one thread. Recurrent layers have no bias, which Opacus' runner leaves
+out unless it is asked for, unlike torch. The layers are divided into three groups; the sides take
+turns at each (theirs, ours, ours, theirs), so that both meet the same on a machine whose speed
+changes for minutes.
 
-A convolution of the published size takes up to half a minute per step on a CPU, so its 5 runs of
-20 steps would take hours on each side: `python -m perf.layers --full`.
+A convolution of the published size takes up to half a minute per step on a CPU, so its runs would
+take hours on each side: `python -m perf.layers --full`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
@@ -40,7 +40,7 @@ GROUPS = {
 }
 BATCH_SIZES = ("16", "64")
 MODES = ("baseline", "hooks")
-RUNS, REPEATS = 5, 20
+RUNS, REPEATS, ROUNDS = 5, 20, 2
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,14 @@ def measure(quick: bool = False, full: bool = False) -> str:
         rows = ["| work | Opacus | opbench | ratio | |", "| :-- | --: | --: | --: | :-- |"]
         theirs, ours = side_by_side(works, place)
         for name, work in works.items():
-            rows.append(row(f"{name}, {work.runs} × {work.repeats}", theirs[name], ours[name], 1.0))
+            rows.append(
+                row(
+                    f"{name}, {ROUNDS} × {work.runs} × {work.repeats}",
+                    theirs[name],
+                    ours[name],
+                    1.0,
+                )
+            )
         asked = sum(theirs.values())
         rows.append(row("together", asked, sum(ours.values()), 1.0))
         print("\n".join(rows), flush=True)  # in case the rest fails
@@ -91,15 +98,11 @@ def measure(quick: bool = False, full: bool = False) -> str:
 def side_by_side(works: dict[str, Work], place: Path) -> tuple[dict[str, float], dict[str, float]]:
     theirs = dict.fromkeys(works, 0.0)
     ours = dict.fromkeys(works, 0.0)
-    alone = [
-        (name, replace(work, layers=[layer]))
-        for name, work in works.items()
-        for layer in work.layers
-    ]
-    for number, (name, work) in enumerate(alone):
-        sides = [(run_opacus, theirs), (run_opbench, ours)]
-        for run, spent in sides if number % 2 == 0 else reversed(sides):
-            spent[name] += run(work, place)
+    for name, work in works.items():
+        for number in range(ROUNDS):
+            sides = [(run_opacus, theirs), (run_opbench, ours)]
+            for run, spent in sides if number % 2 == 0 else reversed(sides):
+                spent[name] += run(work, place)
     return theirs, ours
 
 
