@@ -126,7 +126,9 @@ def test_what_cannot_be_counted_is_refused_before_anything_starts():
         ob.count("x = 1", extra_include_paths=["include"])
     with pytest.raises(UserError, match="names of Python"):
         ob.count("x = 1;", language="cpp", globals=True)
-    with pytest.raises(UserError, match="the statement line 2: "):
+    with pytest.raises(UserError, match=r"the statement '# nothing' does nothing"):
+        ob.count("# nothing")
+    with pytest.raises(UserError, match="the statement line 2: not valid Python: "):
         ob.count("x = 1\ny = (", globals=True)
     with pytest.raises(UserError, match=r"setup line 1: .*never closed"):
         ob.count("x", "x = (")

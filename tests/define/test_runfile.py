@@ -155,7 +155,7 @@ def test_a_broken_file_is_one_line_naming_the_place(tmp_path, mistake):
         ('{"run": {\n"seed": }}', "mine.json line 2, column 9: not valid JSON: Expecting value"),
         ('{"run": {"seed": 1, "seed": 2}}', "key 'seed' is given twice in one table"),
         ('{"run": {"seed": NaN}}', "NaN is not a value opbench can use"),
-        ("[1]", ": expected a valid dictionary"),
+        ("[1]", ": expected an object, found [1]"),
         ("[" * 100_000, "too deeply nested"),
     ],
 )

@@ -10,6 +10,7 @@ import io
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -156,6 +157,9 @@ def test_nothing_changed_is_said():
     unchanged = Comparison("a", "b", COMPARISON.rows[2:3])
     assert "No change detected." in as_markdown(unchanged)
     assert "<details>" not in as_markdown(unchanged)
+    undecided = [replace(COMPARISON.rows[2], verdict="unknown"), COMPARISON.rows[2]]
+    text = as_markdown(Comparison("a", "b", undecided))
+    assert "No change detected; 1 of 2 could not be decided." in text
 
 
 any_text = st.text(max_size=20)

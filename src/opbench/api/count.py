@@ -127,7 +127,7 @@ def check(source: str, what: str, globals: bool) -> None:
     try:
         compile(source, what, "exec")
     except SyntaxError as error:
-        raise UserError(f"{what} line {error.lineno}: {error.msg}") from None
+        raise UserError(f"{what} line {error.lineno}: not valid Python: {error.msg}") from None
     try:
         compile("def f():\n pass\n" + indent(source, " "), what, "exec")
     except SyntaxError as error:
@@ -184,6 +184,8 @@ def case_of(
         raise UserError("folders of headers and flags belong to C++: give --language cpp too")
     stmt, setup = dedent(stmt), dedent(setup)
     check(stmt, "the statement", globals)
+    if not ast.parse(stmt).body:
+        raise UserError(f"the statement {stmt!r} does nothing; write an expression or a statement")
     check(setup, "setup", globals)
     preload = imported(setup)
     if globals:

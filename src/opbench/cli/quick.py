@@ -13,6 +13,7 @@ from opbench.define.reading import fraction
 
 if TYPE_CHECKING:
     from opbench.case import Case
+    from opbench.result import Result
 
 #: A ratio to a few percent, in less than a second per case: workers are there already, so the
 #: time is that of six starts with a set of children each.
@@ -60,6 +61,22 @@ def answer(
     to_terminal(tables(finished.results, Baseline(axis, first), margin), console)
     for part in problems(finished.results):
         console.print(part)
+    for line in remarks([result for _, result in finished.results]):
+        print(line)
     if finished.store:
         print(f"Run {finished.id} {finished.status}; results in {finished.store}")
     return 130 if finished.status == "interrupted" else finished.exit_code
+
+
+def remarks(results: Sequence[Result]) -> list[str]:
+    """What a reader must know of the times above, each once."""
+    found = []
+    if any(result.unit == "s" and (result.estimate or 1.0) <= 0 for result in results):
+        found.append(
+            "A time of zero or less: a call takes less than the loop around it varies here; give "
+            "it more to do."
+        )
+    disturbed = [w.text for result in results for w in result.warnings if w.code == "contended"]
+    if disturbed:
+        found.append(f"{len(disturbed)} of {len(results)}: {max(disturbed)}.")
+    return found

@@ -167,7 +167,9 @@ class SessionHandle:
             raise self.ended from None
         except protocol.ProtocolError as error:
             self.kill()
-            self.ended = SessionEnded("failed", f"it wrote to the harness's channel: {error}")
+            self.ended = SessionEnded(
+                "failed", f"it, or a process it left running, wrote where it answers: {error}"
+            )
             raise self.ended from None
 
     def recover(self) -> bool:

@@ -180,7 +180,9 @@ def as_markdown(comparison: Comparison) -> str:
     if changed:
         parts += markdown(changes_table(comparison, changed), escaped)
     else:
-        parts.append("No change detected.")
+        unknown = sum(row.verdict == "unknown" for row in rest)
+        open_ = f"; {unknown} of {len(rest)} could not be decided" if unknown else ""
+        parts.append(f"No change detected{open_}.")
     parts += functions.details(comparison)
     if rest:
         others = plural(len(rest), "other")

@@ -35,8 +35,16 @@ def show(run: Finished, console: Console | None = None, targets: Sequence[str] =
     """The table of a run, or what a suite of its `targets` prints in its place."""
     console = console or console_for(sys.stdout)
     own = suites.first(lambda suite: suite.account(run, targets))
-    for part in parts(run) if own is None else own:
+    for part in parts(run) if own is None else [*own, *_true_of_all(run)]:
         console.print(part)
+
+
+def _true_of_all(run: Finished) -> list[RenderableType]:
+    """What is true of the whole run, in one line."""
+    from rich.text import Text
+
+    line = run_note([result for _, result in run.results]).line
+    return [Text(line)] if line else []
 
 
 def as_text(run: Finished, width: int = 120) -> str:
@@ -54,7 +62,7 @@ def parts(run: Finished) -> list[RenderableType]:
         *(part for table in tables(results, run.baseline) for part in whole(table)),
         *problems(results, bool(run.store)),
         *warnings(results),
-        *([Text(note.line)] if note.line else []),
+        *_true_of_all(run),
         *suites.together(lambda suite: suite.tables(run)),
         Text(""),
         *(Text(f"{metric}: nothing measured; {why}") for metric, why in run.unmeasured.items()),

@@ -29,8 +29,10 @@ def time(
     margin: str = MARGIN,
 ) -> int:
     """Compare statements at once: a row per size, a column per statement."""
+    from opbench import frameworks
     from opbench.define.expand import expand
     from opbench.define.reading import fraction
+    from opbench.errors import nearest
     from opbench.plan.devices import check_visible
     from opbench.suites.snippets.written import STATEMENT, definition_of, without_value
 
@@ -43,5 +45,9 @@ def time(
     lacking = without_value(statements, setup, axes)
     if code == 1 and lacking:
         name = lacking[0]
-        print(f"{name} has no value; give it one: --setup '{name} = …', or -a {name}=…")
+        meant = nearest(name, frameworks.names(), cutoff=0.6)
+        how = (
+            f" Otherwise: --setup '{name} = …'" if meant else f"; give it one: --setup '{name} = …'"
+        )
+        print(f"{name} has no value{meant}{how}, or -a {name}=…")
     return code
