@@ -95,6 +95,16 @@ def test_a_run_without_results_says_so():
     assert "No results" in as_text(Finished("r"))
 
 
+def test_what_is_true_of_all_stands_below_the_account_of_a_suite_too(monkeypatch):
+    busy = (("contended", "close other programs"),)
+    results = [timed(case(f"n{i}"), 1e-3, warnings=busy) for i in range(6)]
+    monkeypatch.setattr("opbench.report.terminal.run.suites.first", lambda _ask: ["own account"])
+    text = as_text(Finished("r", results))
+    assert text.startswith("own account\nThis run: 6 of 6 cases ")
+    calm = [timed(case(f"n{i}"), 1e-3) for i in range(6)]
+    assert as_text(Finished("r", calm)) == "own account\n"
+
+
 def test_every_time_that_has_a_baseline_has_its_grid():
     results = []
     for metric in ("host_time", "device_time"):
