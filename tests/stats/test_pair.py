@@ -134,6 +134,17 @@ def test_a_side_disturbed_by_half_is_no_evidence_in_any_design(design):
         assert pair.question.obstacle == pair.reason
 
 
+def test_of_two_runs_neither_may_be_contended():
+    """Identical code in the load of another moment: its undisturbed blocks are slower too."""
+    busy = result(1.5e-5, samples=marked(1.5e-5, 3, slow=3.0))
+    calm = result(1e-5, samples=marked(1e-5, 5, slow=3.0))
+    pair = compare_results(calm, busy, same_run=False)
+    assert pair.reason == "33% of the new blocks were disturbed by other programs"
+    assert pair.question.obstacle == pair.reason
+    assert compare_results(calm, busy, same_run=True).reason == ""
+    assert compare_results(calm, calm, same_run=False).reason == ""
+
+
 # -- values that repeat ------------------------------------------------------------------------
 
 

@@ -13,15 +13,12 @@ from opbench.result import Metric, Result, Sample
 from opbench.sampling.design import estimate_of
 from opbench.sampling.lane import Lane
 from opbench.sampling.sampler import Sampled
-from opbench.stats.contention import disturbed_share, undisturbed
+from opbench.stats.contention import CONTENDED_SHARE, disturbed_share, undisturbed
 from opbench.stats.estimate import Estimate, starts_for
 from opbench.stats.groups import two_speeds
 from opbench.stats.needed import MOST_STARTS
 from opbench.stats.start_variance import Learnt
 from opbench.workers.session import SessionEnded
-
-#: Above this share of disturbed blocks the number says more about the machine than about the case.
-CONTENDED_SHARE = 0.25
 
 #: Below this share of throttled blocks the median does not see them.
 THROTTLED_SHARE = 0.1

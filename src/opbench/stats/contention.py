@@ -21,6 +21,10 @@ EXTRA_WAIT = 0.05
 #: by itself is not preempted while it does.
 CROWDED_WAIT = 0.2
 
+#: Above this share of disturbed blocks a result says more about the machine than about the case:
+#: those that were not preempted ran beside other programs as well.
+CONTENDED_SHARE = 0.25
+
 
 class Block(Protocol):
     """A sample, as far as statistics look at it."""

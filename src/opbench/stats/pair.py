@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from opbench.stats.contention import Block, disturbed_share, undisturbed
+from opbench.stats.contention import CONTENDED_SHARE, Block, disturbed_share, undisturbed
 from opbench.stats.drift import ENOUGH
 from opbench.stats.estimate import Placed
 from opbench.stats.prior import Prior
@@ -21,8 +21,9 @@ from opbench.stats.ratio import BETWEEN_RUNS, DESIGNS, Ratio, exp, ratio
 from opbench.stats.start_variance import NOTHING_LEARNT, Learnt
 from opbench.stats.verdict import Question
 
-#: A side with more disturbed blocks than this says more about the machine than about the code:
-#: also where the other side was measured in the same seconds, for who waits is a matter of luck.
+#: A side with more disturbed blocks than this says more about the machine than about the code, even
+#: where the other side was measured in the same seconds, for who waits is a matter of luck. Of two
+#: runs, neither may be contended: the load of one is not that of the other.
 DISTURBED = 0.5
 
 #: Near-deterministic metrics: differences up to this are the noise of hash tables and allocators.
@@ -126,7 +127,8 @@ def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> 
     if found is None:
         return Pair(reason="a time of zero or less has no ratio")
     seconds, fixed = _seconds(base) + _seconds(new), new.policy.startswith("fixed ")
-    return Pair.of(found, _disturbed(base=base, new=new), seconds, fixed)
+    most = DISTURBED if same_run else CONTENDED_SHARE
+    return Pair.of(found, _disturbed(most, base=base, new=new), seconds, fixed)
 
 
 def shared_starts(base: Measured, new: Measured) -> tuple[Numbers, Numbers] | None:
@@ -141,10 +143,10 @@ def shared_starts(base: Measured, new: Measured) -> tuple[Numbers, Numbers] | No
     return (first, second) if shared else None
 
 
-def _disturbed(**sides: Measured) -> str:
+def _disturbed(most: float, **sides: Measured) -> str:
     """Whether other programs disturbed a side too much, in words."""
     for side, result in sides.items():
-        if (share := disturbed_share(result.samples)) > DISTURBED:
+        if (share := disturbed_share(result.samples)) > most:
             return f"{share:.0%} of the {side} blocks were disturbed by other programs"
     return ""
 
