@@ -141,6 +141,14 @@ def test_a_drift_that_widens_every_row_is_said_once():
     assert note([]).line == ""
 
 
+def test_rows_that_a_drift_made_wide_are_not_marked_for_having_been_wide_before():
+    some = [result(n, *(["imprecise"] if n < 3 else []), width=0.17, drift=0.07) for n in range(10)]
+    wider = result(10, "imprecise", width=0.6, drift=0.07)
+    found = note([*some, wider])
+    assert all(not found.own(each).warnings for _, each in some)
+    assert found.own(wider[1]).warnings
+
+
 def test_a_drift_seen_twice_widens_by_more_than_itself():
     """Two visits of the control leave one degree of freedom: 19 % are then ±247 %."""
     drifted = [result(n, width=2.47, drift=0.19) for n in range(10)]

@@ -106,8 +106,8 @@ def test_an_interval_as_good_as_asked_is_not_marked():
     assert codes(of_width(0.023), Adaptive(precision=0.02)) == {"imprecise"}
 
 
-def imprecise(stopped: str, **detail) -> str:
-    wide = samples(value=lambda start, block: 1e-6 * (1 + 0.05 * start))
+def imprecise(stopped: str, scatter: float = 0.05, **detail) -> str:
+    wide = samples(value=lambda start, block: 1e-6 * (1 + scatter * start))
     detail["stopped"] = stopped
     (warning,) = from_samples(CASE, TIME, wide, detail, Adaptive(), PLACE).warnings
     assert warning.code == "imprecise"
@@ -130,6 +130,11 @@ def test_advice_on_a_wide_interval_fits_how_it_was_measured():
     apart = imprecise("starts", design="separate")
     assert "side by side" not in apart
     assert "raise --max-starts to " in apart
+    # A number of starts that nobody would take is no advice.
+    far = imprecise("starts", scatter=0.3)
+    assert far.endswith("; compare side by side (opbench run --baseline, opbench ab)")
+    far = imprecise("starts", scatter=0.3, design="separate")
+    assert far.endswith("; quiet the machine (opbench doctor)")
 
 
 def at_two_speeds(fast: float, every: int):

@@ -199,14 +199,14 @@ def _why_wide(result: Result, found: Estimate, policy: Adaptive) -> str:
             "(opbench doctor)"
         )
     needed = starts_for(policy.precision, found.between, most=MOST_STARTS)
-    more = f"raise --max-starts to {'more than ' * (needed == MOST_STARTS)}{needed}"
     # One of a comparison whose sides did not fit into memory together is not marked as one.
     alone = result.detail.get("design") != "separate"
+    ways = ["compare side by side (opbench run --baseline, opbench ab)"] * alone
+    if needed < MOST_STARTS:
+        ways.append(f"raise --max-starts to {needed}")
     return (
         f"worker starts of identical code differ by {found.between:.1%} here and longer sampling "
-        "will not help; "
-        + "compare side by side (opbench run --baseline, opbench ab), or " * alone
-        + more
+        f"will not help; {', or '.join(ways) or 'quiet the machine (opbench doctor)'}"
     )
 
 

@@ -97,7 +97,8 @@ def run_note(results: Sequence[Result]) -> RunNote:
     advice = list(dict.fromkeys(_advice(code, sampled) for code in counts)) or [SIDE_BY_SIDE]
     if all(each.group for each in sampled):
         advice = list(dict.fromkeys(LONGER if a == SIDE_BY_SIDE else a for a in advice))
-    codes = frozenset({*counts, DRIFT})
+    # Of rows that the drift made wide, it would mark those that were a little wider before.
+    codes = frozenset({*counts, DRIFT, *(("imprecise",) if drifted else ())})
     return RunNote("; ".join(parts), "; ".join(advice), codes, STICKS_OUT * typical)
 
 
