@@ -168,7 +168,8 @@ class SessionHandle:
         except protocol.ProtocolError as error:
             self.kill()
             self.ended = SessionEnded(
-                "failed", f"it, or a process it left running, wrote where it answers: {error}"
+                "failed",
+                f"it, or a process it left running, wrote to the channel of its answers: {error}",
             )
             raise self.ended from None
 
