@@ -70,14 +70,8 @@ def measure(quick: bool = False, full: bool = False) -> str:
         rows = ["| work | Opacus | opbench | ratio | |", "| :-- | --: | --: | --: | :-- |"]
         theirs, ours = side_by_side(works, place)
         for name, work in works.items():
-            rows.append(
-                row(
-                    f"{name}, {ROUNDS} × {work.runs} × {work.repeats}",
-                    theirs[name],
-                    ours[name],
-                    1.0,
-                )
-            )
+            what = f"{name}, {ROUNDS} × {work.runs} × {work.repeats}"
+            rows.append(row(what, theirs[name], ours[name], 1.0))
         asked = sum(theirs.values())
         rows.append(row("together", asked, sum(ours.values()), 1.0))
         print("\n".join(rows), flush=True)  # in case the rest fails

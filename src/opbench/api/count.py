@@ -19,6 +19,7 @@ from opbench.case import Case, CppBuild
 from opbench.define.definition import Definition
 from opbench.define.expand import expand
 from opbench.define.program import Program
+from opbench.define.reading import check_python
 from opbench.envs.environments import find
 from opbench.errors import UserError, unknown
 from opbench.plan.groups import PlannedGroup
@@ -184,8 +185,7 @@ def case_of(
         raise UserError("folders of headers and flags belong to C++: give --language cpp too")
     stmt, setup = dedent(stmt), dedent(setup)
     check(stmt, "the statement", globals)
-    if not ast.parse(stmt).body:
-        raise UserError(f"the statement {stmt!r} does nothing; write an expression or a statement")
+    check_python(stmt, "the statement")
     check(setup, "setup", globals)
     preload = imported(setup)
     if globals:

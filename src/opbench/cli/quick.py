@@ -70,13 +70,15 @@ def answer(
 
 def remarks(results: Sequence[Result]) -> list[str]:
     """What a reader must know of the times above, each once."""
+    from opbench.report.warnings.run_note import ADVICE, SAID
+
     found = []
-    if any(result.unit == "s" and (result.estimate or 1.0) <= 0 for result in results):
+    if any(result.unit == "s" and (result.estimate or 0.0) <= 0 for result in results if result.ok):
         found.append(
             "A time of zero or less: a call takes less than the loop around it varies here; give "
             "it more to do."
         )
-    disturbed = [w.text for result in results for w in result.warnings if w.code == "contended"]
-    if disturbed:
-        found.append(f"{len(disturbed)} of {len(results)}: {max(disturbed)}.")
+    code = "contended"
+    if count := sum(any(each.code == code for each in result.warnings) for result in results):
+        found.append(f"{count} of {len(results)} results {SAID[code]}: {ADVICE[code]}.")
     return found

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from opbench.case import STAGES
-from opbench.errors import unknown
+from opbench.errors import UserError, unknown
 
 #: As large as a float can be.
 LARGEST_LABEL = 10**300
@@ -264,3 +264,14 @@ def imported(*sources: str) -> tuple[str, ...]:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names[node.module.split(".")[0]] = None
     return tuple(names)
+
+
+def check_python(source: str, what: str, empty: bool = False) -> None:
+    """Refuse what is not Python, and what does nothing unless it may be `empty`."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError) as error:
+        reason = getattr(error, "msg", None) or str(error)
+        raise UserError(f"{what} {source!r} is not valid Python: {reason}") from None
+    if not body and not empty:
+        raise UserError(f"{what} {source!r} does nothing; write an expression or a statement")

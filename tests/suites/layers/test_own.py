@@ -173,7 +173,7 @@ ob.layer_pair(nn.GELU, nn.ReLU, name="bare", input_shape=4)
     [
         ("pair", r'gives a tuple: name what .* output="y\[0\]"'),
         ("first", ""),
-        ("first_nn", r'part \[0\] of its tensor would be a sample.* output=\("y\[0\]", "y"\)'),
+        ("first_nn", r'\[0\] of its tensor is a sample.* output=\("y\[0\]", "y"\)'),
         ("each", ""),
         ("each_nn", ""),
         ("total", r"its output has the shape \(\), for a batch of 16"),
@@ -234,6 +234,18 @@ def flat(module):
 def forgotten(module):
     return module
 
+class Hidden(torch.nn.Module):
+    def __init__(self, module):
+        super().__init__()
+        self.call = module.forward
+
+    def forward(self, x):
+        return self.call(x)
+
+@ob.grad_sample_mode
+def hidden(module):
+    return Hidden(module)
+
 @ob.grad_sample_mode(per_sample=False)
 def nothing(module):
     pass
@@ -251,6 +263,7 @@ NOT_THOSE = "per-sample gradients of _module.weight are not those of each sample
         ("larger", NOT_THOSE),
         ("flat", r"2 samples gave per-sample gradients of shape \(2, 16\)"),
         ("forgotten", "the mode leaves no grad_sample on weight"),
+        ("hidden", "of 2 trained parameters, the mode's module has 0"),
         ("nothing", "the mode returns a NoneType, not a module"),
     ],
 )

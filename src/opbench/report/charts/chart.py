@@ -233,12 +233,6 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
 
 
-def counted(text: str) -> tuple[tuple[int, str], ...]:
-    """For sorting in the order people count in: 64 before 256."""
-    parts = re.split(r"(\d+)", text)
-    return tuple((int(part) if part.isdigit() else 0, part) for part in parts)
-
-
 def scaled(unit: str, typical: float) -> tuple[float, str]:
     """What to divide by, and the unit to write on the axis: (1e-6, "µs")."""
     from opbench.report.units import SCALES

@@ -12,12 +12,12 @@ from opbench.report.charts.chart import (
     Drawing,
     category,
     columns_of,
-    counted,
     layer,
     named,
     quantity,
     tips,
 )
+from opbench.report.naming import counted
 
 _PLACE = {
     "x": category("benchmark", axis={"labelAngle": -40}),

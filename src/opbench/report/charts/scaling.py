@@ -11,13 +11,13 @@ from opbench.report.charts.chart import (
     LOG,
     Drawing,
     columns_of,
-    counted,
     layer,
     named,
     quantity,
     scaled,
     tips,
 )
+from opbench.report.naming import counted
 from opbench.store.records import StoredResult
 
 #: Not the value of any axis.

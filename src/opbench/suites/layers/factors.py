@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from opbench.report.charts.chart import counted
+from opbench.report.naming import counted
 from opbench.stats.pair import compare_results
 from opbench.store.records import StoredResult
 from opbench.suites.layers.names import BASELINE, LAYERS, MODES, NN, counterpart

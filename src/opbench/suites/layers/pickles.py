@@ -102,8 +102,8 @@ def lacks_memory(path: Path) -> bool:
 def check_folder(root: Path) -> None:
     """Refuse a folder that cannot be written to, before anything is measured. One that is missing
     is made with its first file."""
-    there = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
     try:
+        there = next(folder for folder in (root, *root.absolute().parents) if folder.exists())
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:

@@ -65,6 +65,8 @@ def check_gradients(net, plain, samples):
     """Gradients by sample are those of each sample alone, or (for the mean of the losses) their
     share of a batch."""
     trained = [(name, p) for name, p in net.named_parameters() if p.requires_grad]
+    if len(trained) != len(plain):
+        raise WrongMode(f"of {len(plain)} trained parameters, the mode's module has {len(trained)}")
     for (name, p), alone in zip(trained, plain):
         found = getattr(p, "grad_sample", None)
         if found is None:
@@ -73,7 +75,7 @@ def check_gradients(net, plain, samples):
             raise WrongMode(
                 f"{samples} samples gave per-sample gradients of shape {tuple(found.shape)}"
             )
-        if not alone or alone[0] is None:
+        if not alone or any(each is None for each in alone):
             continue
         each = torch.stack(alone)
         size = float(each.abs().max())
@@ -217,24 +219,20 @@ def unknown_rank_text(layer: Shaped, *, per_sample: bool) -> str:
 
 def labels_text(layer: Shaped, stage: str) -> str:
     """Labels of the shape that a layer of a user gives, which is checked first."""
-    whole = replace(layer, pick="").called()
     hint = 'name what of it is the output, as in ob.layer_pair(…, output=\\"y[0]\\")'
-    sides = 'give that of each side, as in ob.layer_pair(…, output=(\\"y[0]\\", \\"y\\"))'
-    part = f"part {layer.pick} of its tensor would be a sample"
+    trained = lines(
+        "if not any(p.requires_grad for p in net.parameters()):",
+        '    raise TypeError("the layer has nothing to train: use --stage forward")',
+    )
+    sample = lines(
+        "if isinstance(y, torch.Tensor):",
+        f'    raise TypeError("{layer.pick} of its tensor is a sample, not its output: give that '
+        'of each side, as in ob.layer_pair(…, output=(\\"y[0]\\", \\"y\\"))")',
+    )
     return lines(
-        ""
-        if stage == "forward"
-        else lines(
-            "if not any(p.requires_grad for p in net.parameters()):",
-            '    raise TypeError("the layer has nothing to train: use --stage forward")',
-        ),
-        f"y = net{whole}",
-        lines(
-            "if isinstance(y, torch.Tensor):",
-            f'    raise TypeError("{part}, not its output: {sides}")',
-        )
-        if re.match(r"\[\s*-?\d+\s*\]", layer.pick)
-        else "",
+        "" if stage == "forward" else trained,
+        f"y = net{replace(layer, pick='').called()}",
+        sample if re.match(r"\[\s*-?\d+\s*\]", layer.pick) else "",
         f"y = y{layer.pick}" if layer.pick else "",
         "if not isinstance(y, torch.Tensor):",
         f'    raise TypeError(f"the layer gives a {{type(y).__name__}}: {hint}")',

@@ -46,8 +46,8 @@ def time(
     if code == 1 and lacking:
         name = lacking[0]
         meant = nearest(name, frameworks.names(), cutoff=0.6)
-        how = (
-            f" Otherwise: --setup '{name} = …'" if meant else f"; give it one: --setup '{name} = …'"
+        meant += " Otherwise:" if meant else ""
+        print(
+            f"{name} has no value{meant or '; give it one:'} --setup '{name} = …', or -a {name}=…"
         )
-        print(f"{name} has no value{meant}{how}, or -a {name}=…")
     return code

@@ -15,7 +15,7 @@ from opbench import frameworks
 from opbench.case import Case, Label, label_text
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
-from opbench.define.reading import shape
+from opbench.define.reading import check_python, shape
 from opbench.errors import UserError
 from opbench.frameworks.framework import Framework
 
@@ -64,8 +64,8 @@ def definition_of(
     for index, text in enumerate(texts):
         if text in texts[:index]:
             raise UserError(f"the statement {text!r} is given twice; give two that differ")
-        check(text, "the statement")
-    check(setup, "--setup", empty=True)
+        check_python(text, "the statement")
+    check_python(setup, "--setup", empty=True)
     grid: dict[str, tuple[Label, ...]] = {
         name: tuple(map(label, values)) for name, values in (axes or {}).items()
     }
@@ -107,16 +107,6 @@ def spellings(framework: Framework) -> set[str]:
 def import_of(framework: Framework, mentioned: set[str]) -> str:
     plain = f"import {framework.module}" if framework.module in mentioned else ""
     return lines(framework.imports(), plain)
-
-
-def check(source: str, what: str, empty: bool = False) -> None:
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError) as error:
-        reason = getattr(error, "msg", None) or str(error)
-        raise UserError(f"{what} {source!r} is not valid Python: {reason}") from None
-    if not body and not empty:
-        raise UserError(f"{what} {source!r} does nothing; write an expression or a statement")
 
 
 def names_in(source: str) -> set[str]:

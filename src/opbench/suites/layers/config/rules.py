@@ -8,14 +8,18 @@ from pydantic import BeforeValidator
 
 
 def shown(value: Any) -> str:
-    text = "×".join(map(str, value)) if isinstance(value, (list, tuple)) and value else repr(value)
+    """A shape as `64×64`, anything else as it is written."""
+    shape = isinstance(value, (list, tuple)) and value
+    return cut("×".join(map(str, value)) if shape else repr(value))
+
+
+def cut(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def whole(value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        found = f"[{shown(value)}]" if isinstance(value, list) and value else shown(value)
-        raise ValueError(f"expected a whole number from {least} up, found {found}")
+        raise ValueError(f"expected a whole number from {least} up, found {cut(repr(value))}")
     return value
 
 
