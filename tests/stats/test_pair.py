@@ -145,6 +145,14 @@ def test_of_two_runs_neither_may_be_contended():
     assert compare_results(calm, calm, same_run=False).reason == ""
 
 
+def test_load_does_not_explain_a_multiple_unless_most_blocks_were_disturbed():
+    calm = result(1e-5)
+    for value, every, decided in ((2e-4, 3, True), (3e-5, 3, False), (2e-4, 1, False)):
+        busy = result(value, samples=marked(value, every, slow=1.0))
+        for pair in (calm, busy), (busy, calm):
+            assert (compare_results(*pair, same_run=False).reason == "") is decided
+
+
 # -- values that repeat ------------------------------------------------------------------------
 
 

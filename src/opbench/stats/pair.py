@@ -22,9 +22,12 @@ from opbench.stats.start_variance import NOTHING_LEARNT, Learnt
 from opbench.stats.verdict import Question
 
 #: A side with more disturbed blocks than this says more about the machine than about the code, even
-#: where the other side was measured in the same seconds, for who waits is a matter of luck. Of two
-#: runs, neither may be contended: the load of one is not that of the other.
+#: where the other side was measured in the same seconds, for who waits is a matter of luck.
 DISTURBED = 0.5
+
+#: Of two runs, neither may be contended either, for the load of one is not that of the other; but
+#: a larger factor than this is not explained by it (beside a busy program, threefold was seen).
+BY_LOAD = 5.0
 
 #: Near-deterministic metrics: differences up to this are the noise of hash tables and allocators.
 TOLERANCE = {"instructions": 0.001, "bytes": 0.0}
@@ -59,8 +62,6 @@ class Measured(Protocol):
     def group(self) -> str: ...
     @property
     def node(self) -> str: ...
-    @property
-    def policy(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,9 @@ def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> 
     found = compare_samples(*samples, design, learnt_of(base, new), drifts, numbers)
     if found is None:
         return Pair(reason="a time of zero or less has no ratio")
-    seconds, fixed = _seconds(base) + _seconds(new), new.policy.startswith("fixed ")
-    most = DISTURBED if same_run else CONTENDED_SHARE
+    seconds, fixed = _seconds(base) + _seconds(new), new.detail.get("stopped") == "runs"
+    explained = found.low < BY_LOAD and found.high > 1 / BY_LOAD
+    most = CONTENDED_SHARE if explained and not same_run else DISTURBED
     return Pair.of(found, _disturbed(most, base=base, new=new), seconds, fixed)
 
 
