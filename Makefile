@@ -32,7 +32,7 @@ test: setup .venv/opbench-test-packages  ## the whole test suite
 lint: setup  ## ruff
 	$(PY) -m ruff check .
 
-types: setup  ## mypy on src/
+types: setup  ## mypy on src/ and perf/
 	$(PY) -m mypy
 
 reference: setup  ## regenerate the tables of docs/cli.md, the keywords of run and ab, the figures of the README

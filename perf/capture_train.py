@@ -74,7 +74,8 @@ def bert(batch: int, size: int, device: str) -> tuple[Any, Callable[[], Any]]:
         intermediate_size=1024,
         max_position_embeddings=1024,
     )
-    model = BertForSequenceClassification(config).to(device)
+    model: Any = BertForSequenceClassification(config)
+    model.to(device)
 
     def loss() -> Any:
         tokens = torch.randint(5, 8000, (batch, size), device=device)
@@ -114,7 +115,8 @@ def gpt2(batch: int, size: int, device: str) -> tuple[Any, Callable[[], Any]]:
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    model = GPT2LMHeadModel(GPT2Config(n_layer=6, n_positions=size)).to(device)
+    model: Any = GPT2LMHeadModel(GPT2Config(n_layer=6, n_positions=size))
+    model.to(device)
 
     def loss() -> Any:
         tokens = torch.randint(0, 50257, (batch, size), device=device)

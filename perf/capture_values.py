@@ -60,7 +60,7 @@ def calls() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     mask = torch.arange(512)[None, :] < lengths
     tokens, weight = drawn(256, 512), drawn(1024, 512)
     aten = torch.ops.aten
-    found = [
+    found: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
         (torch.searchsorted, (boundaries, values)),
         (torch.sort, (ordered,)),
         (torch.sort, (unordered,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import signal
@@ -54,7 +55,7 @@ def run(
 def connected(cluster: LocalCluster) -> None:
     import ray
 
-    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
 
 
 def cost_per_group(groups: int) -> tuple[float, float]:

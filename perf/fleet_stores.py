@@ -127,11 +127,11 @@ def fill(where: str, runs: int, cases: int) -> list[Case]:
 def queries(where: str, case: Case, repeats: int = 5) -> tuple[float, float]:
     """Seconds for `compare` of the latest two runs, and for `history` of one case."""
     from opbench.analyse.history import history
-    from opbench.cli.compare import Question, comparisons
+    from opbench.cli.compare import Selection, comparisons
 
     def compare_two() -> None:
         with Store.open(where, create=False) as store:
-            (found,) = comparisons(store, ["last~1", "last"], Question())
+            (found,) = comparisons(store, ["last~1", "last"], Selection())
             assert len(found.rows) > 0
 
     def history_of_one() -> None:

@@ -49,9 +49,11 @@ def main() -> None:
     if options.tests:
         sys.exit(cuda_tests(options.out))
     deadline = time.monotonic() + options.minutes * 60
-    for family in options.families:
-        if time.monotonic() < deadline:
+    try:
+        for family in options.families:
             measure_family(family, options, deadline)
+    except KeyboardInterrupt:
+        print("interrupted, or time is up; the same command goes on from here", flush=True)
     write(options.out)
 
 
@@ -90,7 +92,6 @@ def measure_family(family: str, options: argparse.Namespace, deadline: float) ->
 
         def measuring(self, cases: Sequence[Case]) -> None:
             if time.monotonic() > deadline:
-                print("time is up; run the same command again to continue", flush=True)
                 raise KeyboardInterrupt  # ends the children; what is measured is kept
 
     layers, (runs, repeats) = FAMILIES[family]
@@ -128,6 +129,7 @@ def begun(out: Path, name: str) -> bool:
 def write(out: Path) -> None:
     """All runs of the store in one file. Factors are within one run; of two results of a case (a
     baseline measured again with other modes) the first is kept."""
+    from opbench.report.environment import environment_lines
     from opbench.store import Store
     from opbench.suites.layers import csv_file as layers_csv
     from opbench.suites.layers.factors import LayerRow, rows
@@ -136,7 +138,7 @@ def write(out: Path) -> None:
     notes: dict[str, None] = {}
     with Store.open(out / "layers_cuda.db", create=False) as opened:
         for record in reversed(opened.runs()):
-            notes.update(dict.fromkeys(layers_csv.environment_lines(record)))
+            notes.update(dict.fromkeys(environment_lines(record)))
             for row in rows(opened.results(run=record, samples=True)):
                 kept.setdefault((row.place, row.stage), row)
     found = sorted(kept.values(), key=lambda row: row.place)

@@ -36,7 +36,7 @@ class LocalCluster:
             head["ray_client_server_port"] = client_port
         # The head measures nothing: what dies in a test must not be the cluster itself.
         with _patient():
-            self._cluster = Cluster(initialize_head=True, head_node_args=head)
+            self._cluster: Any = Cluster(initialize_head=True, head_node_args=head)
         self.nodes: dict[str, Any] = {}
 
     @property

@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("where", choices=["cpu", "cuda"])
     parser.add_argument("--minutes", type=float, default=60.0, help="for all runs together")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the files")
+    parser.add_argument("--name", default="", help="of the files; operators_cpu or operators_cuda")
     parser.add_argument("--store", default="", help="keep the results in this store")
     parser.add_argument(
         "--only", default="", help="parts, comma-separated: forward,training,sizes…"
@@ -96,7 +97,8 @@ def main() -> None:
         for part in chosen:
             seconds = options.minutes * 60 * part.share / total
             measure(part, options.where, store, seconds, options.keep)
-        report([f"operators-{part.name}" for part in chosen], options.where, store, options.out)
+        runs = [f"operators-{part.name}" for part in chosen]
+        report(runs, options.out, options.name or f"operators_{options.where}", store)
 
 
 #: Each child opens a context of its own on the GPU, which takes longer than its samples: two starts
@@ -123,10 +125,10 @@ def measure(part: Part, where: str, store: str, seconds: float, keep: str) -> No
         raise SystemExit(done.returncode)
 
 
-def report(runs: list[str], where: str, store: str, out: Path) -> None:
+def report(runs: list[str], out: Path, name: str, store: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for format in ("csv", "md"):
-        path = out / f"operators_{where}.{format}"
+        path = out / f"{name}.{format}"
         words = [*OPBENCH, "report", "ops", *runs, "-f", format, "-o", str(path), "--store", store]
         subprocess.run(words, check=True)
         # Its commands name the store, and thereby a folder of this machine.

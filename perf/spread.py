@@ -48,8 +48,8 @@ def measure(quick: bool = False) -> str:
     lines = ["| tool | add | matmul | sum | mean spread | wall |"]
     lines.append("| :-- | --: | --: | --: | --: | --: |")
     spreads = {}
-    for name, found in answers.items():
-        each = {op: stdev(values) / mean(values) for op, values in found.items()}
+    for name, answered in answers.items():
+        each = {op: stdev(values) / mean(values) for op, values in answered.items()}
         spreads[name] = mean(each.values())
         cells = " | ".join(f"{each[op]:.2%}" for op in OPERATORS)
         lines.append(f"| {name} | {cells} | {spreads[name]:.2%} | {median(walls[name]):.1f} s |")

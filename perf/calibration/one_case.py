@@ -101,9 +101,13 @@ def stops(
     those the share that holds."""
     held, precise = np.zeros(len(sds), dtype=bool), np.zeros(len(sds), dtype=bool)
     for number, sd in enumerate(sds):
-        levels = rng.normal(0, sd, most)
+        drawn = rng.normal(0, sd, most)
+
+        def block(start: int, _: int, levels: np.ndarray = drawn) -> float:
+            return math.exp(levels[start] + rng.normal(0, BLOCK_SD))
+
         design, found = sampled(
-            lambda start, _, levels=levels: math.exp(levels[start] + rng.normal(0, BLOCK_SD)),
+            block,
             Adaptive(precision=precision, max_time=1e6, max_starts=most),
         )
         held[number] = found.low <= math.exp(sd**2 / 2) <= found.high

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from perf.chaos import commands, outages, stores, user_code, workers
@@ -141,16 +142,20 @@ def _command(command: commands.Command, end: str) -> Callable[[], list[str]]:
     return call
 
 
+def _write(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+
+
 def _damaged(sound: Path, rng: random.Random, count: int) -> Iterable[Callable[[], list[str]]]:
     for _ in range(count):
         content = stores.damaged(sound.read_bytes(), rng)
-        yield _store(lambda path, content=content: path.write_bytes(content), stores.READING)
+        yield _store(partial(_write, content), stores.READING)
 
 
 def _hostile(sound: Path, statements: Iterable[str]) -> Iterable[Callable[[], list[str]]]:
     for each in statements:
         commands_read = (*stores.READING, *stores.DRAWING)
-        yield _store(lambda path, each=each: stores.hostile(sound, each, path), commands_read)
+        yield _store(partial(stores.hostile, sound, each), commands_read)
 
 
 def _store(

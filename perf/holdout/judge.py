@@ -146,11 +146,11 @@ def _of_cases(measured: Measured, half: str, runs: int) -> Iterator[Figure]:
             blocks = np.exp(measured.logs[pair, :, 0, side])
             truth = float(np.median(blocks, axis=1).mean())
             first = np.resize(blocks[chosen].T, (1000, len(chosen)))
-            design, found = sampled(
-                lambda start, number, first=first: float(first[number, start]),
-                POLICY,
-                Learnt(start=learnt.prior),
-            )
+
+            def block(start: int, number: int, first: np.ndarray = first) -> float:
+                return float(first[number, start])
+
+            design, found = sampled(block, POLICY, Learnt(start=learnt.prior))
             reach = (found.high - found.value) * math.sqrt(1 - found.starts / measured.starts)
             held.append(abs(found.value - truth) <= reach)
             precise.append(design.stopped == "precise")

@@ -152,6 +152,6 @@ def every_pair() -> list[Pair]:
             dealt += 1
     for question, calls in (("identical", CALLS), ("injected", CALLS + 1)):
         for number, stmt in enumerate(REPEATED):
-            sides = ("\n".join([stmt] * repeats) for repeats in (CALLS, calls))
-            found.append(Pair(question, stmt, *sides, HALVES[number % 2]))
+            base, new = ("\n".join([stmt] * repeats) for repeats in (CALLS, calls))
+            found.append(Pair(question, stmt, base, new, HALVES[number % 2]))
     return found
