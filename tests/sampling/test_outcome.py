@@ -29,9 +29,13 @@ def samples(starts=3, blocks=12, contended=0, value=lambda start, block: 1e-6):
     return tuple(found)
 
 
-def codes(found, policy=None) -> set[str]:
+def warnings(found, policy=None) -> dict[str, str]:
     result = from_samples(CASE, TIME, found, {}, policy or Adaptive(precision=0.05), PLACE)
-    return {warning.code for warning in result.warnings}
+    return {warning.code: warning.text for warning in result.warnings}
+
+
+def codes(found, policy=None) -> set[str]:
+    return set(warnings(found, policy))
 
 
 def test_quiet_samples_give_an_estimate_without_warnings():
@@ -63,7 +67,9 @@ def test_a_case_that_was_not_warm_has_a_warning():
         return 1e-6 * (1.2 if block < 4 else 1.0)
 
     assert abs(slower_at_first(samples(value=falling)) - 0.2) < 1e-9
-    assert "unsettled" in codes(samples(value=falling))
+    assert "its last: it was not warm; raise" in warnings(samples(value=falling))["unsettled"]
+    busy = warnings(samples(value=falling, contended=1))["unsettled"]
+    assert "its last: other programs ran, or it was not warm; raise" in busy
     # Eight blocks of a session are too few to tell.
     assert slower_at_first(samples(blocks=8, value=falling)) == 0.0
 

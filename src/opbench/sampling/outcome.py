@@ -135,9 +135,10 @@ def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple
         )
     slower = slower_at_first(result.samples)
     if slower > UNSETTLED:
+        cause = "other programs ran, or it was not warm" if share else "it was not warm"
         yield (
             "unsettled",
-            f"its first samples were {slower:.0%} slower than its last, so it was not warm; raise "
+            f"its first samples were {slower:.0%} slower than its last: {cause}; raise "
             "--max-time-per-case for a longer warm-up",
         )
     wide = result.half_width

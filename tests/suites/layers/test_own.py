@@ -249,7 +249,27 @@ def hidden(module):
 @ob.grad_sample_mode(per_sample=False)
 def nothing(module):
     pass
+
+@ob.grad_sample_mode
+def broken(module):
+    return module.missing
+
+@ob.grad_sample_mode
+def refusing(module):
+    raise NotImplementedError
 """
+
+
+def case_of_mode(folder, mode):
+    pytest.importorskip("opacus")
+    file = folder / f"mode_{mode}.py"
+    pair = "ob.layer_pair(torch.nn.Linear, torch.nn.Linear, name='own', input_shape=4, "
+    file.write_text(f"{MODE_FILE}\n{pair} in_features=4, out_features=4)\n")
+    axes = {"layer": ["own"], "mode": [mode], "batch_size": [4]}
+    request, _ = build({"targets": ("layers", str(file)), "axes": axes})
+    return request.cases[0]
+
+
 NOT_THOSE = "per-sample gradients of _module.weight are not those of each sample"
 
 
@@ -268,18 +288,26 @@ NOT_THOSE = "per-sample gradients of _module.weight are not those of each sample
     ],
 )
 def test_gradients_of_an_own_mode_are_those_of_each_sample(tmp_path, mode, said):
-    pytest.importorskip("opacus")
-    file = tmp_path / f"mode_{mode}.py"
-    pair = "ob.layer_pair(torch.nn.Linear, torch.nn.Linear, name='own', input_shape=4, "
-    file.write_text(f"{MODE_FILE}\n{pair} in_features=4, out_features=4)\n")
-    axes = {"layer": ["own"], "mode": [mode], "batch_size": [4]}
-    request, _ = build({"targets": ("layers", str(file)), "axes": axes})
+    case = case_of_mode(tmp_path, mode)
     if not said:
-        run(request.cases[0])
+        run(case)
         return
     with pytest.raises(Exception, match=said) as caught:
-        run(request.cases[0])
+        run(case)
     assert type(caught.value).__name__ == "WrongMode"
+
+
+@pytest.mark.parametrize(
+    ("mode", "error", "said"),
+    [
+        ("broken", "AttributeError", "no attribute 'missing'"),
+        ("refusing", "Unsupported", "refusing raises NotImplementedError"),
+    ],
+)
+def test_an_own_mode_that_raises_has_failed_unless_it_refuses(tmp_path, mode, error, said):
+    with pytest.raises(Exception, match=said) as caught:
+        run(case_of_mode(tmp_path, mode))
+    assert type(caught.value).__name__ == error
 
 
 @pytest.mark.slow

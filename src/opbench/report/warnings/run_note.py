@@ -31,7 +31,7 @@ SAID = {
     "contended": "were disturbed by other programs",
     "imprecise": "have wider intervals than asked",
     "few-starts": "rest on fewer than three worker starts",
-    "unsettled": "were not warm at first",
+    "unsettled": "were slower at first",
     "two-groups": "have worker starts in two groups",
     "two-speeds": "have blocks at two speeds",
 }
