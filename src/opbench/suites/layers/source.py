@@ -39,11 +39,12 @@ class Unsupported(Exception):
 #: of a recurrent layer on two samples takes almost as long as one on all.
 TRIED = "TRIED = []  # filled by the first set-up"
 
+#: How a user's own mode says that it does not take a layer. Any other error of it is a failure.
+REFUSAL = "NotImplementedError"
 #: What opacus 1.6 and torch's expanded weights raise for what they cannot do.
-REFUSALS = ("NotImplementedError", "RuntimeError", "TypeError", "ValueError", "AttributeError")
+REFUSALS = (REFUSAL, "RuntimeError", "TypeError", "ValueError", "AttributeError")
 
-#: For a user's own mode, of which nobody else has checked what it computes. What it does wrong, or
-#: raises, is a failure; what it cannot do it says by NotImplementedError.
+#: For a user's own mode, of which nobody else has checked what it computes.
 WRONG_MODE = '''\
 class WrongMode(Exception):
     """What is wrong with a mode."""'''
@@ -301,14 +302,14 @@ def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int
     steps += ["if not TRIED:", indented("\n".join(trial))]
     called = f"{wrapper.constructor}(batch_first={first})"
     called = wrapper.constructor if wrapper.user else called
-    refusals = REFUSALS[:1] if wrapper.user else REFUSALS
+    refusals = (REFUSAL,) if wrapper.user else REFUSALS
     return lines(
         "try:",
         indented("\n".join(steps)),
         # Running out of memory does not make the combination unsupported.
         "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
         f"except ({', '.join(refusals)}) as error:",
-        f"    called = '{called} raises NotImplementedError'",
+        f"    called = '{called} raises {REFUSAL}'",
         "    raise Unsupported(str(error) or called) from error",
     )
 
