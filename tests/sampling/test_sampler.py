@@ -13,6 +13,7 @@ from opbench.envs.environments import Environment
 from opbench.plan.groups import Slot
 from opbench.plan.policy import Adaptive, Fixed
 from opbench.result import Metric
+from opbench.sampling import sampler as sampling
 from opbench.sampling.lane import Lane
 from opbench.sampling.outcome import sampled_result
 from opbench.sampling.sampler import Sampler
@@ -198,8 +199,9 @@ def test_a_long_run_is_not_preceded_by_other_calls(group, python_case, tmp_path,
     ("seconds", "names", "woken"), [(0.06, "a", 0), (0.01, "a", 1), (0.06, "ab", 1)]
 )
 def test_a_long_call_is_woken_only_to_begin_like_those_it_is_compared_with(
-    group, python_case, tmp_path, seconds, names, woken
+    group, python_case, tmp_path, monkeypatch, seconds, names, woken
 ):
+    monkeypatch.setattr(sampling, "WAIT_SHARE", 0.0)  # no block is taken again: calls are counted
     cases = [
         python_case(
             f"log.write('x'); log.flush(); time.sleep({seconds})",

@@ -96,7 +96,7 @@ def test_a_block_that_takes_longer_than_all_of_that_is_not_taken_again(monkeypat
 
 
 def test_a_thread_settles_on_a_cpu_and_stays_free():
-    from opbench.worker.session import settle_on
+    from opbench.worker.core import settle_on
 
     before = os.sched_getaffinity(0)
 

@@ -28,6 +28,8 @@ BLOCKS = 6
 LONGEST_BLOCK = 0.03
 #: A lane that holds more of the free memory would be in the way of others.
 MEMORY_SHARE = 0.02
+#: Seconds that a block may wait for a core that nobody shares.
+PATIENCE = 0.05
 #: Visits take no more than this share of a run, and lie at least so many seconds apart; after so
 #: many of them, the machine is known well enough to look less and less often.
 TIME_SHARE, APART, PLENTY = 0.08, 1.0, 30
@@ -44,7 +46,10 @@ class Kept:
         alone. A visit that they held up for the most part says nothing about the machine's speed:
         what they did to the cases themselves is known from the blocks of those."""
         disturbed = iter(waited_long([block for visit in self.visits for block in visit]))
-        kept = [[b.value for b in visit if not next(disturbed)] for visit in self.visits]
+        kept = [
+            [b.value for b in visit if not next(disturbed) and not b.contended]
+            for visit in self.visits
+        ]
         return [values for values in kept if 2 * len(values) > BLOCKS]
 
 
@@ -77,7 +82,7 @@ class DriftControl:
         too_large = self.memory_free and lane.own_bytes > self.memory_free * MEMORY_SHARE
         if lane.n * lane.per_call > LONGEST_BLOCK or too_large:
             return
-        lane.adopted = True
+        lane.adopted, lane.patience = True, PATIENCE
         blocks = lane.samples.get(self.metric, [])[-BLOCKS:]
         self.kept.append(Kept(lane, [blocks] if len(blocks) == BLOCKS else []))
         self._last = self.clock()

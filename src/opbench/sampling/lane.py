@@ -51,6 +51,9 @@ class Lane:
     #: How many untimed calls a block begins with, and the seconds from which on it needs none.
     untimed: int = 1
     long_block: float = math.inf
+    #: Seconds its next block may wait for a core that nobody shares; and all of them have waited.
+    patience: float = 0.0
+    waited: float = 0.0
 
     @property
     def settles(self) -> bool:
@@ -150,8 +153,16 @@ class Lane:
         unknown = n if not self.per_call else 1
         timeout = self.policy.timeout * unknown + SLOWEST_BLOCK * n * self.per_call
         answer = self.session.block(
-            metric, n, timeout, self.cpu, self.untimed, self.long_block, self.settles
+            metric,
+            n,
+            timeout,
+            self.cpu,
+            self.untimed,
+            self.long_block,
+            self.settles,
+            self.patience,
         )
+        self.waited += answer.get("waited_ns", 0) / 1e9
         self.session.pause()
         sample = Sample(
             value=answer["value"],
@@ -163,7 +174,9 @@ class Lane:
             cpu_ns=answer["cpu_ns"],
             switches=answer["switches"],
             queued_ns=answer["queued_ns"],
-            contended=bool((answer.get("seen") or {}).get("slowdown")),
+            contended=bool(
+                answer.get("shared") or (answer.get("seen") or {}).get("slowdown")
+            ),
         )
         if answer.get("seen"):
             self.seen.append({"order": order, "metric": metric, **answer["seen"]})

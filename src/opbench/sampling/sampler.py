@@ -33,6 +33,8 @@ MEMORY_SHARE = 0.5
 WARMUP_SHARE = 0.1
 #: Nor more than so many calls, after the first, where one takes as long as a block.
 WARMUP_CALLS = 3
+#: Waiting for cores that nobody shares takes no more than this share of the time of a case.
+WAIT_SHARE = 0.5
 #: A block begins with an untimed call, which fills caches and wakes threads. For blocks of so many
 #: seconds that is a hundredth (0.8 % of a product of 71 ms, 1.4 % of JAX's sort of 207 ms). In a
 #: run of twenty calls, one more would be a twentieth. Where blocks are compared with each other, a
@@ -103,12 +105,16 @@ class Sampler:
     def __post_init__(self) -> None:
         #: By worker start, where the children of this set run.
         self._cpu: dict[int, int] = {}
+        #: Seconds that blocks may still wait for a core that nobody shares.
+        self._patience = 0.0
         kind: Any = PairedDesign if len(self.slots) > 1 else AdaptiveDesign
         if isinstance(self.policy, Fixed):
             kind = FixedDesign
         self.design: Design = kind(
             self.policy, len(self.slots), report=self._report, **self.options
         )
+        if not isinstance(self.policy, Fixed):
+            self._patience = WAIT_SHARE * self.design.max_time * len(self.slots)
         self.members = [Sampled(slot, self.design.learnt) for slot in self.slots]
 
     def _report(self, case: int, estimate: Estimate, spent: float) -> None:
@@ -271,7 +277,9 @@ class Sampler:
         if again:
             lane.prepare_again(lane.case.seed + (turn.run or 0))
         self.order += 1
+        lane.patience, waited = self._patience, lane.waited
         sample = lane.block(self.metric, self.order, turn.calls)
         for metric in self.also:
             lane.try_block(metric, self.order, turn.calls)
+        self._patience = max(0.0, self._patience + waited - lane.waited)
         self.design.add(sample, lane.spent - before, case)

@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from . import source
+from . import core, source
 from .warmup import WarmUp
 
 #: The first call of a case takes up to so many times as long as the others.
@@ -98,11 +98,39 @@ class Session:
         }
 
     def do_block(self, message):
-        if "cpu" in message:
-            settle_on(message["cpu"])
         self.untimed = message.get("untimed", 1)
         self.long_block = message.get("long", float("inf"))
-        metric, again = self._metric(message["metric"]), True
+        metric = self._metric(message["metric"])
+        if "quickest" in message and self._on_one_core(metric):
+            return self._block_on_own_core(metric, message)
+        if "cpu" in message:
+            core.settle_on(message["cpu"])
+        return self._settled_block(metric, message)
+
+    def _on_one_core(self, metric):
+        """Whether the number depends on the one core that the case computes on."""
+        return self.case.get("threads") == 1 and "device" not in metric.DESCRIBE
+
+    def _block_on_own_core(self, metric, message):
+        """A block on a core that nobody shares. There is some patience: to wait for one, and to
+        take the block again when somebody came meanwhile."""
+        looked = core.Cores(message["quickest"])
+        began, patience, waited = time.perf_counter_ns(), message.get("patience", 0), 0
+        while True:
+            alone = looked.seek(core.in_order(message.get("cpu")), patience - waited)
+            before = time.perf_counter_ns()
+            answer = self._settled_block(metric, message)
+            alone = alone and looked.still_alone()
+            now = time.perf_counter_ns()
+            # Another try takes as long as this one did.
+            if alone or now - began + now - before > patience:
+                break
+            waited = now - began
+        own = {"shared": not alone, "quickest": looked.seen, "waited_ns": before - began}
+        return {**answer, **own}
+
+    def _settled_block(self, metric, message):
+        again = True
         while again:
             before = pages_fetched()
             answer = metric.block(self, message["n"])
@@ -242,16 +270,6 @@ class Session:
         if user["root"] not in sys.path:
             sys.path.insert(0, user["root"])
         importlib.import_module(user["module"])
-
-
-def settle_on(cpu):
-    """Continue on a CPU, free to be moved again at once: nothing that the code under test starts is
-    confined. The two sides of a comparison thus run on the same one. Left to the scheduler, each
-    stays on its own, and two cores may differ by 15 % for seconds, as neighbours keep them busy."""
-    allowed = os.sched_getaffinity(0)
-    if cpu in allowed and len(allowed) > 1:
-        os.sched_setaffinity(0, {cpu})
-        os.sched_setaffinity(0, allowed)
 
 
 def peak_bytes():

@@ -18,6 +18,7 @@ from typing import TypeVar
 from opbench.errors import UserError
 from opbench.worker import protocol
 from opbench.worker.main import command
+from opbench.workers.pace import pace_of
 from opbench.workers.session import SessionEnded, SessionHandle
 from opbench.workers.shared import Leased
 
@@ -249,7 +250,13 @@ class Worker:
         event = self._await("opened", number)
         channel = protocol.Channel(ours)
         session = SessionHandle(
-            channel, event["pid"], self.start, number, self._ended, self.libraries
+            channel,
+            event["pid"],
+            self.start,
+            number,
+            self._ended,
+            self.libraries,
+            pace_of(self.python),
         )
         self._sessions[number] = session
         return session

@@ -13,6 +13,7 @@ from typing import Any
 from opbench.case import Case
 from opbench.worker import protocol
 from opbench.worker.cpp.source import key_of
+from opbench.workers.pace import Pace
 
 #: What a case tears down after its last sample is not waited for longer.
 TEAR_DOWN_SECONDS = 10.0
@@ -57,6 +58,7 @@ class SessionHandle:
         number: int,
         how_it_ended: Callable[[SessionHandle], SessionEnded],
         libraries: Mapping[str, str] | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.channel = channel
         self.pid = pid
@@ -66,6 +68,7 @@ class SessionHandle:
         self._how_it_ended = how_it_ended
         #: Compiled statements by their key, for cases in C++.
         self._libraries = libraries or {}
+        self._pace = pace or Pace()
         self._paused = False
         self._tears_down = False
         #: The last request: its operation, and the token that its answer must carry.
@@ -104,15 +107,20 @@ class SessionHandle:
         untimed: int = 1,
         long: float = math.inf,
         settle: bool = False,
+        patience: float = 0.0,
     ) -> dict[str, Any]:
-        """On that CPU, and after so many untimed calls, which wake the child; without them where
-        the block is known to take so `long`. To `settle`, blocks of a young child that fetch memory
-        are taken again."""
+        """On that CPU if nobody shares its core, else on another; with `patience`, in seconds, it
+        waits for one, or is taken again. It begins with so many untimed calls, which wake the
+        child; without them where it is known to take so `long`. To `settle`, blocks of a young
+        child that fetch memory are taken again."""
         message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "untimed": untimed}
         message |= {} if cpu is None else {"cpu": cpu}
         message |= {"long": long} if math.isfinite(long) else {}
         message |= {"settle": True} if settle else {}
-        return self.request(message, timeout)
+        message |= {"quickest": self._pace.quickest, "patience": int(patience * 1e9)}
+        answer = self.request(message, timeout + patience)
+        self._pace.note(answer.get("quickest", 0))
+        return answer
 
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
         return self.request({"op": "measure", "metric": metric, "options": options}, timeout)
