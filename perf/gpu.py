@@ -271,34 +271,40 @@ def capture(_worker: Worker) -> None:
 
 LAYERS = ("linear", "layernorm", "groupnorm", "embedding")
 BATCH_SIZES = ("16", "64", "512")
+MODES = ("baseline", "hooks")
+#: Layer, batch size, mode.
+Step = tuple[str, str, str]
 ROUNDS = 2
 
 
 def factors(_worker: Worker) -> None:
-    """Opacus' runner goes before, between and after ours: the host moves from minute to minute."""
+    """Opacus' runner goes before ours in each round: the host moves from minute to minute."""
+    sides: dict[str, dict[Step, list[float]]] = {"opbench": {}, "Opacus": {}}
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        theirs: dict[tuple[str, str], list[float]] = {}
-        ours: dict[tuple[str, str], list[float]] = {}
         for number in range(ROUNDS):
-            for pair, factor in factors_of_opacus(place / f"opacus-{number}").items():
-                theirs.setdefault(pair, []).append(factor)
-            print(f"round {number + 1}: Opacus {theirs}", file=sys.stderr, flush=True)
-            for pair, factor in factors_of_opbench(place / f"opbench-{number}.db").items():
-                ours.setdefault(pair, []).append(factor)
-            print(f"round {number + 1}: opbench {ours}", file=sys.stderr, flush=True)
-    print("| layer, batch | opbench | Opacus' runner | ratio of medians |\n|:--|:--|:--|--:|")
+            root, store = Path(folder) / f"opacus-{number}", Path(folder) / f"opbench-{number}.db"
+            for side, found in (("Opacus", by_opacus(root)), ("opbench", by_opbench(store))):
+                for key, seconds in found.items():
+                    sides[side].setdefault(key, []).append(seconds)
+    print("| layer, batch | opbench: baseline; hooks in µs, factor | Opacus' runner | factors |")
+    print("|:--|:--|:--|--:|")
     ratios = []
-    for pair in theirs:
-        a, b = ours.get(pair, []), theirs[pair]
-        ratios.append(median(a) / median(b) if a else float("nan"))
-        texts = [", ".join(f"{each:.2f}" for each in side) for side in (a, b)]
-        print(f"| {' '.join(pair)} | {texts[0]} | {texts[1]} | {ratios[-1]:.2f} |")
+    for layer, size in ((layer, size) for layer in LAYERS for size in BATCH_SIZES):
+        cells: list[str] = []
+        factor: list[float] = []
+        for times in sides.values():
+            base, hooks = (times.get((layer, size, mode), []) for mode in MODES)
+            factor.append(median(hooks) / median(base) if base and hooks else float("nan"))
+            texts = [", ".join(f"{each * 1e6:.0f}" for each in side) for side in (base, hooks)]
+            cells.append(f"{'; '.join(texts)}: {factor[-1]:.2f}")
+        ratios.append(factor[0] / factor[1])
+        print(f"| {layer} {size} | {' | '.join(cells)} | {ratios[-1]:.2f} |")
     within = sum(0.9 <= each <= 1.1 for each in ratios)
     print(f"\n{within} of {len(ratios)} within 10 %.", flush=True)
 
 
-def factors_of_opacus(root: Path) -> dict[tuple[str, str], float]:
+def by_opacus(root: Path) -> dict[Step, float]:
+    """Seconds of a step by Opacus' own runner: the mean of the first twenty after two."""
     from opbench.compat.layer_pickles import get_path, load_results
 
     root.mkdir()
@@ -314,11 +320,11 @@ def factors_of_opacus(root: Path) -> dict[tuple[str, str], float]:
         path = get_path(layer, int(size), 3, 20, mode, root=f"{root}/")
         return median(each["runtime"] for each in load_results(path)["results"])
 
-    pairs = [(layer, size) for layer in LAYERS for size in BATCH_SIZES]
-    return {pair: seconds(*pair, "hooks") / seconds(*pair, "baseline") for pair in pairs}
+    keys = [(layer, size, mode) for layer in LAYERS for size in BATCH_SIZES for mode in MODES]
+    return {key: seconds(*key) for key in keys}
 
 
-def factors_of_opbench(store: Path) -> dict[tuple[str, str], float]:
+def by_opbench(store: Path) -> dict[Step, float]:
     from opbench.store import Store
 
     command = [
@@ -329,16 +335,12 @@ def factors_of_opbench(store: Path) -> dict[tuple[str, str], float]:
     ]
     subprocess.run(command, check=True, capture_output=True)
     with Store.open(store, create=False) as opened:
-        found = {
-            (each.case.name, str(each.case.axes["batch_size"]), str(each.case.axes["mode"])): each
+        return {
+            (each.case.name, str(each.case.axes["batch_size"]), str(each.case.axes["mode"])): float(
+                each.result.estimate or "nan"
+            )
             for each in opened.results(metric="host_time", outcome="ok")
         }
-    values = {key: float(each.result.estimate or 0.0) for key, each in found.items()}
-    return {
-        (layer, size): value / values[layer, size, "baseline"]
-        for (layer, size, mode), value in values.items()
-        if mode == "hooks"
-    }
 
 
 #: Thirty operators, forward and with their backward: sixty pairs.
