@@ -1,11 +1,13 @@
 """Which sections of docs/performance.md were measured before their code changed.
 
 A section names the commit it was measured at. What it measures stands in its module: `CODE`, rooms
-and files of `src/opbench`; the module itself counts too.
+and files of `src/opbench`; the module itself counts too. Other comments, docstrings or line breaks
+are no other code.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -66,6 +68,30 @@ def changed_since(commit: str, paths: Sequence[str], root: Path) -> list[str] | 
     known = ["git", "rev-parse", "--quiet", "--verify", f"{commit}^{{commit}}"]
     if subprocess.run(known, cwd=root, capture_output=True, check=False).returncode:
         return None
-    command = ["git", "diff", "--name-only", commit, "--", *paths]
+    command = ["git", "diff", "--name-only", "--relative", commit, "--", *paths]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    return [path for path in done.stdout.splitlines() if not _same_code(commit, path, root)]
+
+
+def _same_code(commit: str, path: str, root: Path) -> bool:
+    """Whether a file of Python does what it did at the commit."""
+    if not path.endswith(".py") or not (root / path).is_file():
+        return False
+    show = ["git", "show", f"{commit}:./{path}"]
+    before = subprocess.run(show, cwd=root, capture_output=True, text=True, check=False)
+    if before.returncode:
+        return False
+    try:
+        return _code(before.stdout) == _code((root / path).read_text(encoding="utf-8"))
+    except SyntaxError:
+        return False
+
+
+def _code(source: str) -> str:
+    """Its syntax tree, without docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        holds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        if isinstance(node, holds) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)

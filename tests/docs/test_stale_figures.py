@@ -38,7 +38,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 def change(folder: Path, path: str) -> None:
     with (folder / path).open("a") as file:
-        file.write("line\n")
+        file.write("line += 1\n")
     git(folder, "add", path)
     git(folder, "commit", "-qm", path)
 
@@ -63,6 +63,35 @@ def test_what_is_not_committed_has_changed_too(repository):
     page = section("speed", git(repository, "rev-parse", "HEAD"))
     (repository / "stats/code.py").write_text("other\n")
     assert [each.section for each in stale({"speed": ["stats"]}, page, repository)] == ["speed"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_stale"),
+    [
+        ("x = 1\n", "x = 1  # why\n", False),
+        ("def f():\n    return 1\n", 'def f():\n    """New."""\n    return 1\n', False),
+        ('"""Old."""\n\nx = [1, 2]\n', '"""New."""\nx = [\n    1,\n    2,\n]\n', False),
+        ("x = 1\n", "x = 2\n", True),
+        ("def f():\n    return 'a'\n", "def f():\n    return 'b'\n", True),
+        ("x = 1\n", "x = (\n", True),
+    ],
+)
+def test_comments_and_docstrings_are_no_code(repository, before, after, is_stale):
+    file = repository / "stats" / "code.py"
+    file.write_text(before)
+    git(repository, "commit", "-qam", "before")
+    page = section("speed", git(repository, "rev-parse", "HEAD"))
+    file.write_text(after)
+    assert bool(stale({"speed": ["stats"]}, page, repository)) is is_stale
+
+
+def test_a_file_that_came_or_went_is_a_change(repository):
+    page = section("speed", git(repository, "rev-parse", "HEAD"))
+    (repository / "stats" / "code.py").unlink()
+    assert stale({"speed": ["stats"]}, page, repository)
+    git(repository, "checkout", "-q", "stats/code.py")
+    change(repository, "stats/new.py")
+    assert stale({"speed": ["stats"]}, page, repository)
 
 
 def test_a_section_measured_after_the_change_is_not_stale(repository):
