@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,20 +64,30 @@ def test_it_fits_whatever_the_width(nights, width, count):
 def test_odd_values_are_drawn_too(nights, value):
     for _ in range(8):
         nights.add(value)
-    assert "No change of level in 8 runs." in as_text(history(nights.store, CASE.id))
+    assert "No change of level in 8 values." in as_text(history(nights.store, CASE.id))
 
 
 def test_one_run_gets_no_verdict(nights):
     nights.add()
     shown = as_text(history(nights.store, CASE.id))
-    assert "One run has a value: too few to detect a change." in shown
+    assert "One value: too few to detect a change." in shown
     assert "●" not in shown
+
+
+def test_runs_are_counted_once_and_values_apart_from_them(nights):
+    """A run of two commits has two points; a crashed one has a point without a value."""
+    run = nights.add()
+    nights.add_to(run, 1e-5, case=replace(CASE, stmt="layer(y)"))
+    nights.add(None, outcome="crashed", reason="SIGSEGV")
+    shown = as_text(history(nights.store, CASE.id))
+    assert "· 2 runs\n" in shown
+    assert "2 values; detecting a change of level takes 6." in shown
 
 
 def test_runs_without_a_value_are_said_to_have_none(nights):
     nights.add(None, outcome="failed", reason="RuntimeError: no")
     shown = as_text(history(nights.store, CASE.id))
-    assert "No run has a value." in shown
+    assert "No value." in shown
     assert "RuntimeError: no" in shown
 
 

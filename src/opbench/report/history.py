@@ -181,15 +181,17 @@ def difference_text(difference: Difference) -> str:
 
 
 def _conclusion(series: Series) -> str:
+    """Of values, not of runs: one run of `ab --commit` has a value for each commit, a run that
+    crashed has none."""
     count = series.measured
     if count == 0:
-        return "No run has a value."
+        return "No value."
     if count == 1:
-        return "One run has a value: too few to detect a change."
+        return "One value: too few to detect a change."
     if count < 2 * HOLD:
-        return f"{count} runs have a value; detecting a change of level takes {2 * HOLD}."
+        return f"{count} values; detecting a change of level takes {2 * HOLD}."
     if not series.changes:
-        return f"No change of level in {count} runs."
+        return f"No change of level in {count} values."
     return ""
 
 

@@ -14,7 +14,7 @@ function drawHistoryTab(host, space) {
   }
   byId("chart-controls").replaceChildren(select("Case", trackOptions(), shownTrack, (value) => { shownTrack = Number(value); drawChart(); }));
   const [, hardware, environment] = kinds[tracks[shownTrack][2]];
-  byId("chart-note").textContent = `${plural(tracks[shownTrack][3], "run")} on ${hardware || "one machine"} in environment ${environment}. ${plural(count, "change")} of level among all cases.`;
+  byId("chart-note").textContent = `${plural(tracks[shownTrack][3], "point")} on ${hardware || "one machine"} in environment ${environment}. ${plural(count, "change")} of level among all cases.`;
   if (changes.length) host.append(changesList(changes));
   const at = shownTrack;
   trackPoints(at).then(async (points) => {
@@ -94,7 +94,7 @@ function drawCaseHistory(row) {
   if (at < 0) return;
   trackPoints(at).then((points) => {
     if (!points || opened.row !== row) return;
-    const host = section("history", "History", `${plural(points.e.length, "run")}. ${points.steps.length ? points.causes.join("; ") : "No change of level."}`);
+    const host = section("history", "History", `${plural(points.e.length, "point")}. ${points.steps.length ? points.causes.join("; ") : "No change of level."}`);
     const space = make("div");
     host.append(space);
     drawTrack(space, at, points, 200);
