@@ -101,8 +101,15 @@ def test_from_the_command_line(opbench_here):
     assert "total per call" in done.stdout
     assert "counting instructions of 1 case" in done.stderr
     wrong = opbench_here("count", "nowhere + 1", cwd=here)
-    assert wrong.returncode == 2
-    assert "NameError" in wrong.stderr
+    assert wrong.returncode == 1  # as for every case that fails
+    assert wrong.stderr.count("NameError: name 'nowhere' is not defined (at `nowhere + 1`)") == 1
+
+
+def test_what_cannot_be_counted_here_ends_as_a_run_of_it_does(opbench_here, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    done = opbench_here("count", "len('')", "--no-pool")
+    assert done.returncode == 3
+    assert "unsupported: " in done.stderr
 
 
 def test_cpp_with_headers_and_flags(opbench_here, tmp_path):

@@ -27,6 +27,7 @@ from opbench.plan.options import RunOptions, asked
 from opbench.plan.request import Request
 from opbench.result import Result
 from opbench.running.listener import Listener
+from opbench.running.recording import Finished
 from opbench.running.runner import Runner
 
 LANGUAGES = {"python": "python", "py": "python", "cpp": "cpp", "c++": "cpp"}
@@ -35,6 +36,15 @@ TORCH = re.compile(r"\b(torch|at|c10)\b")
 #: Copies of a statement at module level that one call executes: the call itself is then a
 #: thousandth of it.
 UNROLLED = 100
+
+
+class NotCounted(UserError):
+    """The statement failed, or cannot be counted here."""
+
+    def __init__(self, case: Case, result: Result) -> None:
+        super().__init__(f"the statement was not counted: {result.outcome_text}")
+        #: That of a run whose only result it is.
+        self.exit_code = Finished("", [(case, result)]).exit_code
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ def count(
     Names of Python are variables of a function; with `globals` they are looked up as those of a
     module, as in the script of torch's `Timer.collect_callgrind`. A statement in C++ is compiled
     with the `extra_…` options of torch's cpp_extension. The worker is kept for the next call, by
-    default (docs/workers.md).
+    default (docs/workers.md). A statement that fails, or cannot be counted here, is `NotCounted`.
     """
     if language.lower() not in LANGUAGES:
         raise UserError(unknown("language", language, LANGUAGES))
@@ -106,7 +116,7 @@ def count(
     found = {result.metric: result for _case, result in runner.run()}
     counted = found["instructions"]
     if not counted.ok:
-        raise UserError(f"the statement was not counted: {counted.outcome_text}")
+        raise NotCounted(case, counted)
     if globals:
         found = {metric: per_statement(result) for metric, result in found.items()}
         case = replace(case, stmt=stmt, setup=setup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 
 import typer
 
@@ -43,31 +44,36 @@ def count(
     match: str = MATCH,
     group: str = GROUP,
     raw: bool = RAW,
-) -> None:
+) -> int:
     """Count the instructions of one statement. Nothing is stored."""
     from opbench.analyse.functions import FunctionView, by_function
+    from opbench.api.count import NotCounted
     from opbench.api.count import count as counted_of
     from opbench.api.progress import progress
     from opbench.report.functions import breakdown
     from opbench.report.terminal.console import Console
 
-    with progress(Console(stderr=True)) as listener:
-        found = counted_of(
-            stmt,
-            setup,
-            global_setup=global_setup,
-            language=language,
-            globals=globals,
-            env=env,
-            number=number,
-            repeats=repeats,
-            extra_include_paths=include,
-            extra_cflags=shlex.split(extra_cflags),
-            extra_ldflags=shlex.split(extra_ldflags),
-            timeout=timeout,
-            pool=pool,
-            listener=listener,
-        )
+    try:
+        with progress(Console(stderr=True), failures=False) as listener:
+            found = counted_of(
+                stmt,
+                setup,
+                global_setup=global_setup,
+                language=language,
+                globals=globals,
+                env=env,
+                number=number,
+                repeats=repeats,
+                extra_include_paths=include,
+                extra_cflags=shlex.split(extra_cflags),
+                extra_ldflags=shlex.split(extra_ldflags),
+                timeout=timeout,
+                pool=pool,
+                listener=listener,
+            )
+    except NotCounted as error:
+        print(f"opbench: {error}", file=sys.stderr)
+        return error.exit_code
     console = Console(highlight=False)
     console.print(str(found), soft_wrap=True, markup=False)
     for warning in found.results["instructions"].warnings:
@@ -75,3 +81,4 @@ def count(
     if functions:
         view = FunctionView(match, group, raw)
         console.print(breakdown(by_function(found.stats, view)))
+    return 0

@@ -1,7 +1,8 @@
 """`opbench`: the commands, and one place where mistakes become one line and an exit code.
 
 Exit codes: 0 all went well; 1 something that was measured failed; 2 the command was wrong or
-could not be carried out, and nothing was measured; 130 interrupted (by SIGTERM 143, by SIGHUP 129).
+could not be carried out, and nothing was measured; 3 what was asked for could not be measured here;
+130 interrupted (by SIGTERM 143, by SIGHUP 129).
 """
 
 from __future__ import annotations
