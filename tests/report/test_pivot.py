@@ -8,6 +8,7 @@ import pytest
 
 from opbench.analyse.compare import ComparisonRow
 from opbench.plan.groups import Baseline
+from opbench.report.naming import LONGEST
 from opbench.report.pivot import factor, pivots
 from opbench.report.terminal.run import tables
 from opbench.result import Result
@@ -33,6 +34,20 @@ def row(value: float, low: float, high: float, verdict: str, unit: str = "s") ->
 )
 def test_a_cell_reads_as_a_sentence(compared, text):
     assert factor(compared) == text
+
+
+def test_heads_of_long_statements_are_cut_and_differ():
+    long = [f"sum([{', '.join(map(str, range(99)))}, {last}, {'x, ' * 20}])" for last in (1, 2)]
+    results = []
+    for text, value in zip(long, (1e-6, 1.04e-6)):
+        of = case("s", f=text)
+        found = timed(of, value, design="paired", group="s", samples=blocks(value))
+        results.append((of, found.result))
+    (table,) = pivots(results, Baseline("f", long[0]))
+    heads = [column.name for column in table.columns]
+    assert len(set(heads)) == 2
+    assert all(len(head) <= LONGEST for head in heads)
+    assert not any(each in note for each in long for note in table.notes)
 
 
 def test_sizes_stand_down_and_the_compared_axis_across_the_baseline_first():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.case import Case
-from opbench.report.naming import shortened
+from opbench.report.naming import LONGEST, brief, shortened
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,35 @@ def test_two_ids_never_become_one(parts):
     ids = dict.fromkeys(case.id for case in cases)
     _, short = shortened(ids)
     assert len(set(short.values())) == len(ids)
+
+
+def statement(changed: int, last: int = 99) -> str:
+    return f"sum([{', '.join(str(0 if n == changed else n) for n in range(1, 99))}, {last}])"
+
+
+def test_a_long_value_keeps_its_ends():
+    assert brief(["f(x)", statement(1)]) == {
+        "f(x)": "f(x)",
+        statement(1): "sum([0, 2, 3, 4, 5, 6, 7, 8, … 93, 94, 95, 96, 97, 98, 99])",
+    }
+
+
+def test_long_values_that_differ_in_the_middle_show_where():
+    first, second = brief([statement(50), statement(51)]).values()
+    assert first == "sum([1, 2, 3, 4, 5,… 48, 49, 0, 51, 52,…5, 96, 97, 98, 99])"
+    assert second == "sum([1, 2, 3, 4, 5,… 48, 49, 50, 0, 52,…5, 96, 97, 98, 99])"
+
+
+@given(st.sets(st.tuples(st.integers(20, 80), st.sampled_from([99, 5]) | st.just(7)), max_size=9))
+def test_no_two_values_become_one(chosen):
+    values = [statement(*each) for each in chosen]
+    short = brief(values)
+    assert len(set(short.values())) == len(values)
+    assert all(len(text) <= LONGEST for text in short.values())
+
+
+def test_an_axis_with_long_values_does_not_fill_a_row():
+    ids = [f"time/s[n={n},f={statement(1)}]/call" for n in (1, 2)]
+    common, short = shortened(ids)
+    assert common == "time/s[f=sum([0, 2, 3, 4, 5, 6, 7, 8, … 93, 94, 95, 96, 97, 98, 99]),…]/call"
+    assert list(short.values()) == ["n=1", "n=2"]

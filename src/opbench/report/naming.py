@@ -4,7 +4,7 @@ tables, where rows need not repeat what they share."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from opbench.store.records import StoredResult
 
@@ -58,8 +58,45 @@ def names_by_metric(results: Sequence[StoredResult]) -> list[str]:
     return chosen_names
 
 
+#: Characters of a value that tables show: two of this length stand side by side on a wide terminal,
+#: and a statement that people type as one is whole.
+LONGEST = 60
+
+
+def brief(values: Iterable[str]) -> dict[str, str]:
+    """Each value, a long one with `…` for what lies between its ends. Values that differ only there
+    keep the place where they do: no two become one."""
+    values = list(dict.fromkeys(values))
+    short = {value: value for value in values if len(value) <= LONGEST}
+    short |= _cut([value for value in values if value not in short])
+    return short if len(set(short.values())) == len(short) else {value: value for value in values}
+
+
+def _cut(values: Sequence[str], differ: int | None = None) -> dict[str, str]:
+    """`differ`: where they do, if not at their ends."""
+    if not values:
+        return {}
+    size = (LONGEST - 1) // 2 if differ is None else (LONGEST - 2) // 3
+    begin = max(size, (differ or 0) - size // 2)
+    short = {
+        value: "…".join([value[:size], *([] if differ is None else [value[begin:][:size]]),
+                         value[-size:]])
+        for value in values
+    }  # fmt: skip
+    alike: dict[str, list[str]] = {}
+    for value, text in short.items():
+        alike.setdefault(text, []).append(value)
+    for same in alike.values():
+        places = (at for at, signs in enumerate(zip(*same)) if len(set(signs)) > 1)
+        first = next(places, min(map(len, same)))
+        if len(same) > 1 and first != differ:
+            short |= _cut(same, first)
+    return short
+
+
 def shortened(ids: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """What all ids have in common, and each id without it: `tour/…/forward` and `add[n=64]`.
+    """What all ids have in common, and each id without it: `tour/…/forward` and `add[n=64]`. Long
+    values of axes are cut.
 
     A single id, any set with one that is not written like a case's, and ids that would no longer
     differ (the same axes in another order) stay whole."""
@@ -67,7 +104,7 @@ def shortened(ids: Iterable[str]) -> tuple[str, dict[str, str]]:
     found = [ID.fullmatch(id) for id in ids]
     if len(ids) < 2 or not all(found):
         return "", {id: id for id in ids}
-    parts = [_parts(match) for match in found if match]
+    parts = _brief_parts([_parts(match) for match in found if match])
     shared = {
         key: value for key, value in parts[0].items() if all(p.get(key) == value for p in parts)
     }
@@ -90,6 +127,15 @@ def _parts(match: re.Match[str]) -> dict[str, str]:
     parts |= {axis: value for axis, _, value in (each.partition("=") for each in axes)}
     parts |= {STAGE: match["stage"]} if match["stage"] else {}
     return parts | ({MORE: match["more"]} if match["more"] else {})
+
+
+def _brief_parts(parts: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    axes = dict.fromkeys(key for each in parts for key in each if not key.startswith("/"))
+    short = {axis: brief(each[axis] for each in parts if axis in each) for axis in axes}
+    return [
+        {key: short[key][value] if key in short else value for key, value in each.items()}
+        for each in parts
+    ]
 
 
 def _joined(parts: dict[str, str]) -> str:

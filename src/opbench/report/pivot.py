@@ -13,7 +13,7 @@ from opbench.analyse.within import by_base, comparisons_along
 from opbench.case import Case, label_text
 from opbench.errors import first_of
 from opbench.report.comparison.tables import verdict_word
-from opbench.report.naming import shortened
+from opbench.report.naming import brief, shortened
 from opbench.report.table import Cell, Column, Row, Table
 from opbench.report.units import format_interval
 from opbench.result import Result
@@ -51,6 +51,7 @@ def _pivot(
 ) -> Table:
     values = columns(stored, axis)
     order = sorted(values, key=lambda value: value != base)
+    heads = brief(order)
     compared: dict[str, Mapping[str, ComparisonRow]] = {
         comparison.new.partition("=")[2]: {row.case_id: row for row in comparison.rows}
         for comparison in comparisons_along(stored, axis, (base,), margin)
@@ -69,12 +70,14 @@ def _pivot(
             row.append(cell(next(here, None), compared.get(value, {}).get(name)))
         rows.append(row)
     first = [Column(heading, wrap="fold")] if headed else []
-    across = [Column(value, wrap="fold", min_width=16) for value in order]
-    return Table([*first, *across], rows, notes=_reasons(compared, short))
+    across = [Column(heads[value], wrap="fold", min_width=16) for value in order]
+    return Table([*first, *across], rows, notes=_reasons(compared, heads, short))
 
 
 def _reasons(
-    compared: Mapping[str, Mapping[str, ComparisonRow]], short: Mapping[str, str]
+    compared: Mapping[str, Mapping[str, ComparisonRow]],
+    heads: Mapping[str, str],
+    short: Mapping[str, str],
 ) -> list[str]:
     """Why a verdict is unknown: each reason once, with the first cell that has it."""
     found: dict[str, list[str]] = {}
@@ -83,7 +86,7 @@ def _reasons(
             # Of what failed the reason stands with the other failures.
             measured = all(side is not None and side.ok for side in (row.base, row.new))
             if row.verdict == "unknown" and row.reason and measured:
-                where = ", ".join(part for part in (value, short.get(name, "")) if part)
+                where = ", ".join(part for part in (heads[value], short.get(name, "")) if part)
                 found.setdefault(row.reason, []).append(where)
     return [f"unknown: {first_of(where, 1)}: {reason}" for reason, where in found.items()]
 
