@@ -34,6 +34,14 @@ def test_mistakes_are_one_line(opbench_here, own_pool):
     done = opbench_here("op", "ad")
     assert done.returncode == 2
     assert done.stderr.startswith("opbench: unknown operator 'ad'; did you mean")
+    done = opbench_here("op", "zzzzqq")
+    assert done.stderr == "opbench: unknown operator 'zzzzqq'; opbench ops lists them\n"
+    for nothing in ("", " "):
+        done = opbench_here("op", nothing)
+        assert done.returncode == 2
+        assert done.stderr == (
+            "opbench: name an operator, for example: opbench op add (opbench ops lists them)\n"
+        )
     done = opbench_here("op", "add", "--framework", "numpi")
     assert done.returncode == 2
     assert done.stderr.startswith("opbench: unknown framework 'numpi'; did you mean numpy")

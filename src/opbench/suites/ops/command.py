@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from opbench.errors import UserError, nearest, unknown
+from opbench.errors import UserError, unknown
 
 
 def ops(
@@ -48,14 +48,11 @@ def _list(category: str, framework: str) -> None:
 
 def _show(name: str) -> None:
     from opbench import frameworks
-    from opbench.suites.ops.catalogue import catalogue, find
+    from opbench.suites.ops.catalogue import named
     from opbench.suites.ops.entry import FRAMEWORKS
     from opbench.suites.ops.programs import program, remarks, work
 
-    operator = find(name)
-    if operator is None:
-        near = nearest(name, catalogue()) or "; opbench ops lists them"
-        raise UserError(f"unknown operator '{name}'{near}")
+    operator = named(name)
     print(f"{operator.name} ({operator.category})")
     for size in ("typical", *operator.sizes):
         params = {**operator.params, **operator.sizes.get(size, {})}

@@ -35,14 +35,14 @@ def op(
     """Measure one operator at once: a row per size, a column per framework."""
     from opbench import frameworks as known
     from opbench.define.reading import fraction, names
-    from opbench.errors import UserError, first_of, unknown
-    from opbench.suites.ops.catalogue import catalogue, find
+    from opbench.errors import UserError, first_of
+    from opbench.suites.ops.catalogue import named
     from opbench.suites.ops.definition import check_known, operator_definition
     from opbench.suites.ops.programs import remarks
 
-    entry = find(operator)
-    if entry is None:
-        raise UserError(unknown("operator", operator, catalogue()))
+    if not operator.strip():
+        raise UserError("name an operator, for example: opbench op add (opbench ops lists them)")
+    entry = named(operator)
     axes = axes_for(entry, options.pop("axes", {}), names(framework))
     given = dict.fromkeys((*axes, *(axis for row in shapes or () for axis in row)))
     check_known(operator_definition(entry), given)

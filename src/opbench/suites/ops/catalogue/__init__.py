@@ -10,6 +10,7 @@ import re
 from functools import cache
 from importlib import import_module
 
+from opbench.errors import UserError, nearest
 from opbench.suites.ops.entry import Operator
 
 #: In the order in which they run and are listed.
@@ -99,3 +100,12 @@ def names_of(operator: Operator) -> tuple[str, ...]:
 def find(name: str) -> Operator | None:
     """The operator of that name, alias or function of torch, capitals or not."""
     return _names().get(name.lower())
+
+
+def named(name: str) -> Operator:
+    """The same, of what a person wrote."""
+    operator = find(name)
+    if operator is None:
+        near = nearest(name, catalogue()) or "; opbench ops lists them"
+        raise UserError(f"unknown operator '{name}'{near}")
+    return operator
