@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from inspect import signature
 
 import pytest
 from opbench.layer_benchmarks import (
@@ -159,16 +160,30 @@ def test_files_have_the_names_that_opacus_gives_them():
     keys = {"layer": "linear", "batch_size": 16, "num_runs": 2, "num_repeats": 3,
             "gsm_mode": "hooks", "random_seed": 7, "forward_only": True, "root": "raw/",
             "suffix": "x"}  # fmt: skip
-    assert get_path(**keys) == utils.get_path(**keys)
+    for left_out in ((), ("root",), ("suffix", "root"), ("random_seed", "forward_only", "root")):
+        given = {name: value for name, value in keys.items() if name not in left_out}
+        assert get_path(**given) == utils.get_path(**given)
+    for root in ("raw", "", "./", "/tmp/raw/", "raw//"):
+        assert get_path(**{**keys, "root": root}) == utils.get_path(**{**keys, "root": root})
+    given = ("gsm_linear", 16, 2, 3, "hooks", 7, True, "raw/", "_x")
+    assert get_path(*given) == utils.get_path(*given)
     assert get_path("gsm_linear", 16, 2, 3) == (
-        "results/raw/gsm_linear_bs_16_runs_2_repeats_3_seed_None.pkl"
+        "./results/raw/gsm_linear_bs_16_runs_2_repeats_3_seed_None.pkl"
     )
+
+
+def test_functions_for_files_take_their_arguments_in_the_order_of_opacus():
+    utils = pytest.importorskip("benchmarks.utils")
+    for ours, theirs in ((get_path, utils.get_path), (save_results, utils.save_results)):
+        assert [*signature(ours).parameters] == [*signature(theirs).parameters]
 
 
 def test_results_are_written_and_read_back(tmp_path):
     results = [{"runtime": 0.5, "memory_stats": {"max_memory": 3}}] * 2
-    save_results("linear", 16, 2, 3, results, {"in_features": 4}, "hooks", root=f"{tmp_path}/")
+    where = {"root": f"{tmp_path}/raw_", "suffix": "x"}
+    save_results("linear", 16, 2, 3, "hooks", results, {"in_features": 4}, **where)
     (path,) = tmp_path.iterdir()
+    assert str(path) == get_path("linear", 16, 2, 3, "hooks", **where)
     assert load_results(path) == pickle.loads(path.read_bytes())
     assert load_results(path)["results"] == results
     path.write_bytes(pickle.dumps({"results": print}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ def get_path(
     root: str = "./results/raw/",
     suffix: str = "",
 ) -> str:
-    """The file of one result; without a mode, under the name that files had in 2021."""
+    """The file of one result, as text; without a mode, under the name that files had in 2021. The
+    text begins with `root` as it is, so a folder ends with its slash."""
     record = _record(layer, batch_size, num_runs, num_repeats, gsm_mode, random_seed, forward_only)
-    return str(record.path(root, suffix))
+    return f"{root}{record.file_name(suffix)}"
 
 
 def save_results(
@@ -34,21 +36,21 @@ def save_results(
     batch_size: int,
     num_runs: int,
     num_repeats: int,
-    results: list[dict[str, Any]],
-    config: dict[str, Any],
     gsm_mode: str | None = None,
+    results: Sequence[dict[str, Any]] = (),
+    config: dict[str, Any] | None = None,
     random_seed: int | None = None,
     forward_only: bool = False,
     root: str = "./results/raw/",
     suffix: str = "",
 ) -> None:
-    """Write a list of `{"runtime": …, "memory_stats": …}` as one such file."""
+    """Write a list of `{"runtime": …, "memory_stats": …}` as the file of `get_path`."""
     from opbench.suites.layers.pickles import write
 
     record = _record(
         layer, batch_size, num_runs, num_repeats, gsm_mode, random_seed, forward_only, config
     )
-    write(record.path(root, suffix), record.with_results(results))
+    write(Path(f"{root}{record.file_name(suffix)}"), record.with_results(list(results)))
 
 
 def load_results(path: str | Path) -> dict[str, Any]:

@@ -43,14 +43,17 @@ class Record:
     #: The name of the layer in the name of the file: `gsm_linear`, `linear_mode_hooks`.
     named: str
 
-    def path(self, root: str | Path, suffix: str = "") -> Path:
+    def file_name(self, suffix: str = "") -> str:
         name = f"{self.named}_bs_{self.batch_size}_runs_{self.num_runs}_repeats_{self.num_repeats}"
         name += f"_seed_{self.random_seed}"
         if self.forward_only:
             name += "_forward_only"
         if suffix and not suffix.startswith("_"):
             suffix = f"_{suffix}"
-        return Path(root) / component(f"{name}{suffix}.pkl")
+        return f"{name}{suffix}.pkl"
+
+    def path(self, root: Path, suffix: str = "") -> Path:
+        return root / component(self.file_name(suffix))
 
     def content(self, time: Result, memory: Result | None) -> dict[str, Any]:
         """Memory repeats to the byte, so each run has the same record of it."""
