@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,109 @@ PLAIN = st.recursive(
 @given(PLAIN, st.integers(2, 5))
 def test_plain_values_are_read_as_pickle_would(value, protocol):
     assert loads(pickle.dumps(value, protocol=protocol)) == value
+
+
+SCALARS = [
+    *(np.dtype(name).type(value) for name in ("float16", "float32", "float64")
+      for value in (0.0, -1.5, 65504.0, float("inf"))),
+    *(np.dtype(name).type(value) for name in ("int8", "int16", "int32", "int64")
+      for value in (0, -128, 127)),
+    *(np.dtype(name).type(255) for name in ("uint8", "uint16", "uint32", "uint64")),
+    np.int64(-(1 << 63)), np.uint64((1 << 64) - 1), np.bool_(True), np.bool_(False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_scalars_of_numpy_are_read_as_numbers(protocol):
+    value = {"runtime": SCALARS, "again": [SCALARS[5], (SCALARS[-1], SCALARS[-2])]}
+    written = pickle.dumps(value, protocol)
+    old = written.replace(b"numpy._core", b"numpy.core")  # as NumPy 1 writes them
+    if protocol >= 4:  # the length of the name, and no frame that would be too long
+        old = old.replace(b"\x8c\x16numpy.core", b"\x8c\x15numpy.core")
+    for content in (written, old):
+        found = loads(content)
+        assert found == {
+            "runtime": [each.item() for each in SCALARS],
+            "again": [SCALARS[5].item(), (SCALARS[-1].item(), SCALARS[-2].item())],
+        }
+        assert {type(each) for each in found["runtime"]} == {float, int, bool}
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "value",
+    [np.ones(3), np.array(1.5), np.dtype("f8"), np.longdouble(1), np.complex64(1),
+     np.str_("x"), np.bytes_(b"x"), np.datetime64(1, "s"), np.float64,
+     np.zeros(1, "f8,i4")[0], np.array([None])],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_nothing_else_of_numpy_is_read(value, protocol):
+    with pytest.raises(NotPlain, match="holds more than plain"):
+        loads(pickle.dumps([value], protocol))
+
+
+def scalar(dtype="X\2\0\0\0f8", arguments="\x89\x88\x87", order="<", content="\0" * 8, **more):
+    """The instructions of a scalar, one by one."""
+    state = more.get("state", f"(K\3X\1\0\0\0{order}NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0t")
+    text = (
+        "\x80\3cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\n"
+        f"{dtype}{arguments}R{state}{more.get('build', 'b')}"
+        f"C{chr(len(content))}{content}\x86R."
+    )
+    return text.encode("latin1")
+
+
+def test_a_scalar_written_by_hand_is_read():
+    assert loads(scalar(content="\0\0\0\0\0\0\xf8?")) == 1.5
+    assert loads(scalar(order=">", content="?\xf8\0\0\0\0\0\0")) == 1.5
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        scalar(content="\0" * 7), scalar(content="\0" * 9), scalar(content=""),
+        scalar(dtype="X\2\0\0\0O8"), scalar(dtype="X\1\0\0\0O"), scalar(dtype="X\2\0\0\0V8"),
+        scalar(dtype="X\3\0\0\0f16", content="\0" * 16), scalar(dtype="X\3\0\0\0<f8"),
+        scalar(dtype="X\6\0\0\0f8,os.x"), scalar(dtype="X\0\0\0\0"), scalar(dtype="K\1"),
+        scalar(dtype="]"), scalar(dtype="cos\nsystem\n"), scalar(dtype="cnumpy\ndtype\n"),
+        scalar(arguments="\x88\x88\x87"), scalar(arguments="\x86"), scalar(arguments="\x85"),
+        scalar(order="|"), scalar(order="="), scalar(order="!"), scalar(order="x"),
+        scalar(state="N"), scalar(state=")"), scalar(state="}"), scalar(state="", build=""),
+        scalar(build="bb"), scalar(build="b0"),
+        scalar(dtype="X\2\0\0\0b1", order="|", content="\2"),
+        scalar(dtype="X\2\0\0\0b1", content="\1"),
+        b"\x80\x02c_codecs\nencode\nX\1\0\0\0xX\4\0\0\0utf8\x86R.",
+        b"\x80\x02c_codecs\nencode\nX\2\0\0\0\xc4\x80X\6\0\0\0latin1\x86R.",
+        b"\x80\x02c_codecs\nencode\nX\1\0\0\0xX\6\0\0\0latin1\x86R.",
+        b"\x80\x02c_codecs\nencode\nX\x09\0\0\x00123456789X\6\0\0\0latin1\x86R.",
+        b"\x80\x02c_codecs\nencode\n)R.", b"\x80\x02cnumpy\ndtype\nNR.", b"\x80\x02NNR.",
+        b"\x80\x02cnumpy\ndtype\n.", b"\x80\x04K\1K\2\x93.", b"\x80\x04]]\x93.",
+        b"\x80\x02cnumpy\ndtype", b"\x80\x02c", b"\x80\x02c" + b"x" * 500 + b"\nx\n.",
+    ],
+)  # fmt: skip
+def test_hostile_scalars_are_refused(content):
+    with pytest.raises(NotPlain):
+        loads(content)
+
+
+def test_results_that_hold_scalars_of_numpy_are_imported(tmp_path):
+    entries = [{"runtime": np.float64(0.5), "memory_stats": {"max_memory": np.int64(0)}}] * 2
+    path = tmp_path / "linear_bs_16.pkl"
+    record = {"layer": "linear", "batch_size": np.int64(16), "num_runs": 2, "num_repeats": 3,
+              "results": entries, "config": {}}  # fmt: skip
+    path.write_bytes(pickle.dumps(record))
+    plain = tmp_path / "plain.pkl"
+    plain.write_bytes(
+        pickle.dumps(
+            {**record, "batch_size": 16, "results": [{"runtime": 0.5, "memory_stats": None}] * 2}
+        )
+    )
+    times = [
+        next(result for _, result in read_file(each)[0][0].pairs if result.metric == "time")
+        for each in (path, plain)
+    ]
+    assert times[0].ok
+    assert times[0] == times[1]
 
 
 def test_long_text_and_shared_values():

@@ -2,8 +2,8 @@
 
 A pickle is a program: most of its instructions build objects by calling what the file names. This
 reader knows only those that plain values need (None, truth values, numbers, text, lists, tuples,
-dictionaries with text as keys), of protocols 2 to 5, and refuses all others by name. The
-`pickle` module takes no part in it.
+dictionaries with text as keys), of protocols 2 to 5, and refuses all others by name. Numbers may be
+scalars of NumPy, which `numpy_scalars` decodes. The `pickle` module takes no part in it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from opbench.imports import numpy_scalars
+
 #: Values, counted wherever they are referred to: a few bytes of references can stand for billions.
 MOST_VALUES = 5_000_000
 DEEPEST = 50
+PLAIN = (type(None), bool, int, float, str, list, tuple, dict)
+KINDS = {numpy_scalars.Name: "the name of a function", numpy_scalars.DType: "a dtype"}
+#: A name that a file has reason to hold is shorter.
+LONGEST_NAME = 100
 #: Instructions that a file with objects begins with, for the message.
 OBJECTS = {
     b"c": "GLOBAL", b"\x93": "STACK_GLOBAL", b"i": "INST", b"o": "OBJ", b"R": "REDUCE",
@@ -60,7 +66,12 @@ class _Reader:
                 name = OBJECTS.get(code)
                 what = f"{name} would build an object" if name else f"instruction {code!r}"
                 raise NotPlain(f"holds more than plain values: {what}, at byte {self.position - 1}")
-            step(self)
+            at = self.position - 1
+            try:
+                step(self)
+            except numpy_scalars.NotScalar as error:
+                what = f"{OBJECTS.get(code, code)} {error}"
+                raise NotPlain(f"holds more than plain values: {what}, at byte {at}") from None
 
     def take(self, count: int) -> bytes:
         part = self.content[self.position : self.position + count]
@@ -80,6 +91,21 @@ class _Reader:
             return self.sized(form).decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             raise NotPlain("it holds text that is not UTF-8") from None
+
+    def line(self) -> str:
+        end = self.content.find(b"\n", self.position, self.position + LONGEST_NAME)
+        if end < 0:
+            raise NotPlain("it holds a name without an end")
+        return self.take(end + 1 - self.position)[:-1].decode("latin1")
+
+    def name(self, module: Any, name: Any) -> None:
+        self.push(numpy_scalars.named(module, name))
+
+    def build(self) -> None:
+        state = self.pop()
+        target = self.pop()
+        numpy_scalars.built(target, state)
+        self.push(target)
 
     def push(self, value: Any) -> None:
         self.stack.append(value)
@@ -173,6 +199,12 @@ STEPS: dict[bytes, Callable[[_Reader], None]] = {
     b"e": lambda r: r.append(r.since_mark()),
     b"s": lambda r: r.assign(r.last(2)),
     b"u": lambda r: r.assign(r.since_mark()),
+    b"C": lambda r: r.push(r.sized("<B")),
+    b"B": lambda r: r.push(r.sized("<I")),
+    b"c": lambda r: r.name(r.line(), r.line()),
+    b"\x93": lambda r: r.name(*r.last(2)),
+    b"R": lambda r: r.push(numpy_scalars.called(*r.last(2))),
+    b"b": lambda r: r.build(),
     b"\x94": lambda r: r.remember(len(r.memo)),
     b"q": lambda r: r.remember(r.number("<B")),
     b"r": lambda r: r.remember(r.number("<I")),
@@ -182,7 +214,8 @@ STEPS: dict[bytes, Callable[[_Reader], None]] = {
 
 
 def _check_extent(value: Any) -> None:
-    """A value may contain itself, or one value a billion times; neither is plain."""
+    """A value may contain itself, or one value a billion times; neither is plain. Nor is what the
+    scalars of NumPy are made of, by itself."""
     todo = [(value, 0)]
     count = 0
     while todo:
@@ -190,6 +223,8 @@ def _check_extent(value: Any) -> None:
         count += 1
         if count > MOST_VALUES or depth > DEEPEST:
             raise NotPlain("its values contain each other too often or too deeply")
+        if type(each) not in PLAIN:
+            raise NotPlain(f"holds more than plain values: {KINDS.get(type(each), 'bytes')}")
         if isinstance(each, (list, tuple)):
             todo += ((part, depth + 1) for part in each)
         elif isinstance(each, dict):
