@@ -11,7 +11,7 @@ from opbench.capture.calls import Capture, OperatorCall
 from opbench.capture.values import TensorSpec
 from opbench.capture.writing import write
 from opbench.suites.captured.account import replay_of
-from opbench.suites.captured.findings.by_module import rows_of
+from opbench.suites.captured.findings.by_module import rows_of, table
 from opbench.suites.captured.findings.differences import differences
 from opbench.suites.captured.findings.ledger import ledger
 from opbench.suites.captured.findings.work import work_of
@@ -183,6 +183,20 @@ def test_operators_by_module_with_their_work_and_what_they_could_gain():
     assert first.step_at_limit(10.0) == pytest.approx(8.5)
     assert second.roofline is None
     assert second.step_at_limit(10.0) is None
+
+
+def test_times_of_operators_have_the_interval_of_their_sum():
+    """Calls vary independently: 2 % of 3 s and 2 % of 4 s are 0.1 s together."""
+    twice = replace(MM, counts={"forward": 4}, modules=())
+    once = replace(MM, index=9, counts={"forward": 2}, modules=())
+    replay = replay_of(
+        replace(CAPTURE, calls=(twice, once)), [result(twice, 1.5), result(once, 4.0)]
+    )
+    rows = rows_of(replay)
+    (row,) = rows
+    assert (row.seconds, row.half) == (7.0, pytest.approx(0.1))
+    (cells,) = table(rows, replay).rows
+    assert cells[3] == "7.00 s ± 1.4 %"
 
 
 def test_what_a_commit_changed(tmp_path, opbench_here):

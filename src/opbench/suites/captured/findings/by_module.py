@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from opbench.capture.calls import OperatorCall
 from opbench.report.table import Column, Table
-from opbench.report.units import format_percent, format_value
-from opbench.suites.captured.account import Replay
+from opbench.report.units import format_interval, format_percent, format_value
+from opbench.suites.captured.account import Replay, half_of
 from opbench.suites.captured.findings.work import work_of
 
 #: Rows shown; the rest is summed up.
@@ -25,6 +25,8 @@ class ModuleRow:
     count: float
     #: Seconds of the calls alone, each as often as it occurs.
     seconds: float
+    #: Half of the interval of that.
+    half: float = 0.0
     flops: float = 0.0
     bytes: float = 0.0
     #: Share of the machine's limit, by time; None where its limits are unknown.
@@ -40,11 +42,14 @@ class ModuleRow:
 def rows_of(replay: Replay, shares: Mapping[int, float] | None = None) -> list[ModuleRow]:
     """Costliest first. `shares`: call → share of the machine's limit that it reached."""
     groups: dict[tuple[str, str], list[tuple[OperatorCall, float]]] = defaultdict(list)
+    variances: dict[tuple[str, str], float] = defaultdict(float)
     for each in replay.calls:
         if each.mode == "hot" and not each.variant and each.result.ok:
             module = each.call.modules[0] if each.call.modules else "–"
-            seconds = (each.result.estimate or 0.0) * each.call.count / replay.capture.steps
-            groups[module, each.call.qualified].append((each.call, seconds))
+            per_step = each.call.count / replay.capture.steps
+            key = module, each.call.qualified
+            groups[key].append((each.call, (each.result.estimate or 0.0) * per_step))
+            variances[key] += (half_of(each.result) * per_step) ** 2
     rows = []
     for (module, operator), found in groups.items():
         flops = moved = 0.0
@@ -60,7 +65,8 @@ def rows_of(replay: Replay, shares: Mapping[int, float] | None = None) -> list[M
         if total and len(known) == len(found):
             share = sum(seconds * reached for seconds, reached in known) / total
         count = sum(call.count for call, _ in found) / replay.capture.steps
-        rows.append(ModuleRow(module, operator, count, total, flops, moved, share))
+        half = variances[module, operator] ** 0.5
+        rows.append(ModuleRow(module, operator, count, total, half, flops, moved, share))
     return sorted(rows, key=lambda row: (-row.seconds, row.module, row.operator))
 
 
@@ -80,7 +86,9 @@ def table(rows: list[ModuleRow], replay: Replay) -> Table:
         columns += [Column("of limit", number=True), Column("step at limit", number=True)]
     cells = []
     for row in rows[:LISTED]:
-        cell = [row.module, row.operator, f"{row.count:g}", format_value(row.seconds, "s")]
+        low, high = row.seconds - row.half, row.seconds + row.half
+        alone = format_interval(row.seconds, low, high, "s")
+        cell = [row.module, row.operator, f"{row.count:g}", alone]
         cell.append(format_percent(row.seconds / step) if step else "")
         if rates:
             cell += [rate(row.flops, row.seconds), rate(row.bytes, row.seconds)]
