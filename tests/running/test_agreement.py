@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from opbench.running import agreement
 from opbench.running.agreement import Output, disagreement
 
 
@@ -19,6 +20,15 @@ NORMAL = RNG.standard_normal(1000).astype("float32")
 
 def test_a_few_roundings_are_no_difference():
     assert disagreement(output(NORMAL * np.float32(1 + 1e-6)), output(NORMAL), "values") == ""
+
+
+def test_what_is_equal_to_the_bit_is_not_computed_with(monkeypatch):
+    odd = np.array([np.nan, np.inf, 1.0, -0.0], "float32")
+    monkeypatch.setattr(agreement, "_plain", None)
+    for values in (NORMAL, odd, odd > 0, np.array([1 + 2j])):
+        assert disagreement(output(values), output(values.copy()), "values") == ""
+    monkeypatch.undo()
+    assert disagreement(output([1, 2, 3]), output([1.0, 2.0, 4.0]), "values") != ""
 
 
 def test_an_epsilon_of_1e_3_for_1e_5_is_one():

@@ -13,6 +13,8 @@ from opbench.plan.request import Request
 from opbench.running.listener import Listener
 from opbench.running.runner import Runner
 from opbench.worker.parity import tensors
+from opbench.workers.pool import Pool
+from opbench.workers.session import SessionHandle
 
 SETUP = "rng = np.random.default_rng(seed)\nx = rng.standard_normal((50, 40)).astype('float32')"
 
@@ -64,6 +66,21 @@ def test_inputs_are_made_once_so_another_seed_does_not_matter():
         ("added", "time"): "ok",
     }
     assert journal.compared == [["doubled", "added"]]  # once for both, before either is timed
+
+
+def test_all_workers_import_before_the_first_call_is_waited_for(monkeypatch):
+    happened = []
+    start, exchange = Pool._start, SessionHandle.exchange
+    monkeypatch.setattr(Pool, "_start", lambda *args: happened.append("start") or start(*args))
+    monkeypatch.setattr(
+        SessionHandle,
+        "exchange",
+        lambda *args: happened.append("exchange") or exchange(*args),
+    )
+    other = replace(case("second", "y = x + x"), framework="python", preload=("json", "numpy"))
+    results, _ = run(case("first", "y = 2 * x"), other)
+    assert all(result.ok for result in results.values())
+    assert happened[:4] == ["start", "start", "exchange", "exchange"]
 
 
 def test_a_mismatch_is_an_outcome_of_every_metric_with_the_largest_error():

@@ -85,6 +85,8 @@ def _differing(here: Output, there: Output, allowed: float) -> tuple[float, str]
     import numpy
 
     mine, other = here.values, there.values
+    if _equal(mine, other):
+        return 0.0, ""
     if not allowed and mine.dtype.kind in "iub" and other.dtype.kind in "iub":
         wrong = mine != other
         error = numpy.where(wrong, 1.0, 0.0)
@@ -108,6 +110,15 @@ def _differing(here: Output, there: Output, allowed: float) -> tuple[float, str]
     if numpy.isfinite(off):
         words += f" (off by {off:.2g}, at most {float(limit[worst]):.1g} allowed)"
     return float(wrong.mean()), words
+
+
+def _equal(mine: numpy.ndarray, other: numpy.ndarray) -> bool:
+    """To the bit, as most elementwise operators are: errors take a hundred times as long to compute
+    as this takes to see."""
+    import numpy
+
+    same_kind = mine.dtype == other.dtype and mine.shape == other.shape
+    return same_kind and numpy.array_equal(mine.view("uint8"), other.view("uint8"))
 
 
 def _plain(values: numpy.ndarray) -> numpy.ndarray:

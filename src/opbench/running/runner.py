@@ -164,6 +164,9 @@ class Runner:
         if len(members) < 2:
             return
         state.listener.comparing([each.case for each in members])
+        # All frameworks import side by side, while the first makes its inputs.
+        for each in members:
+            state.begin(state.pool.kind(each.case, each.environment), (0,))
         found = ParityCheck(
             lambda each: state.workers_of(each)[0],
             lambda each: state.memory_limit(each.case),
