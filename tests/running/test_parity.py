@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from opbench.case import Case, Parity
@@ -181,3 +183,19 @@ def test_zeros_without_memory_are_read_as_zeros():
     header, found = tensors.read(data.grad)
     assert header["shape"] == [64]
     assert bytes(found) == bytes(4 * 64)
+
+
+def test_given_inputs_are_mapped_and_what_is_written_to_them_stays_in_the_child(tmp_path):
+    values = np.arange(12, dtype="float32").reshape(3, 4)
+    header, data = tensors.read(values)
+    path = tmp_path / "input0"
+    path.write_bytes(data)
+    given = tensors.fill(np.zeros((3, 4), "float32"), {**header, "file": str(path)})
+    assert type(given) is np.ndarray
+    assert (given == values).all()
+    given += 1
+    assert path.read_bytes() == bytes(data)
+    base = given
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base, mmap.mmap)

@@ -161,4 +161,6 @@ def _array(header):
     if header["dtype"] == "bfloat16":
         wide = numpy.fromfile(header["file"], "uint16").astype("uint32") << 16
         return wide.view("float32").reshape(header["shape"])
-    return numpy.fromfile(header["file"], header["dtype"]).reshape(header["shape"])
+    # Mapped, not read: JAX takes it as it is. What the code writes to it stays in this process.
+    given = numpy.memmap(header["file"], header["dtype"], mode="c")
+    return given.view(numpy.ndarray).reshape(header["shape"])
