@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -40,7 +41,9 @@ def tagger():
     return {c.axes["mode"]: c for c in cases_of("tagger")}
 
 
+@functools.cache
 def cases_of(function):
+    """Once for all tests: to read the file, a process imports torch."""
     return expand([model_definition(f"{FILE}:{function}", batch_sizes=(BATCH,))])
 
 

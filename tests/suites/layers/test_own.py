@@ -168,6 +168,16 @@ ob.layer_pair(nn.GELU, nn.ReLU, name="bare", input_shape=4)
 """
 
 
+@pytest.fixture(scope="module")
+def own_pairs(tmp_path_factory):
+    """The case of each layer: the file, which imports torch, is read once for all."""
+    file = tmp_path_factory.mktemp("pairs") / "pairs.py"
+    file.write_text(LAYER_FILE)
+    axes = {"mode": ["baseline"], "batch_size": [16]}
+    request, _ = build({"targets": ("layers", str(file)), "axes": axes})
+    return {case.name: case for case in request.cases}
+
+
 @pytest.mark.parametrize(
     ("layer", "said"),
     [
@@ -180,16 +190,12 @@ ob.layer_pair(nn.GELU, nn.ReLU, name="bare", input_shape=4)
         ("bare", "nothing to train: use --stage forward"),
     ],
 )
-def test_an_output_is_one_tensor_with_the_batch_first(tmp_path, layer, said):
-    file = tmp_path / f"pairs_{layer}.py"
-    file.write_text(LAYER_FILE)
-    axes = {"layer": [layer], "mode": ["baseline"], "batch_size": [16]}
-    request, _ = build({"targets": ("layers", str(file)), "axes": axes})
+def test_an_output_is_one_tensor_with_the_batch_first(own_pairs, layer, said):
     if said:
         with pytest.raises(TypeError, match=said):
-            run(request.cases[0])
+            run(own_pairs[layer])
     else:
-        assert run(request.cases[0])["labels"].shape == (16, 3)
+        assert run(own_pairs[layer])["labels"].shape == (16, 3)
 
 
 MODE_FILE = """
@@ -260,14 +266,16 @@ def refusing(module):
 """
 
 
-def case_of_mode(folder, mode):
+@pytest.fixture(scope="module")
+def own_modes(tmp_path_factory):
+    """The case of each mode: the file, which imports Opacus, is read once for all."""
     pytest.importorskip("opacus")
-    file = folder / f"mode_{mode}.py"
+    file = tmp_path_factory.mktemp("modes") / "modes.py"
     pair = "ob.layer_pair(torch.nn.Linear, torch.nn.Linear, name='own', input_shape=4, "
     file.write_text(f"{MODE_FILE}\n{pair} in_features=4, out_features=4)\n")
-    axes = {"layer": ["own"], "mode": [mode], "batch_size": [4]}
+    axes = {"layer": ["own"], "batch_size": [4]}
     request, _ = build({"targets": ("layers", str(file)), "axes": axes})
-    return request.cases[0]
+    return {case.axes["mode"]: case for case in request.cases}
 
 
 NOT_THOSE = "per-sample gradients of _module.weight are not those of each sample"
@@ -287,13 +295,12 @@ NOT_THOSE = "per-sample gradients of _module.weight are not those of each sample
         ("nothing", "the mode returns a NoneType, not a module"),
     ],
 )
-def test_gradients_of_an_own_mode_are_those_of_each_sample(tmp_path, mode, said):
-    case = case_of_mode(tmp_path, mode)
+def test_gradients_of_an_own_mode_are_those_of_each_sample(own_modes, mode, said):
     if not said:
-        run(case)
+        run(own_modes[mode])
         return
     with pytest.raises(Exception, match=said) as caught:
-        run(case)
+        run(own_modes[mode])
     assert type(caught.value).__name__ == "WrongMode"
 
 
@@ -304,9 +311,9 @@ def test_gradients_of_an_own_mode_are_those_of_each_sample(tmp_path, mode, said)
         ("refusing", "Unsupported", "refusing raises NotImplementedError"),
     ],
 )
-def test_an_own_mode_that_raises_has_failed_unless_it_refuses(tmp_path, mode, error, said):
+def test_an_own_mode_that_raises_has_failed_unless_it_refuses(own_modes, mode, error, said):
     with pytest.raises(Exception, match=said) as caught:
-        run(case_of_mode(tmp_path, mode))
+        run(own_modes[mode])
     assert type(caught.value).__name__ == error
 
 
