@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from perf.chaos.commands import pids
 from perf.local_postgres import Server, Unavailable, postgres
 from tests.kept_workers import KeptPool, end_all
+from tests.late import Late
 
 from opbench.case import Case
 from opbench.counting import valgrind
@@ -82,7 +83,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("valgrind"):
                 item.add_marker(pytest.mark.skip(reason=why))
-    items.sort(key=lambda item: COSTLY.isdisjoint(getattr(item, "fixturenames", ())))
+    items.sort(key=lambda item: not costly(item))
+
+
+def costly(item: pytest.Item) -> bool:
+    """Whether it uses what each process makes, or imports, once."""
+    return not COSTLY.isdisjoint(getattr(item, "fixturenames", ())) or any(
+        isinstance(value, Late) for value in vars(getattr(item, "module", item)).values()
+    )
 
 
 @pytest.fixture

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.late import Late, needs
 
 from opbench.analyse.function_counts import FunctionCounts, InstructionStats
 from opbench.case import Case
 from opbench.counting import Function, Profile
 from opbench.errors import UserError
 
-torchs = pytest.importorskip("torch.utils.benchmark.utils.valgrind_wrapper.timer_interface")
+needs("torch")
+torchs = Late("torch.utils.benchmark.utils.valgrind_wrapper.timer_interface")
 
 names = st.sampled_from(["malloc [libc.so]", "at::add [libtorch.so]", "f", "g", "dict [x.so]"])
 counts = st.dictionaries(names, st.integers(-(10**6), 10**9))

@@ -11,29 +11,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.late import Late, late
 
-torch = pytest.importorskip("torch")
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+from opbench.capture.codec import API
+from opbench.capture.reading import read_api
+from opbench.capture.record import record_api
+from opbench.capture.values import Arguments, Opaque
+from opbench.errors import UserError
 
-from opbench.capture.codec import API  # noqa: E402
-from opbench.capture.reading import read_api  # noqa: E402
-from opbench.capture.record import record_api  # noqa: E402
-from opbench.capture.values import Arguments, Opaque  # noqa: E402
-from opbench.errors import UserError  # noqa: E402
-
-
-class Block(nn.Module):
-    def __init__(self, width: int, *, scale: float = 2.0) -> None:
-        super().__init__()
-        self.fc = nn.Linear(width, 3, bias=False)
-        self.scale = scale
-
-    def forward(self, x, mask=None):
-        y = F.gelu(self.fc(x), approximate="tanh") * self.scale
-        if mask is not None:
-            y = y.masked_fill(mask, 0.0)
-        return y.view(-1, 3)
+torch = late("torch")
+nn, F = Late("torch.nn"), Late("torch.nn.functional")
+blocks = Late("tests.capture.block")
 
 
 def fused(a, b, *, alpha=1.0):
@@ -57,12 +45,12 @@ def tensor(text: str, **more):
 
 def test_modules_with_constructor_arguments_and_inputs(tmp_path):
     def run():
-        block = Block(4, scale=0.5)
+        block = blocks.Block(4, scale=0.5)
         for _ in range(3):
             block(torch.ones(2, 4), mask=torch.ones(2, 3, dtype=torch.bool))
 
     found = recorded(tmp_path, run)
-    (block,) = found["module", f"{__name__}.Block"]
+    (block,) = found["module", "tests.capture.block.Block"]
     assert block.init == Arguments((4,), {"scale": 0.5})
     assert block.init_from == "constructor"
     assert block.args == (tensor("float32[2,4]"),)
@@ -75,7 +63,7 @@ def test_modules_with_constructor_arguments_and_inputs(tmp_path):
 
 
 def test_functions_and_tensor_methods_with_all_their_arguments(tmp_path):
-    found = recorded(tmp_path, lambda: Block(4)(torch.ones(2, 4)))
+    found = recorded(tmp_path, lambda: blocks.Block(4)(torch.ones(2, 4)))
     (gelu,) = found["function", "torch.nn.functional.gelu"]
     assert gelu.args == (tensor("float32[2,3]", grad=True),)
     assert gelu.kwargs == {"approximate": "tanh"}
@@ -230,7 +218,7 @@ def test_as_a_decorator(tmp_path):
 def test_a_training_step_is_as_it_was_without_recording(tmp_path):
     def step():
         torch.manual_seed(0)
-        model = Block(4)
+        model = blocks.Block(4)
         model(torch.ones(2, 4)).sum().backward()
         return model.fc.weight.grad
 

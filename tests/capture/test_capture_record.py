@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.late import late
 
 from opbench.capture.reading import read
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 
 def names(path):

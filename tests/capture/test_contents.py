@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.late import late
 
 from opbench.capture.reading import read
 from opbench.suites.captured import makers
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 
 @pytest.fixture(scope="module")

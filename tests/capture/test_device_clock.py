@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-
-pytest.importorskip("torch")
+from tests.late import Late, needs
 
 from opbench.capture.calls import PHASES
-from opbench.capture.operators.device_clock import OWN, attributed
 from opbench.worker.cuda.cupti import KERNEL, MEMCPY, Activity
+
+needs("torch")
+clock = Late("opbench.capture.operators.device_clock")
 
 
 def activity(start: int, end: int, label: int | None, name: str = "k", kind: int = KERNEL):
@@ -20,7 +21,7 @@ def label(call: int, phase: str) -> int:
 
 
 def test_what_a_call_launched_is_its_time_and_overlaps_are_busy_once():
-    times = attributed(
+    times = clock.attributed(
         [
             activity(0, 100, label(0, "forward")),
             activity(50, 150, label(0, "forward")),  # on another stream
@@ -42,9 +43,9 @@ def test_what_a_call_launched_is_its_time_and_overlaps_are_busy_once():
 
 
 def test_the_recorder_s_own_copies_do_not_count_and_strangers_are_named():
-    times = attributed(
+    times = clock.attributed(
         [
-            activity(0, 1000, OWN),
+            activity(0, 1000, clock.OWN),
             activity(2000, 2500, None, "triton_poi_fused"),
             activity(3000, 3500, None, "triton_poi_fused"),
         ]

@@ -6,13 +6,14 @@ import json
 
 import pytest
 from tests.capture.test_scripts import check_replay
+from tests.late import late
 
 from opbench.capture.exchange.traced import parsed
 from opbench.capture.reading import read
 from opbench.errors import UserError
 from opbench.suites.captured.exchange import convert
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 
 def step():

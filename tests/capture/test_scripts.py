@@ -6,11 +6,12 @@ from __future__ import annotations
 import importlib
 
 import pytest
+from tests.late import late
 
 from opbench.capture.reading import read
 from opbench.cli.lookup import defined
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 PLAIN = (
     "gru_attention", "autocast", "checkpointing", "custom_op", "vmap_step", "accumulation",

@@ -6,25 +6,25 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.late import Late, late
 
 from opbench.capture.reading import read
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
+recording = Late("opbench.capture.operators.recorder")
 
-from opbench.capture.operators.recorder import OperatorRecorder  # noqa: E402
 
-
-class Plain(torch.optim.Optimizer):
+def plain(parameters):
     """No optimizer of torch's, whose making imports the compiler."""
 
-    def __init__(self, parameters):
-        super().__init__(parameters, {})
+    class Plain(torch.optim.Optimizer):
+        def step(self, closure=None):
+            with torch.no_grad():
+                for group in self.param_groups:
+                    for parameter in group["params"]:
+                        parameter.sub_(parameter.grad)
 
-    def step(self, closure=None):
-        with torch.no_grad():
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    parameter.sub_(parameter.grad)
+    return Plain(parameters, {})
 
 
 class Program:
@@ -32,7 +32,7 @@ class Program:
 
     def __init__(self, bias=True):
         self.model = torch.nn.Linear(3, 2, bias=bias)
-        self.optimizer = Plain(self.model.parameters())
+        self.optimizer = plain(self.model.parameters())
         self.x = torch.ones(4, 3)
 
     def loss(self):
@@ -59,7 +59,7 @@ def captured(tmp_path):
     def run(program, **window):
         """`program` may end in any way."""
         path = tmp_path / "c.jsonl"
-        recorder = OperatorRecorder(path, **window).start()
+        recorder = recording.OperatorRecorder(path, **window).start()
         try:
             program()
         except RuntimeError:

@@ -15,12 +15,13 @@ from opbench.layer_benchmarks import (
     run_layer_benchmark,
     save_results,
 )
+from tests.late import late
 from tests.suites.layers.small import BATCH, CONFIG
 
 from opbench.errors import UserError
 from opbench.suites.layers.names import LAYERS, SECTIONS
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 pytestmark = pytest.mark.usefixtures("kept_workers")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
+from tests.late import needs
 
 from opbench.define.program import Tensor
 
-pytest.importorskip("jax")
+needs("jax")
 
 
 def test_gradients_are_those_of_calculus(cases, exchanged):

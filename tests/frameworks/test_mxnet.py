@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 
-import pytest
+from tests.late import needs
 
 from opbench.define.program import Tensor
 
-pytest.importorskip("torch")
+needs("torch")
 
 
 def test_it_agrees_with_torch_in_every_stage(cases, outcomes, mxnet):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.late import needs
 
 from opbench.define.program import Tensor, integers
 from opbench.frameworks.onnxruntime import Graph
 
-pytest.importorskip("onnxruntime")
-pytest.importorskip("onnx")
+needs("onnxruntime", "onnx")
 
 
 def test_a_text_becomes_nodes_constants_and_domains():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.late import needs
 
-pytest.importorskip("torch")
+needs("torch")
 
 
 def test_the_set_up_compiles_nothing(cases):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.late import needs
 
 from opbench.store import Store
 
-pytest.importorskip("torch", reason="torch is the point")
+needs("torch")
 
 pytestmark = pytest.mark.usefixtures("kept_workers")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.late import Late, late
 
-torch = pytest.importorskip("torch")
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+from opbench.capture.record import record_api
+from opbench.define.expand import expand
+from opbench.suites.captured.api.definition import definitions_of
 
-from opbench.capture.record import record_api  # noqa: E402
-from opbench.define.expand import expand  # noqa: E402
-from opbench.suites.captured.api.definition import definitions_of  # noqa: E402
+torch = late("torch")
+nn, F = Late("torch.nn"), Late("torch.nn.functional")
 
 
 def program() -> None:

@@ -8,6 +8,7 @@ import sys
 from functools import cache
 
 import pytest
+from tests.late import needs
 
 from opbench.api.run import run as measure
 from opbench.capture.reading import read
@@ -15,7 +16,7 @@ from opbench.cli.lookup import among, defined
 from opbench.report.script import script
 from opbench.suites.captured.account import fidelity, replay_of
 
-pytest.importorskip("torch")
+needs("torch")
 
 MODELS = (
     "cnn",

@@ -7,9 +7,10 @@ import math
 from dataclasses import replace
 
 import pytest
+from tests.late import late
 from tests.suites.layers.small import BATCH, case, run
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

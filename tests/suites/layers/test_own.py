@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.late import late
 
 from opbench.api.request import build
 from opbench.define.bench import BenchError
@@ -16,7 +17,7 @@ from opbench.suites.layers.names import MODES
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "docs" / "examples" / "my_layers.py"
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 
 @pytest.fixture(scope="module")

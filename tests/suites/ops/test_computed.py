@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.late import needs
 from tests.suites.ops.inprocess import HERE, called, case_of, check_all, computed, prepared
 from tests.suites.ops.settings import options, second
 
@@ -22,8 +23,7 @@ from opbench.running.agreement import Output, disagreement
 from opbench.suites.ops.catalogue import catalogue, find
 from opbench.suites.ops.programs import program, remarks
 
-pytest.importorskip("torch")
-pytest.importorskip("jax")
+needs("torch", "jax")
 
 #: Of random values these are the same along either side of a square.
 CONSTANT = ("any", "all", "count_nonzero")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.late import late
 
 from opbench.envs.inventory import executed
 from opbench.suites.ops.called import covered, runnable
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 
 @pytest.fixture(scope="module")

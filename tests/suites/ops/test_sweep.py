@@ -7,6 +7,7 @@ import importlib.util
 from types import SimpleNamespace
 
 import pytest
+from tests.late import late
 from tests.suites.ops.inprocess import check_all
 
 from opbench.define.expand import expand
@@ -14,7 +15,7 @@ from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.definition import forms, operator_definition
 from opbench.worker.session import Session
 
-torch = pytest.importorskip("torch")
+torch = late("torch")
 
 OPERATORS = list(catalogue().values())
 #: What they return is whatever was in memory.

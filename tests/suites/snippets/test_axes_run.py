@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.late import needs
 
 import opbench
 
-pytest.importorskip("torch")
+needs("torch")
 
 DTYPES = """
 from opbench.snippets import GroupedSetup, GroupedStmts

@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.late import needs
 
 import opbench
 from opbench.analyse.functions import difference
 from opbench.snippets import GroupedSetup, GroupedStmts, materialize
 
-pytest.importorskip("torch")
+needs("torch")
 pytestmark = [
     pytest.mark.usefixtures("compiler"),
     pytest.mark.timeout(600),

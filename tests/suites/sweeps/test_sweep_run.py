@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.late import needs
 
-pytest.importorskip("torch")
-pytest.importorskip("onnxruntime")
-pytest.importorskip("onnxscript")
+needs("torch", "onnxruntime", "onnxscript")
 
 MODELS = """
 import torch
