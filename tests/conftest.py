@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from perf.chaos.commands import pids
 from perf.local_postgres import Server, Unavailable, postgres
-from tests.kept_workers import KeptPool, end_all
+from tests.kept_workers import KeptPool, end_all, stays
 from tests.late import Late
 
 from opbench.case import Case
@@ -137,6 +137,7 @@ def kept_workers(_kept_until_the_end: None) -> Iterator[None]:
     """Runs of this process find the workers of earlier ones: for files that run torch often."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("opbench.running.state.Pool", KeptPool)
+        patch.setattr("opbench.children._stays", stays)
         yield
 
 

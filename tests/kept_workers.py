@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 
+from opbench.children import _stays as stays_anyway
 from opbench.workers.pool import Kind, Pool
 from opbench.workers.process import Worker
 
@@ -41,6 +42,19 @@ class KeptPool(Pool):
         """What a worker is started with; but for the folder, which is each test's own."""
         variables = ((k, v) for k, v in os.environ.items() if k not in IGNORED)
         return kind, start, self.cpus, frozenset(variables)
+
+
+def stays(pid: int) -> bool:
+    """Whether a command that ends in this process is to leave it running."""
+    return pid in pids() or stays_anyway(pid)
+
+
+def workers() -> list[Worker]:
+    return list(_kept.values())
+
+
+def pids() -> list[int]:
+    return [worker.pid for worker in _kept.values()]
 
 
 def end_all() -> None:
