@@ -114,6 +114,22 @@ def test_the_order_begins_with_the_one_asked_for_or_the_current_one():
     assert core.current() in allowed
 
 
+def test_where_a_sandbox_refuses_to_move_it_stays(monkeypatch):
+    def refuse(_pid, _cpus):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    for cpu in os.sched_getaffinity(0):
+        core.settle_on(cpu)
+    assert Cores(0).seek(core.in_order(), 0) in (True, False)
+
+
+def test_a_system_that_does_not_say_where_a_thread_runs(monkeypatch, tmp_path):
+    monkeypatch.setattr("builtins.open", lambda *_: (tmp_path / "missing").open())
+    assert core.current() == -1
+    assert set(core.in_order()) == os.sched_getaffinity(0)
+
+
 class Metric:
     """A wall clock that takes a millisecond for each block; the core changes hands as told."""
 

@@ -130,8 +130,8 @@ def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple
     elif share > CONTENDED_SHARE:
         yield (
             "contended",
-            f"{share:.0%} of the blocks were disturbed by other programs; close them, or measure "
-            "at a quieter time",
+            f"{share:.0%} of the blocks were disturbed by other programs, here or on the host of a "
+            "virtual machine; close those you can, or measure at a quieter time",
         )
     slower = slower_at_first(result.samples)
     if slower > UNSETTLED:
