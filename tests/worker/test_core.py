@@ -1,6 +1,7 @@
 """A core that nobody shares: found, waited for, and held against the quickest that was seen."""
 
 import os
+import random
 
 import pytest
 
@@ -188,6 +189,14 @@ def test_where_one_core_does_not_decide_none_is_looked_for(monkeypatch, threads,
     answer = session.do_block({"metric": "time", "n": 10, "quickest": ALONE, "patience": 10**9})
     assert metric.blocks == 1
     assert "shared" not in answer
+
+
+def test_the_random_numbers_of_the_code_under_test_stay_as_they_are():
+    random.seed(3)
+    before = random.getstate()
+    for _ in range(5):
+        core.in_order()
+    assert random.getstate() == before
 
 
 @pytest.mark.parametrize("rounds", [400, 4000])
