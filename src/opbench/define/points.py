@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -29,6 +30,9 @@ def read(value: Any) -> tuple[dict[str, Any], ...]:
         kept = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
         between = next((each for each in SEPARATORS if kept and each in kept[0]), ",")
         table = csv.DictReader(kept, skipinitialspace=True, delimiter=between)
+        twice = [name for name, count in Counter(table.fieldnames).items() if count > 1]
+        if twice:
+            raise ValueError(f"{value}: column '{twice[0]}' is there twice")
         rows = [{str(axis): given for axis, given in row.items()} for row in table]
     for number, row in enumerate(rows, 1):
         if None in row.values() or "None" in row:

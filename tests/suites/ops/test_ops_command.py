@@ -143,6 +143,7 @@ def test_the_lists_that_ship_are_tables_too(opbench_here):
     [
         ("m,n,k\n2,3,4\n2,x,4\n", "row 2: axis 'n' takes a whole number, not 'x'"),
         ("lhs,rhs\n2x3,3x4\n2x3,4x4\n", "row 2: dot: rhs=4x4 does not fit"),
+        ("m,m,k\n1,2,3\n", "column 'm' is there twice"),
         ("m,n,k\n2,3\n", "row 1 has more or fewer values than the header has columns"),
         ("m,q\n2,3\n", "unknown axis 'q'; choose from: op, category, framework, size, dtype, lhs,"),
     ],

@@ -7,6 +7,7 @@ k x n) takes those of the given ones; inputs of one shape stay of one shape.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -80,10 +81,12 @@ def read_one(operator: Operator, name: str, value: Any) -> Any:
     if kind in (int, float):
         try:
             number = kind(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        if number is not None and kind is float and not math.isfinite(number):
             number = None
         if number is None or isinstance(value, bool) or (kind is int and number != float(value)):
-            what = "a whole number" if kind is int else "a number"
+            what = "a whole number" if kind is int else "a finite number"
             raise UserError(f"{operator.name}: {name} takes {what}, not {value!r}")
         return number
     return value
