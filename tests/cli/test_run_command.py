@@ -125,6 +125,25 @@ def test_cases_are_chosen_by_substring_axis_and_stage(command, bench_file):
     assert listed("-a", "stage=forward") == ["bench_small/ordered[n=100]/forward"]
 
 
+def test_the_list_of_a_run_file_is_what_it_would_measure(command, tmp_path):
+    def listed(*options: str) -> list[str]:
+        chosen = command("list", file, *options).stdout.splitlines()
+        planned = command("run", file, "--dry-run", *options).stdout
+        assert re.findall(r"^tour/\S+", planned, re.MULTILINE) == chosen
+        return chosen
+
+    file = tmp_path / "few.toml"
+    file.write_text('[run]\nsuites = ["tour"]\nkeep = ["matmul"]\n[run.axes]\nn = [64]\n')
+    assert listed() == [
+        "tour/matmul[n=64,dtype=float32]/forward",
+        "tour/matmul[n=64,dtype=float64]/forward",
+    ]
+    # What is given beside it counts, as for `opbench run`.
+    assert listed("-a", "n=256", "-a", "dtype=float64") == [
+        "tour/matmul[n=256,dtype=float64]/forward"
+    ]
+
+
 def test_list_names_suites_and_hashes(command, bench_file):
     assert "tour" in command("list").stdout
     line = command("list", bench_file, "-k", "ordered", "--hash").stdout

@@ -32,9 +32,19 @@ def list_(
     from opbench.define.targets import resolve
     from opbench.plan.options import RunOptions, asked
 
-    wished = asked(options)
-    definitions = narrowed(resolve(targets or []).definitions, RunOptions(**wished))
-    cases = expand(definitions, points=wished.pop("shapes", ()), **wished)
+    found = resolve(targets or [])
+    # A run file says which of them, as for `opbench run`.
+    wished = RunOptions(**{**asked(found.options), **asked(options)})
+    cases = expand(
+        narrowed(found.definitions, wished),
+        axes=wished.axes,
+        keep=wished.keep,
+        stages=wished.stages,
+        device=wished.device,
+        threads=wished.threads,
+        seed=wished.seed,
+        points=wished.shapes,
+    )
     if hashes:
         sys.stdout.writelines(f"{case.hash[:12]}  {case.id}\n" for case in cases)
     else:
