@@ -138,7 +138,7 @@ def test_the_list_of_a_run_file_is_what_it_would_measure(command, tmp_path):
         "tour/matmul[n=64,dtype=float32]/forward",
         "tour/matmul[n=64,dtype=float64]/forward",
     ]
-    # What is given beside it counts, as for `opbench run`.
+    # Options on the command line override the file, as for `opbench run`.
     assert listed("-a", "n=256", "-a", "dtype=float64") == [
         "tour/matmul[n=256,dtype=float64]/forward"
     ]

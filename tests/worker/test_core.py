@@ -132,7 +132,7 @@ def test_a_system_that_does_not_say_where_a_thread_runs(monkeypatch, tmp_path):
 
 
 class Metric:
-    """A wall clock that takes a millisecond for each block; the core changes hands as told."""
+    """A millisecond for each block; after each the core is shared or not."""
 
     DESCRIBE = {"name": "time"}  # noqa: RUF012
 

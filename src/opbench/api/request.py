@@ -31,7 +31,6 @@ def build(
     `defaults` stand for those of the suites, `cases` made in Python for what targets expand to.
     """
     from opbench.define import suites
-    from opbench.define.expand import expand
     from opbench.define.suite import Targets
     from opbench.define.targets import resolve
     from opbench.envs.environments import current
@@ -51,17 +50,7 @@ def build(
     options = RunOptions(**{**suggested, **habits, **wished})
     measured = chosen(options.metrics, options.clock, options.device or "cpu")
     options = replace(options, metrics=measured, clock="")
-    targets.definitions = suites.narrowed(targets.definitions, options)
-    cases = cases or expand(
-        targets.definitions,
-        axes=options.axes,
-        keep=options.keep,
-        stages=options.stages,
-        device=options.device,
-        threads=options.threads,
-        seed=options.seed,
-        points=options.shapes,
-    )
+    cases = cases or suites.cases(targets.definitions, options)
     baseline = Baseline.parse(options.baseline) if options.baseline else None
     if baseline is not None and "baseline" not in wished and not baseline.among(cases):
         options, baseline = replace(options, baseline=None), None

@@ -129,22 +129,14 @@ def execute_entries(
     listener: Listener | None = None,
 ) -> Run:
     """Measure benchmarks that were registered in this process; `file` is where they stand."""
-    from opbench.define.expand import expand
+    from opbench.define import suites
     from opbench.define.userfile import process_targets
 
     # The file is stored with the run, so that `--cont` finds its benchmarks again.
     given = asked({**options, "targets": (file,) if file else ()})
     kept = RunOptions(**given)
     targets = process_targets(entries, Path(file) if file else None)
-    cases = expand(
-        targets.definitions,
-        axes=kept.axes,
-        keep=kept.keep,
-        stages=kept.stages,
-        device=kept.device,
-        threads=kept.threads,
-        seed=kept.seed,
-    )
+    cases = suites.cases(targets.definitions, kept)
     suggested = {"baseline": targets.suggested.get("baseline")}
     return execute({**suggested, **given}, cases=cases, listener=listener)
 

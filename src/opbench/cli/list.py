@@ -27,24 +27,14 @@ def list_(
         _suites()
         return
 
-    from opbench.define.expand import expand
-    from opbench.define.suites import narrowed
+    from opbench.define import suites
     from opbench.define.targets import resolve
     from opbench.plan.options import RunOptions, asked
 
     found = resolve(targets or [])
     # A run file says which of them, as for `opbench run`.
     wished = RunOptions(**{**asked(found.options), **asked(options)})
-    cases = expand(
-        narrowed(found.definitions, wished),
-        axes=wished.axes,
-        keep=wished.keep,
-        stages=wished.stages,
-        device=wished.device,
-        threads=wished.threads,
-        seed=wished.seed,
-        points=wished.shapes,
-    )
+    cases = suites.cases(found.definitions, wished)
     if hashes:
         sys.stdout.writelines(f"{case.hash[:12]}  {case.id}\n" for case in cases)
     else:

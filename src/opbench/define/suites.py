@@ -10,11 +10,14 @@ import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from opbench.case import Case
 from opbench.define.definition import Definition
+from opbench.define.expand import expand
 from opbench.define.suite import Suite
 from opbench.errors import UserError, unknown
+from opbench.plan.options import RunOptions
 
 PACKAGE = "opbench.suites"
 
@@ -48,11 +51,20 @@ def load(name: str) -> list[Definition]:
     return list(find(name).definitions())
 
 
-def narrowed(definitions: list[Definition], options: Any) -> list[Definition]:
-    """The definitions that all suites leave under these options of a run."""
+def cases(definitions: list[Definition], options: RunOptions) -> list[Case]:
+    """What a run with these options measures of the definitions, as far as all suites leave it."""
     for suite in every().values():
         definitions = suite.narrow(definitions, options)
-    return definitions
+    return expand(
+        definitions,
+        axes=options.axes,
+        keep=options.keep,
+        stages=options.stages,
+        device=options.device,
+        threads=options.threads,
+        seed=options.seed,
+        points=options.shapes,
+    )
 
 
 def default() -> list[str]:
