@@ -60,6 +60,10 @@ QUICK = ("-a", "size=small", "--max-time-per-case", "0.2s")
         ),
         (("dot", "-a", "axis=3"), "dot: unknown axis 'axis'; choose from: op, category, "),
         (("add", "--shapes", "gemm"), "add: unknown axis 'm'; "),
+        (
+            ("BatchNorm", "-a", "dtype=int32"),
+            "BatchNorm does not take int32; choose from: float32, ",
+        ),
         (("add", "-a", "layout=channels_last"), "add: layout=channels_last needs a tensor of 4"),
     ],
 )

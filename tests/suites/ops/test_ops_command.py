@@ -197,3 +197,21 @@ def test_benchmarks_of_others_keep_those_that_lack_an_axis(opbench_here, tmp_pat
     )
     done = opbench_here("list", "bench_two.py", "-a", "rank=4")
     assert done.stdout.split() == ["bench_two/sized[rank=4]/call", "bench_two/plain/call"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--uncovered", "softmax"), "operator softmax cannot narrow it; --framework does"),
+        (("--uncovered", "--category", "rnn"), "category rnn cannot narrow it; --framework does"),
+        (
+            ("softmax", "--framework", "jax"),
+            "--framework narrows the list: give it, or an operator",
+        ),
+    ],
+)
+def test_what_would_be_ignored_is_refused(opbench_here, words, says):
+    done = opbench_here("ops", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -18,8 +18,17 @@ def ops(
     ),
 ) -> int:
     """List the operators that `opbench run ops` measures, or show how each framework calls one."""
+    if uncovered and (name or category):
+        what = f"operator {name}" if name else f"category {category}"
+        raise UserError(
+            f"--uncovered lists all that frameworks have and the catalogue lacks: {what} cannot "
+            "narrow it; --framework does"
+        )
     if uncovered:
         return print_uncovered(framework)
+    if name and (category or framework):
+        option = "--category" if category else "--framework"
+        raise UserError(f"{option} narrows the list: give it, or an operator, but not both")
     if name:
         _show(name)
     else:

@@ -48,6 +48,7 @@ def op(
     check_known(operator_definition(entry), given)
     compared = [str(name) for name in axes.get("framework", [])]
     dtypes = [str(dtype) for dtype in axes.get("dtype", ())]
+    check_dtypes(entry, compared or ["torch"], dtypes)
     if not (stage or "stage" in axes):
         stage, lacking = common_stage(entry, compared, dtypes)
         if lacking:
@@ -88,6 +89,20 @@ def axes_for(
     if not also:
         del axes["framework"]
     return {"op": [entry.name], **axes}
+
+
+def check_dtypes(entry: Operator, frameworks: Sequence[str], dtypes: Sequence[str]) -> None:
+    """UserError for a dtype that the operator takes in none of the frameworks that have it: there
+    would be nothing to show."""
+    from opbench.errors import UserError
+
+    calls = [call for call in map(entry.call, frameworks) if call]
+    able = [dtype for call in calls for dtype in call.dtypes or entry.dtypes]
+    for dtype in dtypes:
+        if able and dtype not in able:
+            raise UserError(
+                f"{entry.name} does not take {dtype}; choose from: {', '.join(dict.fromkeys(able))}"
+            )
 
 
 def common_stage(
