@@ -220,3 +220,11 @@ def test_shapes_of_too_few_sides_are_named_with_some_that_fit(name, data):
     says = f"^{name} cannot take data={data}; shapes of as many sides as data=\\d+x\\d+x\\d+x\\d+ "
     with pytest.raises(UserError, match=says):
         case_at(name, data=data)
+
+
+def test_a_form_is_that_of_fused_operators_alone():
+    every = [operator_definition(catalogue()[name]) for name in ("add", "conv_relu")]
+    assert [each.name for each in having(every, {"form": ["fused"]})] == ["conv_relu"]
+    assert having(every, {"layout": ["transposed"]}) == every
+    with pytest.raises(UserError, match=r"^add: unknown axis 'form'"):
+        having(every, {"op": ["add"], "form": ["fused"]})

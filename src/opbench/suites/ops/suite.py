@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from opbench.running.recording import Finished
 
 
-#: Axes that are not those of some operators only; fused ones alone have forms, and all are asked.
-COMMON = ("op", "category", "framework", "size", "dtype", "form", "stage", "layout")
+#: Axes that are not those of some operators only; what has no inputs has no layout of its own.
+COMMON = ("op", "category", "framework", "size", "dtype", "stage", "layout")
 
 
 def has_torch(definition: Definition) -> bool:
@@ -24,8 +24,8 @@ def has_torch(definition: Definition) -> bool:
 
 
 def having(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> list[Definition]:
-    """Those that have the parameters asked for: of the others, sizes that nobody asked for would be
-    measured. A UserError for one that was named."""
+    """Those that have the parameters or the forms asked for: of the others, what nobody asked for
+    would be measured. A UserError for one that was named."""
     from opbench.define.expand import RESERVED
     from opbench.suites.ops.catalogue import find
     from opbench.suites.ops.definition import check_known
