@@ -189,17 +189,21 @@ def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python
     assert member.stopped == "runs"
 
 
-@pytest.mark.parametrize(("seconds", "untimed"), [(0.0, 12), (0.11, 6), (1.1, 3)])
-def test_a_long_run_is_not_preceded_by_other_calls(group, python_case, tmp_path, seconds, untimed):
-    # Six runs of two calls in three children: each run wakes its child with two calls; or only the
+@pytest.mark.parametrize(
+    ("seconds", "children", "untimed"), [(0.0, 3, 12), (0.11, 3, 6), (1.1, 1, 1)]
+)
+def test_a_long_run_is_not_preceded_by_other_calls(
+    group, python_case, tmp_path, seconds, children, untimed
+):
+    # Two runs of two calls in each child: each run wakes its child with two calls; or only the
     # first one, with one call where that takes so long that a cold start does not explain it.
     log = tmp_path / "calls"
     case = python_case(
         f"log.write('x'); log.flush(); time.sleep({seconds})",
         setup=f"import time\nlog = open({str(log)!r}, 'a')",
     )
-    group([case], Fixed(num_runs=6, num_repeats=2)).sample()
-    assert len(log.read_text()) == 6 * 2 + untimed
+    group([case], Fixed(num_runs=2 * children, num_repeats=2, starts=children)).sample()
+    assert len(log.read_text()) == 2 * children * 2 + untimed
 
 
 @pytest.mark.parametrize(

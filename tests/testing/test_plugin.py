@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from opbench.plan.options import OPTIONS
 from opbench.store import Store
 from opbench.testing.measuring import branch_of, given, spelled_for_pytest
 
-QUICK = ("--opbench-option", "num_runs=3", "--opbench-option", "num_repeats=4")
+QUICK = ("--opbench-option", "num_runs=3", "--opbench-option", "num_repeats=2")
 
 TESTS = """\
 import time
@@ -97,7 +98,7 @@ def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_sta
     assert "\nopbench: measuring 6 cases, alone\n" in first.stdout
     assert stored(project) == [IDS]
 
-    (project / "src" / "mine" / "naps.py").write_text(NAPS.format(factor=10))
+    (project / "src" / "mine" / "naps.py").write_text(NAPS.format(factor=4))
     gate = ("-k", "nap", "--opbench-fail-on", "slower:50%")
     for _ in range(2):  # what was found slower is not the next baseline
         slow = run(project, "-q", *QUICK, *gate)
@@ -118,15 +119,22 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("breaks", BREAKS)
-def test_what_fails_does_not_replace_a_good_baseline(tmp_path, breaks):
-    module = tmp_path / "squares.py"
-    (tmp_path / "test_square.py").write_text(
+@pytest.fixture(scope="module")
+def good(tmp_path_factory) -> Path:
+    """A project whose only test has a good baseline; made once, and copied by each test."""
+    folder = tmp_path_factory.mktemp("good")
+    (folder / "test_square.py").write_text(
         "from squares import square\ndef test_square(opbench): assert opbench(square, 3) == 9\n"
     )
-    module.write_text(WORKS)
-    assert run(tmp_path, *QUICK).returncode == 0
+    (folder / "squares.py").write_text(WORKS)
+    assert run(folder, *QUICK).returncode == 0
+    return folder
 
+
+@pytest.mark.parametrize("breaks", BREAKS)
+def test_what_fails_does_not_replace_a_good_baseline(good, tmp_path, breaks):
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    module = tmp_path / "squares.py"
     module.write_text(BREAKS[breaks])
     broken = run(tmp_path, *QUICK)
     assert broken.returncode == 1, broken.stdout + broken.stderr
