@@ -118,7 +118,7 @@ class OperatorBenchmark:
                 raise UserError(f"{name} takes a shape such as {like}, not {value!r}")
         given = completed(self.operator, self._size, read(self.operator, self._parameters()))
         values = self.operator.values(self._size, dtype, given)
-        check(self.operator, self._size, values)
+        check(self.operator, self._size, values, self.framework)
         if "dtype" in self._given and (call := self.operator.call(self.framework)):
             reason = refusal(self.operator, call, self.framework, values, self.device)
             if reason:

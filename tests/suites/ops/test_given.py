@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from opbench.define.expand import expand
@@ -172,7 +174,18 @@ def test_a_given_shape_may_take_all_the_memory_that_is_free(monkeypatch):
     monkeypatch.setattr(scaling, "free_memory", lambda: 17.0 * 2**30)
     assert not case_at("identity", **given).unsupported
     monkeypatch.setattr(scaling, "free_memory", lambda: 15.0 * 2**30)
-    assert "needs more memory than is free" in case_at("identity", **given).unsupported
+    says = "identity at these parameters needs 16 GiB of memory; 15 GiB is free"
+    assert case_at("identity", **given).unsupported == says
+
+
+def test_weights_count_where_a_parameter_makes_them_large(monkeypatch):
+    """4 · 100,000² recurrent weights in float32 are 149 GiB, twice."""
+    from opbench.suites.ops import scaling
+
+    monkeypatch.setattr(scaling, "free_memory", lambda: 24.0 * 2**30)
+    case = case_at("LSTM", hidden_size=100_000)
+    assert re.search(r"needs \d+ GiB of memory; 24 GiB is free", case.unsupported)
+    assert "scaled" not in case.axes
 
 
 @pytest.mark.parametrize(
@@ -215,16 +228,60 @@ def test_an_operator_without_the_parameter_is_refused_by_name_and_left_out_other
         having(every, {"op": ["softmax", "add"], "axis": [0]})
 
 
-@pytest.mark.parametrize(("name", "data"), [("pixel_shuffle", "7"), ("attention", "128x64")])
-def test_shapes_of_too_few_sides_are_named_with_some_that_fit(name, data):
-    says = f"^{name} cannot take data={data}; shapes of as many sides as data=\\d+x\\d+x\\d+x\\d+ "
-    with pytest.raises(UserError, match=says):
-        case_at(name, data=data)
-
-
 def test_a_form_is_that_of_fused_operators_alone():
     every = [operator_definition(catalogue()[name]) for name in ("add", "conv_relu")]
     assert [each.name for each in having(every, {"form": ["fused"]})] == ["conv_relu"]
     assert having(every, {"layout": ["transposed"]}) == every
     with pytest.raises(UserError, match=r"^add: unknown axis 'form'"):
         having(every, {"op": ["add"], "form": ["fused"]})
+
+
+@pytest.mark.parametrize(
+    ("name", "framework", "given", "says"),
+    [
+        ("Dropout", "torch", {"p": 2}, "p=2.0 does not fit: it takes 0 <= p <= 1; p=0.5 would"),
+        ("BatchNorm", "torch", {"eps": -1}, "it takes eps > 0; eps=1e-05 would"),
+        ("reshape", "numpy", {"shape": "0"}, "stays 1048576; shape=1048576 would"),
+        (
+            "SequenceMask",
+            "torch",
+            {"data": "5x5"},
+            "it takes len.data. == 3; data=128x32x256 would",
+        ),
+        ("GlobalMaxPool2D", "torch", {"data": "2x3x0x0"}, "it takes min.data.1:.. >= 1; data="),
+        (
+            "random_randint",
+            "numpy",
+            {"low": 9, "high": 9},
+            "low=9, high=9 do not fit: it takes low",
+        ),
+        ("unravel_index", "torch", {"shape": "-1x-1"}, "it takes min.shape. >= 1"),
+    ],
+)
+def test_what_an_entry_needs_is_said_with_values_that_would_fit(name, framework, given, says):
+    with pytest.raises(UserError, match=f"^{name}: (.*){says}"):
+        case_at(name, framework=framework, **given)
+
+
+def test_what_only_one_framework_needs_is_refused_there_alone():
+    assert not case_at("BatchNorm", framework="jax", eps=0).unsupported
+    with pytest.raises(UserError, match="eps > 0"):
+        case_at("BatchNorm", framework="torch_compile", eps=0)
+
+
+def test_what_only_backward_needs_is_measured_forward():
+    definition = [operator_definition(catalogue()["cast"])]
+    stages = {
+        to: [case.stage for case in expand(definition, axes={"to": [to]})]
+        for to in ("int8", "float64")
+    }
+    assert stages == {"int8": ["forward"], "float64": ["forward_backward"]}
+    with pytest.raises(UserError, match="to go backward; to=float16 would"):
+        expand(definition, axes={"to": ["int8"]}, stages=["forward_backward"])
+
+
+@pytest.mark.parametrize(("name", "data"), [("pixel_shuffle", "7"), ("attention", "128x64")])
+def test_shapes_of_too_few_sides_are_named_with_some_that_fit(name, data):
+    says = f"^{name} cannot take data={data}; shapes of as many sides as data=\\d+x\\d+x\\d+x\\d+ "
+    with pytest.raises(UserError, match=says):
+        case_at(name, data=data)

@@ -15,8 +15,9 @@ from opbench.suites.ops.catalogue import catalogue, names_of
 from opbench.suites.ops.entry import ALL, FRAMEWORKS, SIZES, Operator, Values
 from opbench.suites.ops.given import axes_of, check, completed, read, shapes_kept, text_of
 from opbench.suites.ops.groups import groups_of
+from opbench.suites.ops.needs import unmet
 from opbench.suites.ops.programs import has_gradients, program
-from opbench.suites.ops.scaling import fitted, obstacle
+from opbench.suites.ops.scaling import fitted, shortage
 
 FORWARD, TRAINING = "forward", "forward_backward"
 STAGES = (FORWARD, "backward", TRAINING)
@@ -47,30 +48,31 @@ class OperatorDefinition(Definition):
     def cases(self, point: Point, context: Context) -> Iterator[Case]:
         entry = self.entry
         size, dtype = str(point["size"]), str(point["dtype"])
-        for stage in context.stages or (self.default_stage(context.framework, dtype),):
+        asked = {name: value for name, value in point.items() if name in self.optional}
+        given = read(entry, {**dict(self.given), **asked})
+        wanted = entry.values(size, dtype, completed(entry, size, given))
+        for stage in context.stages or (self.stage_for(context.framework, size, wanted),):
             if stage not in self.stages:
                 continue
             if size != "typical" and size not in entry.sizes:
                 reason = f"{entry.name} has no size {size}"
                 yield self.unsupported_case(stage, reason, point, context)
                 continue
-            asked = {name: value for name, value in point.items() if name in self.optional}
-            given = read(entry, {**dict(self.given), **asked})
-            where: dict[str, Any] = {"device": context.device, "threads": context.threads}
-            values = entry.values(size, dtype, completed(entry, size, given))
+            backward, labels = stage != FORWARD, {**point, **self.labels_given()}
             if given:
-                check(entry, size, values)
-            labels = {**point, **self.labels_given()}
-            where |= {"backward": stage != FORWARD}
+                check(entry, size, wanted, context.framework.name, backward)
             # Whoever gives a shape wants that one: it may take all that is free.
-            kept = shapes_kept(entry, given)
+            values, scaled = wanted, ""
             if not any(isinstance(value, tuple) for value in given.values()):
-                values, scaled = fitted(entry, values, **where, kept=kept)
-                labels |= {"scaled": scaled} if scaled else {}
-            if kept and obstacle(entry, values, **where, share=1.0) == "memory":
-                reason = f"{entry.name} at these shapes needs more memory than is free"
+                values, scaled = fitted(
+                    entry, wanted, device=context.device, threads=context.threads,
+                    backward=backward, kept=shapes_kept(entry, given),
+                )  # fmt: skip
+            reason = shortage(entry, values, context.device, backward) if given else ""
+            if reason:
                 yield self.unsupported_case(stage, reason, labels, context)
                 continue
+            labels |= {"scaled": scaled} if scaled else {}
             yield self.case_of(stage, *self.formed(entry, values, point), labels, context)
 
     def case_of(
@@ -108,6 +110,12 @@ class OperatorDefinition(Definition):
     def entry(self) -> Operator:
         assert self.operator is not None
         return self.operator
+
+    def stage_for(self, framework: Spelling, size: str, values: Values) -> str:
+        """The default stage of these parameters: forward where no gradient can be had of them."""
+        stage = self.default_stage(framework, str(values.dtype))
+        backward = stage != FORWARD and unmet(self.entry, size, values, framework.name, True)
+        return FORWARD if backward else stage
 
     def default_stage(self, framework: Spelling, dtype: str) -> str:
         """Forward and backward where there is a gradient; forward for fused operators, which matter

@@ -161,6 +161,8 @@ class Operator:
     partly: tuple[str, ...] = ()
     #: Names of the sides of inputs, `{"lhs": "m k", "rhs": "k n"}`: equal names, equal sides.
     sides: Mapping[str, str] = field(default_factory=dict)
+    #: Conditions on the parameters, `{"0 <= p <= 1": ""}`, with where they hold (see `needs`).
+    needs: Mapping[str, str] = field(default_factory=dict)
     #: Whether tensors may have any number of sides. Where the result has the shape of the first
     #: input, they may.
     any_rank: bool = False

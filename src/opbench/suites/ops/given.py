@@ -18,6 +18,7 @@ from opbench.define.program import LAYOUTS
 from opbench.define.reading import shape
 from opbench.errors import UserError, unknown
 from opbench.suites.ops.entry import ALL, DType, Operator, Shape, Values, broadcast, numbers
+from opbench.suites.ops.needs import unmet
 from opbench.suites.ops.rules import check_counts, check_rules
 
 #: Parameters that name a side of the first input.
@@ -192,8 +193,11 @@ def misfit(operator: Operator, name: str, shape: Any, right: Any) -> UserError:
     )
 
 
-def check(operator: Operator, size: str, values: Values) -> None:
-    """UserError where shapes do not fit, with the rule and shapes that would."""
+def check(
+    operator: Operator, size: str, values: Values, framework: str = "", backward: bool = False
+) -> None:
+    """UserError where parameters do not fit, with the rule and some that would: those of every
+    framework, and those of the one named."""
     names = shapes_of_inputs(operator)
     defaults = operator.values(size)
     shapes = [tuple(getattr(values, name)) for name in names]
@@ -213,6 +217,8 @@ def check(operator: Operator, size: str, values: Values) -> None:
             raise IndexError
         compute_all(operator, values)
         check_rules(operator, values)
+        if broken := unmet(operator, size, values, framework, backward):
+            raise UserError(f"{operator.name}: {broken}")
     except UserError:
         raise
     except ZeroDivisionError:

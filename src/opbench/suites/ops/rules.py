@@ -218,11 +218,12 @@ def joined(operator: Operator, v: Values) -> str:
 
 def reshaped(operator: Operator, v: Values) -> str:
     """As many elements as before; one side may be left open, as -1."""
-    if -1 not in sequence(operator.params.get("shape")) or 0 in v.shape:
+    if -1 not in sequence(operator.params.get("shape")):
         return ""
-    elements, known = prod(v.data), prod(side for side in v.shape if side > 0)
-    left_open = any(side < 0 for side in v.shape)
-    if elements == known or (left_open and elements % known == 0):
+    elements, known = prod(v.data), prod(side for side in v.shape if side != -1)
+    left_open = v.shape.count(-1)
+    fits = known and elements % known == 0 if left_open else elements == known
+    if min(v.shape, default=0) >= -1 and left_open < 2 and fits:
         return ""
     return (
         f"shape={written(v.shape)} does not fit data={written(v.data)}: the number of elements "
@@ -302,7 +303,7 @@ def positions(operator: Operator, v: Values) -> str:
     """Whole numbers are drawn from a range that has some."""
     for each in operator.inputs:
         domain = each.domain_at(v)
-        if domain.kind == "integers" and domain.low >= domain.high and 0 not in each.shape_at(v):
+        if domain.kind == "integers" and domain.low >= domain.high:
             return (
                 f"{each.name} holds positions from {domain.low:g} up to {domain.high:g}, of which "
                 "there are none: the side they point into is too short"

@@ -67,14 +67,40 @@ def obstacle(
 ) -> str:
     """`memory` where it takes more than that share of what is free, `time`, or empty."""
     kind = "cuda" if device.startswith("cuda") else "cpu"
-    room = (GPU_BYTES if kind == "cuda" else free_memory()) * share
-    if held(operator, values) * COPIES[backward] > room:
+    if needed(operator, values, backward) > room(kind) * share:
         return "memory"
     amount = work(operator, values)
     rate = FLOPS_PER_SECOND[kind] * (threads if kind == "cpu" else 1)
     if amount is not None and amount.flops * PASSES[backward] / rate > SECONDS:
         return "time"
     return ""
+
+
+def room(kind: str) -> float:
+    """Bytes for all that runs on such a device."""
+    return GPU_BYTES if kind == "cuda" else free_memory()
+
+
+def needed(operator: Operator, values: Values, backward: bool) -> float:
+    """Bytes that a call takes: inputs, weights among them, the result, and room to work in."""
+    return held(operator, values) * COPIES[backward]
+
+
+def shortage(operator: Operator, values: Values, device: str, backward: bool) -> str:
+    """Why it cannot run: how much memory it needs, and how much there is. Empty where it can."""
+    kind = "cuda" if device.startswith("cuda") else "cpu"
+    takes, free = needed(operator, values, backward), room(kind)
+    if takes <= free:
+        return ""
+    assumed = "is free" if kind == "cpu" else "is what is assumed of a GPU"
+    return (
+        f"{operator.name} at these parameters needs {gibibytes(takes)} of memory; "
+        f"{gibibytes(free)} {assumed}"
+    )
+
+
+def gibibytes(size: float) -> str:
+    return f"{size / 2**30:,.3g} GiB" if size < 2**40 else f"{size / 2**40:,.0f} TiB"
 
 
 def halved(operator: Operator, values: Values, kept: Collection[str] = ()) -> Values | None:

@@ -8,6 +8,7 @@ from typing import Any
 from opbench.define.program import Domain
 from opbench.suites.ops.entry import ALL, ANALYTIC, ANY, FLOATS, NUMBERS, Call, DType, Operator
 from opbench.suites.ops.families import family
+from opbench.suites.ops.needs import BACKWARD
 from opbench.suites.ops.shapes import unary
 
 #: A transcendental function is some ten to twenty multiplications and additions. Domains: where
@@ -105,7 +106,9 @@ def element_wise(name: str, domain: Domain, **more: Any) -> Operator:
     return unary(name, "unary", domain, **{"dtypes": DTYPES.get(name, FLOATS), **more})
 
 
-CAST = partial(unary, category="unary", to=DType("float16"), result_dtype="float16")
+CAST = partial(unary, category="unary", to=DType("float16"), result_dtype="float16",
+    needs={f"to in {ANALYTIC}": BACKWARD, "to not in ('bfloat16', 'float8_e4m3fn')": "numpy",
+        "to not in ('complex64', 'float8_e4m3fn')": "onnxruntime"})  # fmt: skip
 CASTS: dict[str, Any] = {
     "torch": "data.to({to})",
     "jax": "data.astype({to})",
@@ -120,14 +123,16 @@ OPERATORS = (
     *family(TABLE, "data", element_wise, MORE),
     CAST("cast", mxnet="nd.cast(data, dtype={to})", **CASTS),
     CAST("amp_cast", mxnet="nd.amp_cast(data, dtype={to})", **SAME_CASTS),
-    unary("argmax_channel", "unary", grad=False, result=lambda v: v.data[:1], parity="ties",
+    unary("argmax_channel", "unary", grad=False, needs={"data[1] >= 1": ""},
+        result=lambda v: v.data[:1], parity="ties",
         result_dtype="int64", flops=lambda v: v.data[0] * v.data[1],
         torch=Call("torch.argmax(data, 1)", note=ARGMAX),
         onnx=Call("ArgMax(data, axis=1, keepdims=0)", note=ARGMAX),
         mxnet="nd.argmax_channel(data)",
         numpy=Call("np.argmax(data, axis=1)", note=ARGMAX),
         jax=Call("jnp.argmax(data, axis=1)", note=ARGMAX)),
-    unary("softshrink", "unary", flops=2.0, lambd=0.5, torch="F.softshrink(data, {lambd})",
+    unary("softshrink", "unary", flops=2.0, lambd=0.5, needs={"lambd >= 0": "torch"},
+        torch="F.softshrink(data, {lambd})",
         onnx="Shrink(data, lambd={lambd}, bias={lambd})"),
     unary("hardshrink", "unary", flops=2.0, lambd=0.5, torch="F.hardshrink(data, {lambd})",
         onnx="Shrink(data, lambd={lambd})"),

@@ -18,6 +18,14 @@ from opbench.suites.ops.shapes import (
 VOLUMES = sizes((1, 3, 8, 8, 8), (4, 3, 16, 64, 64), (8, 3, 32, 128, 128), (1, 3, 256, 8, 8))
 #: Features half way through a network: transposed convolutions make them larger again.
 MAPS = sizes((2, 8, 8, 8), (16, 32, 64, 64), (32, 64, 128, 128), (1, 8, 4, 4096))
+#: Strides that 16 bits do not hold end the process in backward.
+STRIDES = {"max(strides) < 2**15": "torch backward"}
+#: What torch asks of windows, and of what looks at all pixels.
+CHANNELS = {"data[1] >= 1": "torch onnxruntime"}
+PIXELS = {
+    "max": {"min(data[1:]) >= 1": "torch onnxruntime", "min(data[2:]) >= 1": "numpy"},
+    "avg": {"min(data[1:]) >= 1": "onnxruntime"},
+}
 TRACES = sizes((2, 8, 64), (32, 32, 256), (64, 64, 4096))
 
 
@@ -30,6 +38,12 @@ def convolved(v: Values) -> Shape:
 def transposed(v: Values) -> Shape:
     grown = ((n - 1) * s + k for n, k, s in zip(v.data[2:], v.kernel_size, v.strides))
     return (v.data[0], v.channels, *grown)
+
+
+def filtered(v: Values) -> Shape:
+    """Shape of the result where every channel has a filter of its own."""
+    sides = zip(v.data[2:], v.kernel_size, v.padding)
+    return (*v.data[:2], *(n + 2 * p - k + 1 for n, k, p in sides))
 
 
 def both_sides(padding: Shape) -> list[int]:
@@ -52,6 +66,7 @@ def convolution(
         f"Conv{rank}D", "conv_pool", inputs, shapes, channels=channels,
         kernel_size=(kernel,) * rank, strides=(stride,) * rank, padding=(kernel // 2,) * rank,
         result=convolved, shrinks=("data",), tolerance=32.0,
+        needs=STRIDES | {"data[1] >= 1": "onnxruntime"},
         aliases=("Convolution",) if rank == 2 else (),
         flops=lambda v: 2.0 * prod(convolved(v)) * v.data[1] * prod(v.kernel_size),
         torch=f"F.conv{rank}d(data, weight, bias, {{strides}}, {{padding}})",
@@ -86,6 +101,7 @@ def deconvolution(rank: int, shapes: Mapping[str, Shape], channels: int) -> Oper
         f"Conv{rank}DTranspose", "conv_pool", inputs, shapes, channels=channels,
         kernel_size=(2,) * rank, strides=(2,) * rank, result=transposed, shrinks=("data",),
         tolerance=32.0, flops=lambda v: 2.0 * prod(v.data) * v.channels * prod(v.kernel_size),
+        needs=STRIDES | {"min(data[1:]) >= 1": "torch", "min(data[2:]) >= 1": "onnxruntime"},
         torch=f"F.conv_transpose{rank}d(data, weight, bias, {{strides}})",
         # Its `transpose_kernel` means the gradient of a convolution, as the others have it; its
         # 'VALID' adds a border where strides are longer than the kernel.
@@ -130,7 +146,7 @@ def pooling(
     onnx = {"max": "MaxPool", "avg": "AveragePool"}[kind]
     return op(
         name, "conv_pool", "data", shapes, pool_size=pool, strides=pool, result=pooled,
-        flops=pooling_flops, tolerance=4.0,
+        flops=pooling_flops, tolerance=4.0, needs=CHANNELS,
         torch=f"F.{kind}_pool{rank}d(data, {{pool_size}}, {{strides}})",
         jax=jax if kind == "max" else Call(lambda v: f"{jax(v)} / {prod(v.pool_size)}",
             emulated=True),
@@ -147,7 +163,7 @@ def global_pooling(name: str, rank: int, kind: str, shapes: Mapping[str, Shape])
     onnx = {"max": "GlobalMaxPool", "avg": "GlobalAveragePool"}[kind]
     return op(
         name, "conv_pool", "data", shapes, result=lambda v: (*v.data[:2], *(1,) * rank),
-        flops=lambda v: float(prod(v.data)), tolerance=16.0,
+        flops=lambda v: float(prod(v.data)), tolerance=16.0, needs=PIXELS[kind],
         aliases=(name.removesuffix("2D"),) if rank == 2 else (),
         torch=f"F.adaptive_{kind}_pool{rank}d(data, 1)",
         onnx=f"{onnx}(data)",
@@ -168,7 +184,7 @@ OPERATORS = (
     pooling("AvgPool1D", 1, "avg", SIGNALS, (2,)),
     pooling("AvgPool2D", 2, "avg", IMAGES, (2, 2)),
     op("SumPool", "conv_pool", "data", shapes=IMAGES, pool_size=(2, 2), strides=(2, 2),
-        result=pooled, flops=pooling_flops, tolerance=4.0,
+        result=pooled, flops=pooling_flops, tolerance=4.0, needs=CHANNELS,
         absent={"onnxruntime": "LpPool of ONNX sums absolute values, not values"},
         torch="F.avg_pool2d(data, {pool_size}, {strides}, divisor_override=1)",
         jax=windows("0.0", "lax.add"),
@@ -180,7 +196,9 @@ OPERATORS = (
     # A region is (picture, left, top, right, bottom): random corners, sixteen pixels wide.
     op("ROIPooling", "conv_pool",
         ("data", Input("corners", uniform(0.0, 16.0), grad=False, shape=lambda v: (v.rois, 2))),
-        shapes=sizes((1, 4, 32, 32), (1, 64, 64, 64)), rois=64, pooled_size=(7, 7),
+        shapes=sizes((1, 4, 32, 32), (1, 64, 64, 64)), rois=64,
+        needs={"data[0] >= 1": "onnxruntime", "spatial_scale > 0": "onnxruntime"},
+        pooled_size=(7, 7),
         spatial_scale=1.0, result=lambda v: (v.rois, v.data[1], *v.pooled_size), flops=None,
         shrinks=("none",), absent={"torch": "torch has none (torchvision does)"},
         mxnet=Call("nd.ROIPooling(data, regions, pooled_size={pooled_size}, "
@@ -195,7 +213,8 @@ OPERATORS = (
         ("data",
             weight("weight", uniform(-0.3, 0.3), shape=lambda v: (v.data[1], 1, *v.kernel_size)),
             weight("bias", shape=lambda v: v.data[1:2])), shapes=MAPS, kernel_size=(3, 3),
-        padding=(1, 1), flops=lambda v: 2.0 * prod(v.data) * prod(v.kernel_size), shrinks=("data",),
+        padding=(1, 1), flops=lambda v: 2.0 * prod(filtered(v)) * prod(v.kernel_size),
+        result=filtered, shrinks=("data",), needs={"data[1] >= 1": ""},
         tolerance=32.0,
         torch=lambda v: (f"F.conv2d(data, weight, bias, padding={v.padding}, groups={v.data[1]})"),
         jax=lambda v: (

@@ -127,7 +127,8 @@ def convolution(
     return fused(
         name, inputs, {"data": FEATURES}, parts,
         lambda v: 2.0 * v.data[1] * prod(v.kernel_size) * prod(convolved(v)),
-        **CONV_OPTIONS, result=convolved, shrinks=("data",), **more,
+        **CONV_OPTIONS, result=convolved, shrinks=("data",),
+        needs={"data[1] >= 1": "onnxruntime"}, **more,
     )  # fmt: skip
 
 
@@ -190,6 +191,7 @@ OPERATORS = (
             weight("beta", shape=lambda v: (v.data[1],))), {"data": ROWS},
         (Part("add", lambda v: {"lhs": v.data, "rhs": v.data}),
             Part("LayerNorm", lambda v: {"data": v.data})), 9.0,
+            needs={"len(data) == 2": "", "data[1] >= 1": "onnxruntime"},
         torch=Call(lambda v: f"F.layer_norm(data + residual, ({v.data[1]},), gamma, beta, 1e-5)",
             how=SEQUENCE),
         jax=Call("s = data + residual\n"

@@ -32,6 +32,7 @@ OPERATORS = (
     op("GridGenerator", "nn_basic", (Input("theta", uniform(-0.5, 0.5)),),
         shapes={"theta": sizes((2, 2, 3), (32, 2, 3), (64, 2, 3)),
             "target_shape": sizes((16, 16), (128, 128), (512, 512))},
+        needs={"theta[0] >= 1": "", "theta[1:] == (2, 3)": "", "len(target_shape) == 2": ""},
         result=lambda v: (v.theta[0], *v.target_shape, 2), flops=6.0,
         torch=lambda v: (
             f"F.affine_grid(theta, {(v.theta[0], 1, *v.target_shape)}, align_corners=True)"
@@ -42,14 +43,16 @@ OPERATORS = (
             compared="nd.transpose(y, axes=(0, 2, 3, 1))", differentiable=False)),
     op("BilinearSampler", "nn_basic",
         ("data", Input("grid", INSIDE, grad=False, shape=lambda v: (v.data[0], *v.data[2:], 2))),
-        shapes=PICTURES, flops=12.0, tolerance=16.0, aliases=("grid_sample",),
+        shapes=PICTURES, flops=12.0, needs={"len(data) == 4": "", "min(data[2:]) >= 1": ""},
+        tolerance=16.0, aliases=("grid_sample",),
         torch="F.grid_sample(data, grid, align_corners=True)",
         onnx="GridSample(data, grid, align_corners=1)",
         mxnet=Call("nd.BilinearSampler(data, points)",
             setup="points = nd.transpose(grid, axes=(0, 3, 1, 2))")),
     op("SpatialTransformer", "nn_basic",
         ("data", Input("theta", uniform(-0.4, 0.4), grad=False, shape=lambda v: (v.data[0], 2, 3))),
-        shapes=PICTURES, flops=18.0, tolerance=64.0,
+        shapes=PICTURES, flops=18.0, needs={"len(data) == 4": "", "min(data) >= 1": ""},
+        tolerance=64.0,
         torch=Call("F.grid_sample(data, F.affine_grid(theta, data.shape, align_corners=True), "
             "align_corners=True)", emulated=True),
         onnx=Call(lambda v: (
@@ -63,7 +66,8 @@ OPERATORS = (
     op("Correlation", "nn_basic", ("lhs", "rhs"), shapes=PATCHES, max_displacement=2, flops=None,
         mxnet="nd.Correlation(lhs, rhs, kernel_size=1, pad_size={max_displacement}, "
         "max_displacement={max_displacement}, stride1=1, stride2=1)"),
-    op("im2col", "nn_basic", "data", shapes=PICTURES, kernel=(3, 3), pad=(1, 1),
+    op("im2col", "nn_basic", "data", shapes=PICTURES, needs={"data[1] >= 1": ""},
+        kernel=(3, 3), pad=(1, 1),
         result=lambda v: patches(v.data, v), flops=0.0,
         torch="F.unfold(data, {kernel}, padding={pad})",
         jax=Call(lambda v: (
@@ -73,7 +77,8 @@ OPERATORS = (
         mxnet="nd.im2col(data, kernel={kernel}, pad={pad}, stride=(1, 1), dilate=(1, 1))"),
     op("col2im", "nn_basic",
         (Input("data", shape=lambda v: patches(v.image, v)),),
-        shapes={"image": PICTURES}, kernel=(3, 3), pad=(1, 1), result=lambda v: v.image, flops=9.0,
+        shapes={"image": PICTURES}, needs={"len(image) == 4": ""}, kernel=(3, 3),
+        pad=(1, 1), result=lambda v: v.image, flops=9.0,
         tolerance=4.0,
         torch=lambda v: f"F.fold(data, {v.image[2:]}, {v.kernel}, padding={v.pad})",
         onnx=lambda v: (
@@ -84,14 +89,16 @@ OPERATORS = (
             f"nd.col2im(data, output_size={v.image[2:]}, kernel={v.kernel}, pad={v.pad}, "
             "stride=(1, 1), dilate=(1, 1))"
         )),
-    op("UpSampling", "nn_basic", "data", shapes=PICTURES, scale=2, result=enlarged, flops=0.0,
+    op("UpSampling", "nn_basic", "data", shapes=PICTURES, scale=2,
+        needs={"data[1] >= 1": "torch"}, result=enlarged, flops=0.0,
         torch="F.interpolate(data, scale_factor={scale}, mode='nearest')",
         jax=lambda v: f"jax.image.resize(data, {enlarged(v)}, 'nearest')",
         onnx=lambda v: (
             f"Resize(data, None, [1.0, 1.0, {float(v.scale)}, {float(v.scale)}], "
             "mode='nearest', nearest_mode='floor', coordinate_transformation_mode='asymmetric')"
         ), mxnet="nd.UpSampling(data, scale={scale}, sample_type='nearest')"),
-    op("BilinearResize2D", "nn_basic", "data", shapes=PICTURES, scale=2, result=enlarged, flops=8.0,
+    op("BilinearResize2D", "nn_basic", "data", shapes=PICTURES, scale=2,
+        needs={"data[1] >= 1": "torch"}, result=enlarged, flops=8.0,
         tolerance=16.0, aliases=("interpolate",),
         torch="F.interpolate(data, scale_factor={scale}, mode='bilinear')",
         jax=lambda v: f"jax.image.resize(data, {enlarged(v)}, 'linear')",

@@ -77,7 +77,9 @@ OPERATORS = (
         mxnet=gluon("SigmoidBinaryCrossEntropyLoss"),
         numpy=Call("np.mean(np.maximum(pred, 0) - pred * label "
             "+ np.log1p(np.exp(-np.abs(pred))))", emulated=True)),
-    loss("softmax_cross_entropy", CLASS, flops=20.0, classic="SoftmaxCrossEntropyLoss",
+    loss("softmax_cross_entropy", CLASS, flops=20.0,
+        needs={"pred[0] >= 1": "onnxruntime"},
+        classic="SoftmaxCrossEntropyLoss",
         aliases=("cross_entropy",),
         torch="F.cross_entropy(pred, label)",
         jax=Call("-jnp.mean(jnp.take_along_axis(nn.log_softmax(pred), label[:, None], axis=1))",
@@ -95,6 +97,7 @@ OPERATORS = (
             Input("label", lambda v: integers(1, v.data[2]), "int64", grad=False,
                 shape=lambda v: (v.data[1], v.label_length))),
         shapes=sizes((16, 2, 10), (100, 32, 64), (400, 64, 128)), label_length=8,
+        needs={"min(data) >= 1": "torch"},
         result=lambda v: (), flops=None, dtypes=FULL, shrinks=("none",), scalar=True,
         tolerance=64.0, classic="CTCLoss",
         torch=Call(

@@ -42,7 +42,9 @@ IMAGES = {"data": "n c h w"}
 OPERATORS = (
     # In training: with the statistics of the batch. What frameworks keep of them on the side is the
     # work of the layer around the operator, and left out.
-    op("BatchNorm", "norm", ("data", *SCALE), shapes=MAPS, eps=1e-5, flops=each(8.0),
+    op("BatchNorm", "norm", ("data", *SCALE), shapes=MAPS, eps=1e-5,
+        needs={"eps > 0": "torch", "data[1] >= 1": "torch", "prod(data) != data[1]": "torch"},
+        flops=each(8.0),
         tolerance=64.0, sides=IMAGES,
         absent={"onnxruntime": "ONNX Runtime normalises with given statistics only: "
             "see BatchNormInference"},
@@ -55,6 +57,7 @@ OPERATORS = (
             "fix_gamma=False)",
             setup="moving_mean = nd.zeros_like(beta)\nmoving_var = nd.ones_like(beta)")),
     op("BatchNormInference", "norm", ("data", *SCALE, *STATISTICS), shapes=MAPS, eps=1e-5,
+        needs={"eps >= 0": "torch", "data[1] >= 1": "torch"},
         flops=each(4.0), tolerance=64.0, sides=IMAGES,
         torch="F.batch_norm(data, mean, variance, gamma, beta, False, 0.1, {eps})",
         jax=Call(f"y = (data - mean{WIDE}) * lax.rsqrt(variance{WIDE} + {{eps}}) * "
@@ -63,6 +66,7 @@ OPERATORS = (
         mxnet="nd.BatchNorm(data, gamma, beta, mean, variance, eps={eps}, "
         "fix_gamma=False, use_global_stats=True)"),
     op("LayerNorm", "norm", ("data", *FEATURES), shapes=TOKENS, eps=1e-5, flops=each(8.0),
+        needs={"data[-1] >= 1": "onnxruntime"},
         tolerance=32.0,
         torch=lambda v: f"F.layer_norm(data, ({v.data[-1]},), gamma, beta, {v.eps})",
         jax=Call("m = jnp.mean(data, axis=-1, keepdims=True)\n"
@@ -71,7 +75,8 @@ OPERATORS = (
         onnx="LayerNormalization(data, gamma, beta, axis=-1, epsilon={eps})",
         mxnet="nd.LayerNorm(data, gamma, beta, axis=-1, eps={eps})"),
     op("InstanceNorm", "norm", ("data", *SCALE),
-        shapes={k: v for k, v in MAPS.items() if k != "skewed"}, eps=1e-5, flops=each(8.0),
+        shapes={k: v for k, v in MAPS.items() if k != "skewed"}, eps=1e-5,
+        needs={"min(data[:2]) >= 1": "torch", "prod(data[2:]) != 1": "torch"}, flops=each(8.0),
         tolerance=32.0, sides=IMAGES,
         torch="F.instance_norm(data, weight=gamma, bias=beta, eps={eps})",
         jax=Call("m = jnp.mean(data, axis=(2, 3), keepdims=True)\n"
@@ -81,6 +86,7 @@ OPERATORS = (
         mxnet="nd.InstanceNorm(data, gamma, beta, eps={eps})"),
     # MXNet 1.9 has one factor for each group, not for each channel.
     op("GroupNorm", "norm", ("data", *SCALE), shapes=MAPS, num_groups=4, eps=1e-5, flops=each(8.0),
+        needs={"min(data) >= 1": "onnxruntime"},
         tolerance=32.0, sides=IMAGES,
         torch="F.group_norm(data, {num_groups}, gamma, beta, {eps})",
         jax=Call("g = data.reshape(data.shape[0], {num_groups}, -1)\n"
@@ -100,6 +106,7 @@ OPERATORS = (
         mxnet="nd.L2Normalization(data)",
         numpy=Call("data / np.linalg.norm(data, axis=1, keepdims=True)", emulated=True)),
     op("LRN", "norm", "data", shapes=MAPS, nsize=5, alpha=1e-4, beta=0.75, k=1.0, flops=each(30.0),
+        needs=dict.fromkeys(("nsize % 2 == 1", "alpha > 0", "beta > 0"), "onnxruntime"),
         tolerance=16.0, sides=IMAGES,
         torch="F.local_response_norm(data, {nsize}, {alpha}, {beta}, {k})",
         onnx="LRN(data, size={nsize}, alpha={alpha}, beta={beta}, bias={k})",

@@ -23,6 +23,8 @@ ABSENT = {
 }
 
 
+#: Optimizers of torch's refuse to go uphill.
+RATE = {"lr >= 0": "torch"}
 #: The gradient changes sign.
 TURNED = {"torch": "gradient.neg_()", "mxnet": "gradient *= -1"}
 
@@ -99,24 +101,29 @@ def of_four(name: str) -> Operator:
 
 OPERATORS = (
     optimizer("sgd", aliases=("sgd_update",), classic="SGD",
-        torch=step("SGD([weight], lr={lr})"), mxnet=mx("sgd_update")),
+        needs=RATE, torch=step("SGD([weight], lr={lr})"), mxnet=mx("sgd_update")),
     optimizer("sgd_mom", ("mom",), {"momentum": 0.9}, 4.0, aliases=("sgd_mom_update",),
+        needs=RATE | {"momentum >= 0": "torch"},
         torch=step("SGD([weight], lr={lr}, momentum={momentum})"),
         mxnet=mx("sgd_mom_update", "mom", ", momentum={momentum}")),
     optimizer("nag_mom", ("mom",), {"momentum": 0.9}, 6.0, aliases=("nag_mom_update",),
+        needs=RATE | {"momentum > 0": "torch"},
         torch=step("SGD([weight], lr={lr}, momentum={momentum}, nesterov=True)"),
         mxnet=mx("nag_mom_update", "mom", ", momentum={momentum}")),
     # torch corrects the bias of the first steps, MXNet's operator leaves that to its caller.
     optimizer("adam", ("mean", "var"), {"beta1": 0.9, "beta2": 0.999}, 12.0, parity="shape",
         aliases=("adam_update",),
+        needs=RATE | {"0 <= beta1 < 1": "torch", "0 <= beta2 < 1": "torch"},
         torch=step("Adam([weight], lr={lr}, betas=({beta1}, {beta2}))"),
         mxnet=mx("adam_update", "mean, var", ", beta1={beta1}, beta2={beta2}")),
     # Epsilon stands outside of the root in torch, inside in MXNet.
     optimizer("rmsprop", ("n",), {"rho": 0.95}, 8.0, aliases=("rmsprop_update",), parity="shape",
+        needs=RATE | {"rho >= 0": "torch"},
         torch=step("RMSprop([weight], lr={lr}, alpha={rho})"),
         mxnet=mx("rmsprop_update", "n", ", gamma1={rho}")),
     optimizer("rmspropalex", ("n", "g", "delta"), {"rho": 0.95, "momentum": 0.9}, 14.0,
         parity="shape", aliases=("rmspropalex_update",),
+        needs=RATE | {"rho >= 0": "torch", "momentum >= 0": "torch"},
         torch=step("RMSprop([weight], lr={lr}, alpha={rho}, momentum={momentum}, centered=True)",
             before=TURNED["torch"]),
         mxnet=Call(mx("rmspropalex_update", "n, g, delta", ", gamma1={rho}, gamma2={momentum}"),
@@ -132,6 +139,7 @@ OPERATORS = (
     # The step number decides how the first averages are corrected: it stays that of one step.
     optimizer("ftml", ("d", "v", "z"), {"beta1": 0.6, "beta2": 0.999, "epsilon": 1e-8, "t": 1},
         16.0, aliases=("ftml_update",), tolerance=64.0,
+        needs={"lr != 0": "torch"},
         torch=update("v.mul_({beta2}).addcmul_(gradient, gradient, value=1 - {beta2})\n"
             "e = (v / (1 - {beta2} ** {t})).sqrt_().add_({epsilon})"
             ".mul_((1 - {beta1} ** {t}) / {lr})\n"
@@ -199,7 +207,7 @@ OPERATORS = (
         mxnet=Call("nd.multi_lars(lrs, weights, gradients, decays, eta={eta}, eps={epsilon})",
             dtypes=("float32",))),
     optimizer("adamw", flops=14.0,
-        torch=step("AdamW([weight], lr={lr})")),
+        needs=RATE, torch=step("AdamW([weight], lr={lr})")),
     optimizer("adagrad", flops=6.0,
-        torch=step("Adagrad([weight], lr={lr})")),
+        needs=RATE, torch=step("Adagrad([weight], lr={lr})")),
 )  # fmt: skip

@@ -39,6 +39,13 @@ def parts_of_packed(gates: int) -> Callable[[Values], dict[str, str]]:
     return gradients
 
 
+#: Without these, ONNX Runtime ends the process.
+ENDS = {
+    "LSTM": {"data[1] >= 1": "onnxruntime"},
+    "GRU": {"min(data) >= 1": "onnxruntime"},
+}
+
+
 def rnn(name: str, mode: str, gates: int, order: str, node: str, states: str) -> Operator:
     """`order`: the gates as ONNX wants them, by their places in torch."""
     packed = ", ".join(f"{each}.reshape(-1)" for each in NAMES)
@@ -53,7 +60,9 @@ def rnn(name: str, mode: str, gates: int, order: str, node: str, states: str) ->
                   for each in states.split(", "))  # fmt: skip
     return op(
         name, "rnn", ("data", *weights, *zeros), {"data": SEQUENCES, "hidden_size": HIDDEN},
-        result=lambda v: (*v.data[:2], v.hidden_size), shrinks=("data",), tolerance=64.0,
+        result=lambda v: (*v.data[:2], v.hidden_size),
+        needs={"data[0] >= 1": "torch"} | ENDS.get(name, {}),
+        shrinks=("data",), tolerance=64.0,
         absent={"jax": "JAX has no recurrent layers (Flax does)"},
         flops=lambda v: (
             2.0 * v.data[0] * v.data[1] * gates * v.hidden_size * (v.data[2] + v.hidden_size)

@@ -83,12 +83,14 @@ OPERATORS = (
     quantized("quantized_conv2d",
         (Input("data", dtype="float32"), weight("weight", uniform(-0.5, 0.5), dtype="float32",
             shape=lambda v: (v.channels, v.data[1], 3, 3))),
-        MAPS, dtypes=("int8",), channels=32, result=lambda v: (v.data[0], v.channels, *v.data[2:]),
+        MAPS, dtypes=("int8",), channels=32, needs={"data[1] >= 1": ""},
+        result=lambda v: (v.data[0], v.channels, *v.data[2:]),
         flops=lambda v: 18.0 * v.data[0] * v.data[1] * v.channels * v.data[2] * v.data[3],
         torch=torch("torch.ops.quantized.conv2d(given, packed, 0.1, 128)", CONVOLVED,
             devices=("cpu",))),
     quantized("int_mm", (Input("lhs", integers(-8, 8)), Input("rhs", integers(-8, 8))),
         sizes((64, 64), (512, 512), (4096, 4096)), dtypes=("int8",), result_dtype="int32",
+        needs={"len(lhs) == len(rhs) == 2": "", "lhs[1] == rhs[0]": ""},
         flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] * v.rhs[1], parity="values",
         torch=torch("torch._int_mm(lhs, rhs)"), onnx="MatMulInteger(lhs, rhs)",
         jax="lax.dot(lhs, rhs, preferred_element_type='int32')",
@@ -100,6 +102,8 @@ OPERATORS = (
             devices=("cuda",))),
     quantized("grouped_mm", ("lhs", Input("rhs", shape=lambda v: (v.groups, v.lhs[1], v.lhs[1]))),
         {"lhs": sizes((64, 64), (512, 256), (8192, 1024))}, groups=4, dtypes=("bfloat16",),
+        # Rows begin at multiples of 16 bytes.
+        needs={"len(lhs) == 2": "", "lhs[1] >= 8 and lhs[1] % 8 == 0": ""},
         flops=lambda v: 2.0 * v.lhs[0] * v.lhs[1] ** 2,
         torch=torch("torch._grouped_mm(lhs, rhs, offs=offsets)",
             "step = lhs.shape[0] // {groups}\n"
@@ -107,6 +111,7 @@ OPERATORS = (
             )),
     op("multi_head_attention", "quantized", ("data", *PROJECTIONS),
         sizes((8, 2, 32), (128, 16, 256), (512, 32, 512)), heads=8, parity="", tolerance=64.0,
+        needs={"len(data) == 3": ""},
         flops=lambda v: v.data[0] * v.data[1] * v.data[2] * (8.0 * v.data[2] + 4.0 * v.data[0]),
         torch="F.multi_head_attention_forward(data, data, data, {data}[2], {heads}, w_in, b_in, "
         "None, None, False, 0.0, w_out, b_out, need_weights=False)[0]"),

@@ -86,6 +86,56 @@ SIDES = {
     "group_norm_backward": {"maps": "b c h w", "images": "b c h w", "channel": "c"},
 }
 
+#: What they need of their parameters, where shapes of as many sides are not enough.
+CONDITIONS: dict[str, tuple[str, ...]] = {
+    "adaptive_avg_pool1d": ("signals[2] >= 1",),
+    "adaptive_avg_pool2d": ("min(images[2:]) >= 1",),
+    "adaptive_avg_pool3d": ("min(volumes[1:]) >= 1",),
+    "adaptive_max_pool2d": ("min(images[1:]) >= 1",),
+    "avg_pool3d": ("volumes[1] >= 1", "min(volumes[2:]) >= 2"),
+    "max_pool2d_with_indices": ("images[1] >= 1", "min(images[2:]) >= 2"),
+    "max_pool3d_with_indices": ("volumes[1] >= 1", "min(volumes[2:]) >= 2"),
+    "reflection_pad1d": ("signals[1] >= 1", "signals[2] >= 3"),
+    "reflection_pad2d": ("images[1] >= 1", "min(images[2:]) >= 3"),
+    "reflection_pad3d": ("volumes[1] >= 1", "min(volumes[2:]) >= 3"),
+    "replication_pad2d": ("min(images[1:]) >= 1",),
+    "replication_pad3d": ("min(volumes[1:]) >= 1",),
+    "circular_pad": ("min(images[2:]) >= 2",),
+    "channel_shuffle": ("images[1] % 2 == 0",),
+    "upsample_bicubic2d": ("min(images[1:]) >= 1",),
+    "pdist": ("points[0] >= 1",),
+    "fft_rfft": ("min(data) >= 1",),
+    "fft_irfft": ("data[0] >= 1", "data[1] >= 2"),
+    "fft_fft2": ("min(data) >= 1",),
+    "embedding_bag": ("bags[1] >= 1",),
+    "masked_softmax": ("data[1] >= 1", "mask[1] >= 1"),
+    "select_scatter": ("data[0] >= 4",),
+    "select": ("data[0] >= 4",),
+    "as_strided": ("prod(data) >= 4 * (data[0] // 2) - 2",),
+    "view_as_complex": ("pairs[2] == 2",),
+    "unfold": ("data[0] >= 2",),
+    "lp_pool2d": ("images[1] >= 1", "min(images[2:]) >= 2"),
+    "cross_product": ("vectors[-1] == axes[-1] == 3",),
+    "kthvalue": ("data[1] >= 2",),
+    "item": ("min(data) >= 1",),
+    "index_put": ("data[0] >= 1",),
+    "index_fill": ("data[0] >= 1",),
+    "native_batch_norm_legit": ("min(images) >= 1",),
+    "adaptive_avg_pool2d_backward": ("min(maps[1:]) >= 1",),
+    "avg_pool2d_backward": ("images[1] >= 1", "min(images[2:]) >= 2"),
+    "max_pool2d_backward": ("images[1] >= 1", "min(images[2:]) >= 2"),
+    "convolution_backward": ("maps[1] >= 1", "min(images[2:]) >= 1", "kernel[2:] == (3, 3)"),
+    "group_norm_backward": ("min(images[:2]) >= 1",),
+}
+#: What their gradient needs besides.
+IN_BACKWARD = {
+    "adaptive_avg_pool1d": "min(signals[1:]) >= 1",
+    "adaptive_avg_pool2d": "min(images[1:]) >= 1",
+    "channel_shuffle": "images[1] >= 2",
+    "unbind": "signals[0] >= 1",
+    "native_dropout": "prod(data) >= 1",
+}
+
 TABLE = """
 adaptive_avg_pool1d      F.adaptive_avg_pool1d(signals, 8)
 adaptive_avg_pool2d      F.adaptive_avg_pool2d(images, 8)
@@ -293,9 +343,14 @@ def row(line: str, grad: bool) -> Operator:
         name, "aten", inputs, {each.name: KINDS[each.name][0] for each in inputs if not each.shape},
         grad=grad, dtypes=dtypes if "" in own else tuple(own), flops=None,
         result=None if name in ELEMENTWISE else result_of,
-        sides=SIDES.get(name, {}), parity="",
+        sides=SIDES.get(name, {}), needs=needs(name), parity="",
         torch=Call(text, setup=setup, output=first, compilable=grad, note=NOTES.get(name, "")),
     )  # fmt: skip
+
+
+def needs(name: str) -> dict[str, str]:
+    found = dict.fromkeys(CONDITIONS.get(name, ()), "")
+    return found | ({IN_BACKWARD[name]: "backward"} if name in IN_BACKWARD else {})
 
 
 def result_of(v: Values) -> Shape:

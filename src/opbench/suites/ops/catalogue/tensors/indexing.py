@@ -45,6 +45,7 @@ WINDOW = {
     "begin": sizes((16, 16), (256, 256), (1024, 1024), (2500, 2)),
     "end": sizes((48, 48), (768, 768), (3072, 3072), (7500, 7)),
 }
+BOTH = {"len(begin) == len(end) == len(data) == 2": ""}
 POINTS = sizes((2, 64), (2, 1024), (2, 4096))
 GRID = sizes((64, 64), (1024, 1024), (4096, 4096))
 MANY = sizes((4096,), (1048576,), (16777216,))
@@ -61,7 +62,7 @@ def picking(name: str, inputs: tuple[str | Input, ...] = ("data",), **more: Any)
 
 
 OPERATORS = (
-    picking("slice", ("data",), shapes=WINDOW, result=window_shape, shrinks=("none",),
+    picking("slice", ("data",), shapes=WINDOW, needs=BOTH, result=window_shape, shrinks=("none",),
         partly=("data",),
         torch=window, jax="lax.slice(data, {begin}, {end})",
         onnx=lambda v: f"Slice(data, {list(v.begin)}, {list(v.end)})",
@@ -103,6 +104,7 @@ OPERATORS = (
     op("ravel_multi_index", "indexing",
         (Input("data", lambda v: integers(0, min(v.shape))),),
         shapes=sizes((2, 4096), (2, 1048576), (2, 8388608)), shape=(1024, 1024),
+        needs={"data[0] == len(shape) == 2": ""},
         grad=False, dtypes=("int64", "int32"), result=lambda v: v.data[1:], flops=2.0,
         shrinks=("none",),
         torch=Call(lambda v: f"data[0] * {v.shape[1]} + data[1]", emulated=True),
@@ -110,7 +112,8 @@ OPERATORS = (
         mxnet="nd.ravel_multi_index(data, shape={shape})",
         numpy=Call("np.ravel_multi_index(given, {shape})", setup="given = tuple(data)")),
     op("unravel_index", "indexing", (Input("data", lambda v: integers(0, prod(v.shape))),),
-        shapes=MANY, shape=(1024, 1024), grad=False, dtypes=("int64", "int32"),
+        shapes=MANY, shape=(1024, 1024), grad=False,
+        needs={"min(shape) >= 1": ""}, dtypes=("int64", "int32"),
         result=lambda v: (2, *v.data),
         torch=Call("torch.unravel_index(data, {shape})", compared="torch.stack(y)"),
         jax=Call("jnp.unravel_index(data, {shape})", compared="jnp.stack(y)"),
@@ -118,6 +121,7 @@ OPERATORS = (
         numpy=Call("np.unravel_index(data, {shape})", compared="np.stack(y)")),
     picking("gather_nd",
         ("data", Input("indices", lambda v: integers(0, min(v.data)), INDEX, grad=False)),
+        needs={"len(data) == 2": ""},
         shapes={"data": GRID, "indices": POINTS}, result=lambda v: v.indices[1:], shrinks=("none",),
         partly=("data",),
         torch=Call("data[rows, columns]", setup="rows, columns = indices"),
@@ -129,6 +133,7 @@ OPERATORS = (
     picking("scatter_nd",
         (Input("data", shape=lambda v: v.indices[1:]),
             Input("indices", PERMUTATION, INDEX, grad=False)),
+        needs={"len(shape) == 2": "", "indices[-1] <= min(shape)": ""},
         shapes={"indices": POINTS, "shape": GRID}, result=lambda v: v.shape, shrinks=("none",),
         absent={"onnxruntime": "ONNX scatters into a tensor it is given, not into zeros"},
         torch=Call("data.new_zeros({shape}).index_put((indices[0], indices[1]), data)",
@@ -149,7 +154,8 @@ OPERATORS = (
         numpy=Call("np.take_along_axis(data, places, axis=1)", setup="places = index[:, None]")),
     picking("fill_element_0index",
         ("data", Input("values", shape=lambda v: v.data[:1]),
-            Input("index", below("data", 1), INDEX, shape=lambda v: v.data[:1])), grad=False,
+            Input("index", below("data", 1), INDEX, shape=lambda v: v.data[:1])),
+        needs={"len(data) == 2": ""}, grad=False,
         dtypes=NUMBERS,
         torch=Call("torch.scatter(data, 1, places, given)",
             setup="places, given = index[:, None], values[:, None]"),
@@ -160,7 +166,7 @@ OPERATORS = (
             setup="places = index.astype({dtype})"),
         numpy=Call("y = data.copy()\n"
             "np.put_along_axis(y, index[:, None], values[:, None], axis=1)", emulated=True)),
-    picking("setitem", ("data", Input("value", shape=window_shape)), shapes=WINDOW,
+    picking("setitem", ("data", Input("value", shape=window_shape)), shapes=WINDOW, needs=BOTH,
         result=window_shape, shrinks=("none",), traffic=lambda v: both(v, window_shape(v)),
         absent={"onnxruntime": "an ONNX graph overwrites nothing"}, grad=False,
         torch=Call(lambda v: f"{window(v)} = value\ny = data", compilable=False),
@@ -178,6 +184,7 @@ OPERATORS = (
             Input("indices", below("data", 0), INDEX, grad=False, shape=lambda v: (v.count,)),
             Input("source", shape=lambda v: (v.count, v.data[1]))),
         shapes={"data": PLANE, "count": ROWS}, flops=lambda v: float(v.count * v.data[1]),
+        needs={"len(data) == 2": ""},
         tolerance=8.0,
         torch="torch.index_add(data, 0, indices, source)", jax="data.at[indices].add(source)",
         numpy=Call("y = data.copy()\nnp.add.at(y, indices, source)", emulated=True)),

@@ -32,7 +32,7 @@ OPERATORS = (
         mxnet="nd.multi_sum_sq(a, b, c, d, num_arrays=4)",
         numpy=Call("np.stack([np.vdot(x, x) for x in (a, b, c, d)])", emulated=True)),
     # Of normal numbers one in ten is above 1.28: the others become zeros.
-    unary("cast_storage", "misc", flops=0.0,
+    unary("cast_storage", "misc", flops=0.0, needs={"len(data) == 2": ""},
         absent={"jax": "sparse arrays of JAX are an experiment",
             "onnxruntime": "ONNX Runtime has no sparse kernels",
             "numpy": "NumPy has no sparse arrays"}, grad=False,
