@@ -255,7 +255,7 @@ def test_a_form_is_that_of_fused_operators_alone():
             {"low": 9, "high": 9},
             "low=9, high=9 do not fit: it takes low",
         ),
-        ("unravel_index", "torch", {"shape": "-1x-1"}, "it takes min.shape. >= 1"),
+        ("unravel_index", "torch", {"shape": "-1x-1"}, "it takes min.shape, default=1. >= 1"),
     ],
 )
 def test_what_an_entry_needs_is_said_with_values_that_would_fit(name, framework, given, says):

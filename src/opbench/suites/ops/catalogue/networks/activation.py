@@ -36,7 +36,7 @@ OPERATORS = (
         torch="F.leaky_relu(data, {slope})", jax="nn.leaky_relu(data, {slope})",
         onnx="LeakyRelu(data, alpha={slope})",
         mxnet="nd.LeakyReLU(data, act_type='leaky', slope={slope})"),
-    activation("prelu", flops=1.0, needs={"len(data) == 2": "torch"},
+    activation("prelu", flops=1.0, needs={"len(data) <= 2": "torch"},
         inputs=(weight("gamma", uniform(0.1, 0.4), shape=lambda v: v.data[1:]),), classic="PReLU",
         tolerance=8.0,
         torch="torch.prelu(data, gamma)",

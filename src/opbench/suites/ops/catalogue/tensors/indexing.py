@@ -113,7 +113,7 @@ OPERATORS = (
         numpy=Call("np.ravel_multi_index(given, {shape})", setup="given = tuple(data)")),
     op("unravel_index", "indexing", (Input("data", lambda v: integers(0, prod(v.shape))),),
         shapes=MANY, shape=(1024, 1024), grad=False,
-        needs={"min(shape) >= 1": ""}, dtypes=("int64", "int32"),
+        needs={"min(shape, default=1) >= 1": ""}, dtypes=("int64", "int32"),
         result=lambda v: (2, *v.data),
         torch=Call("torch.unravel_index(data, {shape})", compared="torch.stack(y)"),
         jax=Call("jnp.unravel_index(data, {shape})", compared="jnp.stack(y)"),
