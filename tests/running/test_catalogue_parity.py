@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.kept_workers import KeptPool
 from tests.suites.ops.settings import options, second
 
 from opbench.case import Parity
@@ -23,7 +24,8 @@ from opbench.plan.groups import Slot
 from opbench.running.parity import ParityCheck, ParityGroups
 from opbench.suites.ops.definition import operator_definition
 from opbench.suites.ops.given import text_of
-from opbench.workers.pool import Pool
+
+pytestmark = pytest.mark.usefixtures("kept_workers")
 
 FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
 
@@ -59,7 +61,7 @@ def disagreements(cases) -> list[str]:
         if not case.unsupported
     ]
     wrong: list[str] = []
-    with Pool(cases) as pool:
+    with KeptPool(cases) as pool:
 
         def worker(slot: Slot):
             return pool.workers(pool.kind(slot.case, slot.environment), [0])[0]
@@ -156,7 +158,7 @@ def test_options_that_nothing_can_be_compared_with_act():
         # It changes how a block computes, not what.
         and option != "hybridize"
     ]
-    with Pool() as pool:
+    with KeptPool() as pool:
         still = [
             f"{operator.name} {option}"
             for operator, option in pairs
