@@ -243,7 +243,7 @@ def test_whatever_a_case_does_the_others_go_on_and_the_table_says_why(
     path = tmp_path / "bench_ends.py"
     path.write_text(OUTCOMES)
     # A busy machine may keep any case waiting for a second or two; only one waits for ever.
-    done = opbench("run", path, *fixed, "--timeout", "5s")
+    done = opbench("run", path, *fixed, "--timeout", "10s")
     assert done.returncode == 1, done.stdout + done.stderr
     outcomes = {found.case.axes["end"]: found.result.outcome_text for found in stored()}
     assert outcomes.pop("raises").startswith("failed: ValueError: not today")

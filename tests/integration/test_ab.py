@@ -50,7 +50,7 @@ def kept():
 """
 
 #: Stops by precision long before the time is up, even where each block takes ten times as long.
-QUICK = ("--max-time-per-case", "5s", "--precision", "40%")
+QUICK = ("--max-time-per-case", "10s", "--precision", "40%")
 
 #: Where the question is what is measured and shown, not how large it is.
 ROUGH = ("--max-time-per-case", "0.2s", "--precision", "50%")

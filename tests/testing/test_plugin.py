@@ -15,7 +15,7 @@ from opbench.plan.options import OPTIONS
 from opbench.store import Store
 from opbench.testing.measuring import branch_of, given, spelled_for_pytest
 
-QUICK = ("--opbench-option", "num_runs=3", "--opbench-option", "num_repeats=2")
+QUICK = ("--opbench-option", "num_runs=3", "--opbench-option", "num_repeats=4")
 
 TESTS = """\
 import time
@@ -98,7 +98,7 @@ def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_sta
     assert "\nopbench: measuring 6 cases, alone\n" in first.stdout
     assert stored(project) == [IDS]
 
-    (project / "src" / "mine" / "naps.py").write_text(NAPS.format(factor=4))
+    (project / "src" / "mine" / "naps.py").write_text(NAPS.format(factor=10))
     gate = ("-k", "nap", "--opbench-fail-on", "slower:50%")
     for _ in range(2):  # what was found slower is not the next baseline
         slow = run(project, "-q", *QUICK, *gate)
