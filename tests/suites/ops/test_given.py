@@ -178,6 +178,32 @@ def test_a_given_shape_may_take_all_the_memory_that_is_free(monkeypatch):
     assert case_at("identity", **given).unsupported == says
 
 
+@pytest.mark.parametrize(
+    ("gpus", "says"),
+    [
+        ([{"memory": 140 * 2**30, "memory_used": 2**30}], ""),
+        # Which of them CUDA will number 0 is not known here.
+        ([{"memory": 140 * 2**30, "memory_used": 0}, {"memory": 12 * 2**30, "memory_used": None}],
+         "12 GiB is free"),
+        ([], "16 GiB is what is assumed of a GPU"),
+    ],
+)  # fmt: skip
+def test_on_a_gpu_it_is_the_memory_that_the_driver_reports(monkeypatch, gpus, says):
+    from opbench.suites.ops import scaling
+
+    monkeypatch.setattr(scaling, "gpu_facts", lambda: {"gpus": gpus})
+    scaling.free_gpu_memory.cache_clear()
+    given = {"data": str(2**32), "dtype": "float16"}  # twice 16 GiB
+    (case,) = expand(
+        [operator_definition(catalogue()["identity"])],
+        axes={axis: [value] for axis, value in given.items()},
+        stages=["forward"],
+        device="cuda",
+    )
+    scaling.free_gpu_memory.cache_clear()
+    assert case.unsupported == (f"identity at these parameters needs 32 GiB of memory; {says}" if says else "")
+
+
 def test_weights_count_where_a_parameter_makes_them_large(monkeypatch):
     """4 · 100,000² recurrent weights in float32 are 149 GiB, twice."""
     from opbench.suites.ops import scaling

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+from opbench.machine.gpu import gpu_facts
 from opbench.suites.ops.entry import Operator, Values
 from opbench.suites.ops.programs import held, work
 
@@ -27,7 +28,7 @@ PASSES = {False: 1.0, True: 3.0}
 FLOPS_PER_SECOND = {"cpu": 1.5e10, "cuda": 5e12}
 #: One call must not take longer: at least a handful fit in the time of a case.
 SECONDS = 5.0
-#: Memory assumed for a GPU: that of the smaller ones.
+#: Memory assumed of a GPU whose driver does not say: that of the smaller ones.
 GPU_BYTES = 16 * 2**30
 
 SMALLEST = 1024
@@ -78,7 +79,7 @@ def obstacle(
 
 def room(kind: str) -> float:
     """Bytes for all that runs on such a device."""
-    return GPU_BYTES if kind == "cuda" else free_memory()
+    return (free_gpu_memory() or GPU_BYTES) if kind == "cuda" else free_memory()
 
 
 def needed(operator: Operator, values: Values, backward: bool) -> float:
@@ -92,7 +93,8 @@ def shortage(operator: Operator, values: Values, device: str, backward: bool) ->
     takes, free = needed(operator, values, backward), room(kind)
     if takes <= free:
         return ""
-    assumed = "is free" if kind == "cpu" else "is what is assumed of a GPU"
+    known = kind == "cpu" or free_gpu_memory()
+    assumed = "is free" if known else "is what is assumed of a GPU"
     return (
         f"{operator.name} at these parameters needs {gibibytes(takes)} of memory; "
         f"{gibibytes(free)} {assumed}"
@@ -124,6 +126,14 @@ def halved(operator: Operator, values: Values, kept: Collection[str] = ()) -> Va
 
 def names(operator: Operator) -> tuple[str, ...]:
     return (*(each.name for each in operator.inputs), "shape")
+
+
+@cache
+def free_gpu_memory() -> float:
+    """Bytes free now on the fullest GPU, whichever of them a case will run on; 0 if unknown."""
+    gpus = gpu_facts()["gpus"]
+    free = [(gpu["memory"] or 0) - (gpu["memory_used"] or 0) for gpu in gpus]
+    return float(min(free, default=0))
 
 
 @cache
