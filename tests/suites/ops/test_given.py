@@ -201,7 +201,8 @@ def test_on_a_gpu_it_is_the_memory_that_the_driver_reports(monkeypatch, gpus, sa
         device="cuda",
     )
     scaling.free_gpu_memory.cache_clear()
-    assert case.unsupported == (f"identity at these parameters needs 32 GiB of memory; {says}" if says else "")
+    needs = "identity at these parameters needs 32 GiB of memory; "
+    assert case.unsupported == (needs + says if says else "")
 
 
 def test_weights_count_where_a_parameter_makes_them_large(monkeypatch):
