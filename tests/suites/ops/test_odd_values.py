@@ -61,9 +61,9 @@ def size_of(operator: Operator) -> str:
     return "small" if "small" in operator.sizes else "typical"
 
 
-def run(operator: Operator, name: str, value: Any) -> None:
+def run(operator: Operator, framework: str, name: str, value: Any) -> None:
     """Once, at its default stage, unless it is refused."""
-    axes = {"framework": ["torch"], "size": [size_of(operator)], name: [value]}
+    axes = {"framework": [framework], "size": [size_of(operator)], name: [value]}
     axes |= {"form": ["fused"]} if operator.parts else {}
     try:
         cases = expand([operator_definition(operator)], axes=axes)
@@ -74,18 +74,19 @@ def run(operator: Operator, name: str, value: Any) -> None:
             called(case)
 
 
-def check_odd(operator: Operator, most: int) -> None:
+def check_odd(operator: Operator, framework: str, most: int) -> None:
     odd = odd_values(operator)
     chosen = random.Random(operator.name).sample(odd, min(most, len(odd)))
     for name, value in chosen:
         try:
-            run(operator, name, value)
+            run(operator, framework, name, value)
         except Exception as error:
             raise AssertionError(f"{name}={value}: {type(error).__name__}: {error}") from None
 
 
-def of_torch() -> list[Operator]:
-    return [operator for operator in catalogue().values() if operator.call("torch")]
+def check_framework(framework: str, most: int) -> None:
+    operators = [each for each in catalogue().values() if each.call(framework)]
+    check_all(operators, lambda operator: check_odd(operator, framework, most))
 
 
 @pytest.fixture
@@ -99,13 +100,15 @@ def little_memory(monkeypatch):
         yield
 
 
-def test_a_few_odd_values_of_every_operator_are_refused_or_work(little_memory):
-    check_all(of_torch(), lambda operator: check_odd(operator, FEW))
+@pytest.mark.parametrize("framework", ["torch", "numpy"])
+def test_a_few_odd_values_of_every_operator_are_refused_or_work(little_memory, framework):
+    check_framework(framework, FEW)
 
 
 @pytest.mark.slow
-def test_odd_values_of_every_operator_are_refused_or_work(little_memory):
-    check_all(of_torch(), lambda operator: check_odd(operator, 10_000))
+@pytest.mark.parametrize(("framework", "most"), [("torch", 10_000), ("numpy", 10_000), ("jax", 12)])
+def test_odd_values_of_every_operator_are_refused_or_work(little_memory, framework, most):
+    check_framework(framework, most)
 
 
 def test_needs_hold_at_every_size_in_every_framework():

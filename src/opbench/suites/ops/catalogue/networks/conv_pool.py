@@ -23,7 +23,7 @@ STRIDES = {"max(strides) < 2**15": "torch backward"}
 #: What torch asks of windows, and of what looks at all pixels.
 CHANNELS = {"data[1] >= 1": "torch onnxruntime"}
 PIXELS = {
-    "max": {"min(data[1:]) >= 1": "torch onnxruntime", "min(data[2:]) >= 1": "numpy"},
+    "max": {"min(data[1:]) >= 1": "torch onnxruntime", "min(data[2:]) >= 1": "numpy jax"},
     "avg": {"min(data[1:]) >= 1": "onnxruntime"},
 }
 TRACES = sizes((2, 8, 64), (32, 32, 256), (64, 64, 4096))

@@ -96,6 +96,8 @@ OPERATORS = (
         onnx=lambda v: f"OneHot(indices, [{v.depth}], "
         + ("[0.0, 1.0])" if v.dtype == "float32" else "[0, 1])"),
         mxnet="nd.one_hot(indices, {depth}, dtype={dtype})",
+        # Its table has depth × depth elements, 2 GiB of them.
+        needs={"depth <= 16384": "numpy"},
         numpy=Call("eye[indices]", setup="eye = np.eye({depth}, {options})", emulated=True)),
     op("where", "indexing", (Input("condition", integers(0, 2), "bool", grad=False), "lhs", "rhs"),
         dtypes=ALL, torch="torch.where(condition, lhs, rhs)", onnx="Where(condition, lhs, rhs)",
@@ -113,8 +115,8 @@ OPERATORS = (
         numpy=Call("np.ravel_multi_index(given, {shape})", setup="given = tuple(data)")),
     op("unravel_index", "indexing", (Input("data", lambda v: integers(0, prod(v.shape))),),
         shapes=MANY, shape=(1024, 1024), grad=False,
-        needs={"min(shape, default=1) >= 1": ""}, dtypes=("int64", "int32"),
-        result=lambda v: (2, *v.data),
+        needs={"min(shape, default=1) >= 1": "", "len(shape) >= 1": "numpy"},
+        dtypes=("int64", "int32"), result=lambda v: (len(v.shape), *v.data),
         torch=Call("torch.unravel_index(data, {shape})", compared="torch.stack(y)"),
         jax=Call("jnp.unravel_index(data, {shape})", compared="jnp.stack(y)"),
         mxnet="nd.unravel_index(data, shape={shape})",
