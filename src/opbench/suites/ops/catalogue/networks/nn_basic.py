@@ -73,7 +73,7 @@ OPERATORS = (
         torch="F.linear(data, weight, bias)", onnx=dense_in_onnx, mxnet=dense_in_mxnet,
         numpy=Call("data @ weight.T + bias", note="a product, and a sum with the bias")),
     unary("flatten", "nn_basic", flops=0.0,
-        needs={"len(data) >= 2": "torch", "data[0] >= 1": "numpy"},
+        needs={"len(data) >= 2": "torch", "data[0] >= 1": "numpy jax"},
         shapes=STRETCH, dtypes=ALL,
         result=lambda v: (v.data[0], prod(v.data[1:])), any_rank=True, classic="Flatten",
         torch="torch.flatten(data, 1)", onnx="Flatten(data, axis=1)", mxnet="nd.flatten(data)",

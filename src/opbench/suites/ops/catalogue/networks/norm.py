@@ -86,7 +86,7 @@ OPERATORS = (
         mxnet="nd.InstanceNorm(data, gamma, beta, eps={eps})"),
     # MXNet 1.9 has one factor for each group, not for each channel.
     op("GroupNorm", "norm", ("data", *SCALE), shapes=MAPS, num_groups=4, eps=1e-5, flops=each(8.0),
-        needs={"min(data) >= 1": "onnxruntime"},
+        needs={"min(data) >= 1": "onnxruntime jax"},
         tolerance=32.0, sides=IMAGES,
         torch="F.group_norm(data, {num_groups}, gamma, beta, {eps})",
         jax=Call("g = data.reshape(data.shape[0], {num_groups}, -1)\n"

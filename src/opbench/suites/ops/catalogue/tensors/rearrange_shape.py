@@ -154,7 +154,7 @@ OPERATORS = (
     moving("tile", reps=(2, 2), result=lambda v: (v.data[0] * v.reps[0], v.data[1] * v.reps[1]),
         torch="torch.tile(data, {reps})", onnx=lambda v: f"Tile(data, {list(v.reps)})",
         mxnet="nd.tile(data, reps={reps})", numpy="np.tile(data, {reps})"),
-    moving("pad", {"data": BLOCKS}, {"width": 1}, needs={"width >= 0": "numpy"},
+    moving("pad", {"data": BLOCKS}, {"width": 1}, needs={"width >= 0": "numpy jax"},
         result=lambda v: (*v.data[:2], v.data[2] + 2 * v.width, v.data[3] + 2 * v.width),
         torch="F.pad(data, ({width}, {width}, {width}, {width}))",
         onnx="Pad(data, [0, 0, {width}, {width}, 0, 0, {width}, {width}])",
