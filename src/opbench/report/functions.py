@@ -12,7 +12,6 @@ from opbench.report.table import Cell, Column, Row, Table, escaped, grid, markdo
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table as Grid
 
 #: Rows before the rest is summed up: what does not fit on a screen is not read.
 SHOWN = 25
@@ -25,7 +24,7 @@ def breakdown(
     shown: int = SHOWN,
     of: float | None = None,
     named: str = "function",
-) -> Grid:
+) -> RenderableType:
     """Instructions per call of each function or line, with its share of the whole: of their sum,
     or `of` what was counted in all, where rows are parts of each other or not everything."""
     total = sum(count for _, count in rows) if of is None else of

@@ -71,7 +71,8 @@ def _pivot(
         rows.append(row)
     first = [Column(heading, wrap="fold")] if headed else []
     across = [Column(heads[value], wrap="fold", min_width=16) for value in order]
-    return Table([*first, *across], rows, notes=_reasons(compared, heads, short))
+    notes = _reasons(compared, heads, short)
+    return Table([*first, *across], rows, notes=notes, labels=len(first))
 
 
 def _reasons(

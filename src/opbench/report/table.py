@@ -14,10 +14,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from opbench.errors import plural
+from opbench.report.terminal.fitted import Need, groups, widths
 from opbench.report.terminal.visible import visible
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console as RichConsole
+    from rich.console import ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table as Grid
 
     from opbench.report.terminal.console import Console
@@ -73,6 +75,9 @@ class Table:
     narrow: bool = False
     #: With a rule above its last row.
     total: bool = False
+    #: The first columns say what a row is: where the terminal is narrow, the other columns stand
+    #: in several tables, each with these.
+    labels: int = 1
 
 
 def plain_table(
@@ -87,42 +92,112 @@ def plain_table(
     """The first `words` columns are words, the others numbers."""
     how: Literal["words", "never"] = "words" if wrap else "never"
     columns = [Column(name, index >= words, how) for index, name in enumerate(header)]
-    return Table(columns, rows, title, notes)
+    return Table(columns, rows, title, notes, labels=words if words < len(columns) else 1)
 
 
 def cell(value: Cell | str) -> Cell:
     return value if isinstance(value, Cell) else Cell(value)
 
 
-def grid(table: Table) -> Grid:
-    """For a rich console. Texts are never read as markup."""
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text
+#: Columns are broken inside a word or a part of an id that is longer than this, not moved into
+#: another table: no two columns of that width would fit a terminal.
+LONGEST_PART = 30
+#: Of what may be cut, so much is always shown.
+SHOWN_OF_CUT = 24
 
-    from opbench.report.terminal.folded import Folded
 
-    def shown(column: Column, value: Cell) -> RenderableType:
-        style = STYLES[value.style][0] if value.style else ""
-        folds = column.wrap == "fold"
-        return Folded(value.text, style) if folds else Text(value.text, style)
+@dataclass(frozen=True)
+class Fitted:
+    """A table for a rich console: one, or, where its columns do not fit the width, several below
+    each other, each with the labels of the rows. Texts are never read as markup."""
 
-    more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
-    printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
-    for column in table.columns:
-        folds = column.wrap == "fold"
-        printed_table.add_column(
-            Folded(column.name) if folds else Text(column.name),
-            justify="right" if column.number else "left",
-            no_wrap=column.wrap in ("cut", "never"),
-            overflow="fold" if folds else "ellipsis",
-            min_width=column.min_width,
-        )
-    for index, row in enumerate(table.rows):
-        if table.total and index == len(table.rows) - 1:
-            printed_table.add_section()
-        printed_table.add_row(*map(shown, table.columns, map(cell, row)))
-    return printed_table
+    table: Table
+
+    def __rich_console__(self, console: RichConsole, options: ConsoleOptions) -> RenderResult:
+        table, gap = self.table, self.gap
+        needs = [need(column, each) for column, each in zip(table.columns, self.texts)]
+        # Characters left of the first column and right of the last.
+        room = options.max_width - 2
+        if sum(each.most for each in needs) + gap * (len(needs) - 1) <= room:
+            yield self.grid(range(len(needs)))
+            return
+        for columns in groups(needs, min(table.labels, len(needs)), room, gap):
+            free = room - gap * (len(columns) - 1)
+            yield self.grid(columns, widths([needs[index] for index in columns], free))
+
+    @property
+    def gap(self) -> int:
+        """Characters between two columns."""
+        return 2 if self.table.narrow else 3
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """By column, its name first."""
+        rows = [[cell(value).text for value in row] for row in self.table.rows]
+        return [
+            [column.name, *(row[index] for row in rows)]
+            for index, column in enumerate(self.table.columns)
+        ]
+
+    def grid(self, columns: Sequence[int], wide: Sequence[int] = ()) -> Grid:
+        """Of some of its columns, of given widths or as wide as they are."""
+        from rich import box
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        from opbench.report.terminal.folded import Folded
+
+        def shown(column: Column, value: Cell) -> RenderableType:
+            style = STYLES[value.style][0] if value.style else ""
+            folds = column.wrap == "fold"
+            return Folded(value.text, style) if folds else Text(value.text, style)
+
+        table = self.table
+        more: Any = {"padding": (0, 1, 0, 0)} if table.narrow else {}
+        printed_table = Grid(box=box.SIMPLE_HEAD, pad_edge=False, **more)
+        for place, index in enumerate(columns):
+            column = table.columns[index]
+            folds = column.wrap == "fold"
+            printed_table.add_column(
+                Folded(column.name) if folds else Text(column.name),
+                justify="right" if column.number else "left",
+                no_wrap=column.wrap in ("cut", "never"),
+                overflow="fold" if folds else "ellipsis",
+                min_width=column.min_width,
+                width=wide[place] if wide else None,
+            )
+        for number, row in enumerate(table.rows):
+            if table.total and number == len(table.rows) - 1:
+                printed_table.add_section()
+            cells = [(table.columns[index], cell(row[index])) for index in columns]
+            printed_table.add_row(*(shown(*each) for each in cells))
+        return printed_table
+
+
+def grid(table: Table) -> Fitted:
+    """For a rich console."""
+    return Fitted(table)
+
+
+def need(column: Column, texts: Iterable[str]) -> Need:
+    """How many characters a column takes, by how it may be narrowed."""
+    from rich.cells import cell_len
+
+    from opbench.report.terminal.folded import PART
+
+    shown = [visible(line) for text in texts for line in text.split("\n") or [""]]
+    most = max([cell_len(line) for line in shown] + [column.min_width or 0])
+    if column.wrap == "never":
+        return Need(most, most)
+    if column.wrap == "cut":
+        return Need(min(most, SHOWN_OF_CUT), most)
+    parts = (
+        part.rstrip()
+        for line in shown
+        for part in (PART.findall(line) if column.wrap == "fold" else line.split())
+    )
+    longest = max((cell_len(part) for part in parts), default=0)
+    return Need(max(min(longest, LONGEST_PART), min(column.min_width or 0, most)), most)
 
 
 def whole(table: Table) -> list[RenderableType]:

@@ -128,7 +128,7 @@ def table(results: Sequence[tuple[Case, Result]], baseline: Baseline | None = No
             if noted:
                 row.append(Cell(", ".join(codes(by_metric.values())), "warning"))
             rows.append(row)
-    return Table(columns, rows)
+    return Table(columns, rows, labels=1 + several + replicated)
 
 
 #: Environment, and the node where that matters.
