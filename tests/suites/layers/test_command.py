@@ -84,6 +84,7 @@ def test_a_layer_that_the_config_lacks():
         (["--modes", "spooky"], "unknown mode 'spooky'"),
         (["-c", "none.json"], "file not found: none.json"),
         (["--no_save", "--cont"], "--cont"),
+        (["--suffix", "/../../x"], "suffix: '/../../x' cannot be part of a file's name"),
         (["--root", "/dev/null/raw"], "cannot write pickles to /dev/null/raw: Not a directory"),
     ],
 )

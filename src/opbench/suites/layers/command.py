@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from opbench.cli.options import takes
-from opbench.errors import UserError, plural, unknown
+from opbench.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from opbench.api.run import Run
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 RUN_NAME = "layers"
 #: The fixed design of the study.
 NUM_RUNS, NUM_REPEATS = 100, 20
-#: Layers, batch sizes, stages and metrics that a run lacks join it; all else must be as it was.
-EXTENDS = ("axes", "stages", "metrics")
 
 
 @takes(
@@ -81,7 +79,7 @@ def layers(
     """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
     from opbench.machine.gpu import default_device
     from opbench.report.terminal.console import Console
-    from opbench.suites.layers.pickles import Pickles, check_folder
+    from opbench.suites.layers.pickles import Files, Pickles, check_folder, check_suffix
 
     console = Console(stderr=True)
     cont, save = options.pop("cont", False), options.get("save", True)
@@ -103,38 +101,38 @@ def layers(
         axes["batch_size"] = list(dict.fromkeys(batch_sizes))
     if save:
         check_folder(root)
+        check_suffix(suffix)
 
     from opbench.api.progress import progress
+    from opbench.api.request import build
     from opbench.api.run import execute
-    from opbench.define.suites import named
     from opbench.report.terminal.run import show
+    from opbench.suites.layers.continuing import EXTENDS, run_to_complete, to_complete
 
-    # Without a seed it is 0 again, not that of the run to be continued.
     wanted = {
-        "seed": 0,
         **options,
         "targets": (target,),
         "axes": axes,
         "stages": ("forward",) if forward_only else (),
     }
-    begun = run_to_complete(wanted) if cont else None
+    _, settled = build(wanted)
+    begun = run_to_complete(settled) if cont else None
     first = f"Using {origin}, on {options['device']}."
     if cont and begun is None:
         first += " No earlier run with these settings; everything is missing."
     if begun is not None:
-        usual = named()["layers"].options
-        wanted = {"metrics": usual["metrics"], **wanted, "name": begun, "cont": True}
+        wanted = to_complete(begun, settled, wanted)
     with progress(console) as listener:
         say_first(first, listener, console)
         finished = execute(wanted, listener=listener, extends=EXTENDS)
     runs, repeats = options["num_runs"], options["num_repeats"]
-    pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes))
-    written = pickles.write(finished.results, only_missing=cont) if save else 0
+    pickles = Pickles(config, root, suffix, runs, repeats, seed, bool(modes), settled.metrics)
+    files = pickles.write(finished.results, only_missing=cont) if save else Files()
     if verbose:
         _print_runs(finished)
     show(finished)
-    if written:
-        console.print(f"{plural(written, 'pickle')} written to {root}", highlight=False)
+    for line in files.lines(root):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
     if finished.status == "interrupted":
         console.print("Interrupted; run the same command with --cont to measure what is missing.")
     return finished.exit_code
@@ -144,11 +142,19 @@ def say_first(line: str, listener: Listener, console: Console) -> None:
     """Print a line when the run begins: after every mistake in what was asked for was found."""
     begin = listener.started
 
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
     def started(run_id: str, cases: int, already_done: int) -> None:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        say(line)
         begin(run_id, cases, already_done)
 
+    def complete(run_id: str) -> None:
+        """The last line of the table names the run, and what became of it."""
+        say(f"{line} Nothing is missing, so nothing was measured.")
+
     listener.started = started  # type: ignore[method-assign]
+    listener.complete = complete  # type: ignore[method-assign]
 
 
 def measure_model(
@@ -221,34 +227,13 @@ def layers_in_modes(
     return list(pairs)
 
 
-def run_to_complete(wanted: dict[str, Any]) -> str | None:
-    """The latest run of this name that was begun with the same options; None without one."""
-    from opbench.api.run import difference
-    from opbench.plan.options import asked, read
-    from opbench.store import Store
-    from opbench.store.errors import StoreError
-
-    given = asked(wanted)
-    try:
-        with Store.open(wanted.get("store"), create=False) as opened:
-            runs = [run for run in opened.runs() if run.name == wanted["name"]]
-    except StoreError:
-        return None
-    for run in runs:
-        try:
-            before = {k: v for k, v in read(run.request).items() if k not in EXTENDS}
-        except UserError:  # imported, or of a later version
-            continue
-        if not difference(before, given, EXTENDS):
-            return run.id
-    return None
-
-
 def _print_runs(run: Run) -> None:
     from opbench.suites.layers.pickles import memory_stats
 
+    timers = {result.metric for _, result in run.results if result.unit == "s"}
     for case, result in run.results:
         if result.metric == "memory":
             print(f"{case.id}  {memory_stats(result)}")
+        timer = f"{result.metric}  " if len(timers) > 1 else ""
         for number, sample in enumerate(result.samples if result.unit == "s" else ()):
-            print(f"{case.id}  run {number}  {sample.value:.6g} s")
+            print(f"{case.id}  {timer}run {number}  {sample.value:.6g} s")

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from opbench.case import Case
-from opbench.errors import UserError
+from opbench.errors import UserError, first_of, plural
 from opbench.files import component, writing
 from opbench.imports import plain_pickle
+from opbench.plan.metrics import metrics
 from opbench.plan.policy import Fixed
 from opbench.result import Result
 from opbench.suites.layers.config.model import Config
@@ -48,6 +49,7 @@ class Record:
         name += f"_seed_{self.random_seed}"
         if self.forward_only:
             name += "_forward_only"
+        check_suffix(suffix)
         if suffix and not suffix.startswith("_"):
             suffix = f"_{suffix}"
         return f"{name}{suffix}.pkl"
@@ -93,13 +95,38 @@ def write(path: Path, content: dict[str, Any]) -> None:
             pickle.dump(content, stream, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def lacks_memory(path: Path) -> bool:
-    """Whether a file has times only, as an interrupted run leaves it."""
+def held(path: Path) -> dict[str, Any] | None:
+    """What is in a file of these benchmarks; None for anything else."""
     try:
         content = plain_pickle.loads(path.read_bytes())
-        return any(entry["memory_stats"] is None for entry in content["results"])
-    except (OSError, plain_pickle.NotPlain, LookupError, TypeError):
-        return False  # not a file of ours: it stays as it is
+    except (OSError, plain_pickle.NotPlain):
+        return None
+    return content if isinstance(content, dict) and "results" in content else None
+
+
+def says_the_same(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether a file has the settings and times of a result, and all that is known of its memory.
+
+    The clock and the number of threads are in no file: only the times tell."""
+    if any(old.get(key) != new[key] for key in new if key != "results"):
+        return False
+    try:
+        pairs = list(zip(old["results"], new["results"], strict=True))
+        return all(
+            was["runtime"] == now["runtime"] and now["memory_stats"] in (None, was["memory_stats"])
+            for was, now in pairs
+        )
+    except (LookupError, TypeError, ValueError):
+        return False
+
+
+def check_suffix(suffix: str) -> None:
+    """Refuse what cannot be part of the name of a file as it is."""
+    if component(name := f"x_{suffix}.pkl") != name:
+        raise UserError(
+            f"suffix: {suffix!r} cannot be part of a file's name; use letters, digits and "
+            "_ - + = . , [ ] ( )"
+        )
 
 
 def check_folder(root: Path) -> None:
@@ -116,6 +143,38 @@ def check_folder(root: Path) -> None:
         ) from None
 
 
+def _place(metric: str, timers: Sequence[str]) -> int:
+    return timers.index(metric) if metric in timers else len(timers)
+
+
+@dataclass
+class Files:
+    """What became of the files of one command."""
+
+    written: int = 0
+    #: Of those, how many had other settings or times before.
+    replaced: int = 0
+    #: Left as they are: no files of these benchmarks, and files of layers that now have no time.
+    foreign: list[Path] = field(default_factory=list)
+    outdated: list[Path] = field(default_factory=list)
+
+    def lines(self, root: Path) -> Iterator[str]:
+        if self.written:
+            line = f"{plural(self.written, 'pickle')} written to {root}"
+            if self.replaced:
+                line += f"; {self.replaced} of them held other settings or times"
+            yield line
+        if self.foreign:
+            named = first_of(map(str, self.foreign), 1)
+            yield (
+                f"Not replaced, as it is no pickle of layers: {named}; write elsewhere with "
+                "--suffix or --root"
+            )
+        if self.outdated:
+            named = first_of(map(str, self.outdated), 1)
+            yield f"Of an earlier run, as the layer has no time now: {named}; delete it"
+
+
 @dataclass(frozen=True)
 class Pickles:
     """The pickles of one command line."""
@@ -127,31 +186,56 @@ class Pickles:
     num_repeats: int
     random_seed: int | None
     in_modes: bool
+    #: What was asked for; of several timers, files have the first.
+    metrics: Sequence[str] = ("time", "memory")
 
-    def write(self, results: Iterable[tuple[Case, Result]], *, only_missing: bool) -> int:
-        """One file for each case with a time. With `only_missing`, complete files are kept."""
+    def write(self, results: Iterable[tuple[Case, Result]], *, only_missing: bool) -> Files:
+        """One file for each case with a time. With `only_missing`, a file that has the settings and
+        times of its result is kept, and so is one that somebody else wrote."""
+        files = Files()
+        memories, times, untimed = self._by_case(results)
+        for case, time in times.values():
+            record, path = self.record(case), self.path(case)
+            content = record.content(time, memories.get(case.hash))
+            if only_missing and path.exists():
+                old = held(path)
+                if old is None:
+                    files.foreign.append(path)
+                    continue
+                if says_the_same(old, content):
+                    continue
+                files.replaced += not says_the_same(old, record.content(time, None))
+            write(path, content)
+            files.written += 1
+        files.outdated += [path for path in map(self.path, untimed) if path.exists()]
+        return files
+
+    def _by_case(
+        self, results: Iterable[tuple[Case, Result]]
+    ) -> tuple[dict[str, Result], dict[str, tuple[Case, Result]], list[Case]]:
+        """By case hash the memory, and the time by the first of the timers; the cases without."""
         # In however many workers: the record has the runs, not where each was made.
         asked = {
             Fixed(num_runs=self.num_runs, num_repeats=self.num_repeats, starts=starts).text
             for starts in range(1, Fixed.starts + 1)
         }
-        times: dict[str, tuple[Case, Result]] = {}
+        timers = [name for name in self.metrics if metrics()[name].unit == "s"]
         memories: dict[str, Result] = {}
-        for case, result in results:
-            if result.ok and result.policy in asked:
+        times: dict[str, tuple[Case, Result]] = {}
+        untimed: dict[str, Case] = {}
+        # A run that was continued has its results in any order.
+        for case, result in sorted(results, key=lambda pair: _place(pair[1].metric, timers)):
+            if result.metric in timers and not result.ok:
+                untimed[case.hash] = case
+            elif result.ok and result.policy in asked:
                 if result.metric == "memory":
                     memories[case.hash] = result
-                elif result.unit == "s":
+                elif result.metric in timers:
                     times.setdefault(case.hash, (case, result))
-        written = 0
-        for case_hash, (case, result) in times.items():
-            record, memory = self.record(case), memories.get(case_hash)
-            path = record.path(self.root, self.suffix)
-            if only_missing and path.exists() and not (memory and lacks_memory(path)):
-                continue
-            write(path, record.content(result, memory))
-            written += 1
-        return written
+        return memories, times, [case for hash_, case in untimed.items() if hash_ not in times]
+
+    def path(self, case: Case) -> Path:
+        return self.record(case).path(self.root, self.suffix)
 
     def record(self, case: Case) -> Record:
         mode = str(case.axes["mode"])
