@@ -106,6 +106,8 @@ class LayerFactory:
         ValueError for an unknown layer, mode or key, and what the library raises for a combination
         that it cannot do."""
         case = layer_case(layer_name, batch_size, gsm_mode, config, "LayerFactory.create")
+        if case.unsupported:
+            raise UserError(f"LayerFactory.create: {case.unsupported}")
         return Layer(case, random_seed)
 
 

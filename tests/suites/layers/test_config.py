@@ -175,7 +175,13 @@ def test_the_command_line_overrides_the_file(tmp_path):
         ('{"linear": {},}', "line 1, column 15: not valid JSON"),
         ('{\n // sizes\n "linear": {}}', "line 2, column 2: not valid JSON"),
         ({"layers": []}, "layers: expected a list of comparisons"),
-        ({"layers": [{"comparison": ["linear"]}]}, "layers[0]: expected the keys comparison and"),
+        ({"layers": [{"comparison": ["linear"]}]}, "layers[0]: config is missing, the sizes of"),
+        ({"layers": [{"config": LINEAR}]}, "layers[0]: comparison is missing, a list of layers"),
+        ({"layers": [["linear"]]}, "layers[0]: expected an object with the keys comparison and"),
+        (
+            {"layers": [{"comparison": ["linear"], "config": LINEAR, "confg": 1}]},
+            "layers[0]: unknown key 'confg'; did you mean config",
+        ),
         (
             {"layers": [{"comparison": ["liner"], "config": LINEAR}]},
             "layers[0].comparison: unknown layer 'liner'; did you mean linear",
@@ -240,6 +246,10 @@ def test_a_norm_without_parameters_is_refused_unless_it_only_goes_forward(tmp_pa
         (changed("rnn_base", proj_size=6), "rnn_base.proj_size: 6 is not below hidden_size 6"),
         (changed("rnn_base", nonlinearity="gelu"), "rnn_base.nonlinearity: expected 'tanh' or"),
         ({"benchmark": "sundial", **changed("linear")}, "benchmark: expected 'python', 'cuda' or"),
+        ({"benchmarks": [], **changed("linear")}, "benchmarks: expected a list of timers such as"),
+        ({"lstm": CONFIG["rnn_base"]}, "unknown section 'lstm'; write rnn_base"),
+        ({"gsm_linear": CONFIG["linear"]}, "unknown section 'gsm_linear'; write linear"),
+        ({"dplinear": CONFIG["linear"]}, "unknown section 'dplinear'; write linear"),
         ({"num_warmups": -1, **changed("linear")}, "num_warmups: expected a whole number from 0"),
         (changed("linear", input_shape=[[3]]), "expected a whole number from 1 up, found [3]"),
         ({"linear": [1]}, "linear: expected an object, found [1]"),
@@ -259,6 +269,42 @@ def test_what_is_wrong_is_said_in_one_line_with_file_and_key(tmp_path, content, 
     assert text.startswith(str(path))
     assert said in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"layers": []}, "layers: expected a list of comparisons, found []"),
+        ({"layers": [{"config": LINEAR}]}, "layers[0]: comparison is missing"),
+        ({"gsm_linear": LINEAR}, "unknown section 'gsm_linear'; write linear"),
+        ({"lineaar": LINEAR}, "unknown key 'lineaar'; did you mean linear?"),
+        ({"benchmark": "torch", "lstm": CONFIG["rnn_base"]}, "unknown section 'lstm'; write"),
+        # A run file with a mistake is none of these.
+        ({"runs": {}, "benchmark": [{"name": "a", "stmt": "1"}]}, "unknown key 'runs'; did you"),
+    ],
+)
+def test_a_target_that_is_nearly_a_config_is_told_as_one(tmp_path, content, said):
+    with pytest.raises(UserError) as caught:
+        resolve([str(write(tmp_path, content))])
+    assert said in str(caught.value)
+
+
+def test_a_key_of_a_shared_section_that_a_layer_cannot_take(tmp_path):
+    """As torch.nn has it: projections are of LSTM alone, `relu` of RNN alone."""
+    path = write(tmp_path, {**changed("rnn_base", proj_size=2), "batch_sizes": [2]})
+    reasons = {case.name: case.unsupported for case in expand(resolve([str(path)]).definitions)}
+    assert "rnn takes no proj_size; lstm and dplstm do" in reasons["rnn"]
+    assert "dpgru takes no proj_size; lstm and dplstm do" in reasons["dpgru"]
+    assert "proj_size" not in reasons["lstm"] + reasons["dplstm"]
+    path = write(tmp_path, {**changed("rnn_base", nonlinearity="relu"), "batch_sizes": [2]})
+    reasons = {case.name: case.unsupported for case in expand(resolve([str(path)]).definitions)}
+    assert "gru takes no nonlinearity; rnn and dprnn do" in reasons["gru"]
+    assert "nonlinearity" not in reasons["rnn"]
+    # What is so without the key may be said to all of them.
+    usual = changed("rnn_base", nonlinearity="tanh", proj_size=0)
+    assert load(write(tmp_path, usual)).layers
+    assert not any("takes no" in c.unsupported for c in expand(resolve([str(path)]).definitions)
+                   if c.name in ("rnn", "dprnn"))  # fmt: skip
 
 
 def test_a_file_that_is_not_there(tmp_path):

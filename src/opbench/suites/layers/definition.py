@@ -68,6 +68,8 @@ class LayerDefinition(Definition):
             )
             if layer.dp or (mode != BASELINE and wrapper is None):
                 program = replace(program, unsupported=missing_opacus())
+            if layer.refused:
+                program = replace(program, unsupported=layer.refused)
             yield self.case(stage, "call", program, point, context)
 
     def shaped(self, point: Point, batch: int) -> Shaped:

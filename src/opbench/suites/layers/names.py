@@ -57,6 +57,8 @@ def _classic() -> tuple[str, ...]:
 
 
 CLASSIC = _classic()
+#: Names that a wrapped layer had before it was called `gsm_…`.
+RENAMED = {f"dp{name.removeprefix(WRAPPED)}": name for name in CLASSIC if name.startswith(WRAPPED)}
 
 
 def read_name(name: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ DP_CLASS = {
     "dpgru": "DPGRU",
     "dplstm": "DPLSTM",
 }
-#: Arguments that only some of the layers of a shared section take.
+#: Arguments that only some of the layers of a shared section take, as torch.nn has it.
 ONLY = {"nonlinearity": ("rnn", "dprnn"), "proj_size": ("lstm", "dplstm")}
 
 
@@ -49,6 +49,8 @@ class Shaped:
     #: A user's own layer: how it is imported, and the file it is in.
     imports: tuple[str, ...] = ()
     user: UserModule | None = None
+    #: Why the layer cannot be as its section asks; empty for a usual one.
+    refused: str = ""
 
     @property
     def constructor(self) -> str:
@@ -192,17 +194,30 @@ def recurrent(layer: str, section: sections.Recurrent, batch: int) -> Shaped:
     if lstm:
         inputs.append(Tensor("c_0", (states, batch, section.hidden_size), section.dtype))
     given = section.arguments()
+    others = [key for key in given if layer not in ONLY.get(key, (layer,))]
     return Shaped(
         DP_CLASS.get(layer, f"torch.nn.{layer.upper()}"),
         tuple(inputs),
         shape(directions * hidden),
-        {key: value for key, value in given.items() if layer in ONLY.get(key, (layer,))},
+        {key: value for key, value in given.items() if key not in others},
         call="{x}, ({h_0}, {c_0})" if lstm else "{x}, {h_0}",
         pick="[0]",
         batch_dim=0 if section.batch_first else 1,
         batch_dims={"h_0": 1, "c_0": 1},
         dtype=section.dtype,
+        refused=not_taken(layer, section, others),
     )
+
+
+def not_taken(layer: str, section: Any, keys: Sequence[str]) -> str:
+    """Why a layer cannot be as its section says, which other layers share. A key that says what is
+    so without it asks for nothing."""
+    fields = type(section).model_fields
+    for key in keys:
+        if getattr(section, key) != fields[key].default:
+            takers = " and ".join(ONLY[key])
+            return f"{layer} takes no {key}; {takers} do: name those, or leave the key out"
+    return ""
 
 
 BUILDERS: dict[type, Any] = {

@@ -39,9 +39,9 @@ class Layers(Suite):
     def read_file(self, file: TargetFile) -> Targets | None:
         if not file.table:
             return None
-        from opbench.suites.layers.config import is_config, load
+        from opbench.suites.layers.config import is_config, load, resembles_config
 
-        if not is_config(file.table):
+        if not is_config(file.table) and not resembles_config(file.table):
             return None
         config = load(file.path)
         definitions = list(configured(config, str(file.path)))

@@ -21,10 +21,26 @@ from pathlib import Path
 from typing import Any
 
 from opbench.define.document import read
-from opbench.errors import UserError
+from opbench.errors import UserError, nearest
 from opbench.suites.layers.config.comparisons import comparisons
 from opbench.suites.layers.config.model import LISTS, Config, Entry, Sections, validated
-from opbench.suites.layers.names import BATCH_SIZES, LAYERS, SECTIONS
+from opbench.suites.layers.names import (
+    BATCH_SIZES,
+    CLASSIC,
+    LAYERS,
+    RENAMED,
+    SECTIONS,
+    read_name,
+)
+
+#: Names of layers, and the section that has the sizes of each.
+OF_SECTIONS = {
+    **{name: SECTIONS[read_name(name)[0]] for name in CLASSIC},
+    **{name: SECTIONS[read_name(new)[0]] for name, new in RENAMED.items() if name not in CLASSIC},
+    **{section: section for section in SECTIONS.values()},
+}
+#: Keys that say what the input of a layer looks like.
+INPUT_KEYS = {"input_shape", "seq_len", "source_seq_len", "targ_seq_len"}
 
 
 def published() -> Config:
@@ -46,12 +62,28 @@ def is_config(data: Any) -> bool:
     return compares or bool(set(data) & set(SECTIONS.values()))
 
 
+def resembles_config(data: Any) -> bool:
+    """Whether a file that is no run file is a layer config with mistakes, to be named as such."""
+    if not isinstance(data, dict) or "run" in data or isinstance(data.get("benchmark"), list):
+        return False
+    misspelt = (
+        isinstance(table, dict)
+        and INPUT_KEYS & set(table)
+        and nearest(key, OF_SECTIONS, cutoff=0.75)
+        for key, table in data.items()
+    )
+    return bool({*LISTS, *OF_SECTIONS} & set(data)) or any(misspelt)
+
+
 def checked(data: Any, origin: str) -> Config:
     """The config, or an error that begins with `origin`."""
     if not isinstance(data, dict):
         raise UserError(f"{origin}: expected an object with a key for each layer")
     if set(LISTS) & set(data):
         return comparisons(data, origin)
+    for key in data:
+        if key in OF_SECTIONS and key not in Sections.model_fields:
+            raise UserError(f"{origin}: unknown section '{key}'; write {OF_SECTIONS[key]}")
     found = validated(Sections, data, origin)
     config = Config(tuple(_entries(found)), found)
     if not config.entries:

@@ -14,13 +14,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from opbench.errors import UserError
+from opbench.errors import UserError, unknown
 from opbench.suites.layers.config.model import LISTS, Config, Entry, Sections, Settings, validated
 from opbench.suites.layers.config.rules import shown
-from opbench.suites.layers.names import BATCH_SIZES, CLASSIC, MODES, SECTIONS, WRAPPED, read_name
+from opbench.suites.layers.names import (
+    BATCH_SIZES,
+    CLASSIC,
+    MODES,
+    RENAMED,
+    SECTIONS,
+    read_name,
+)
 
-#: Names that a wrapped layer had before it was called `gsm_…`.
-RENAMED = {f"dp{name.removeprefix(WRAPPED)}": name for name in CLASSIC if name.startswith(WRAPPED)}
+#: Keys of an entry, and what each holds.
+ENTRY = {
+    "comparison": 'a list of layers such as ["linear", "gsm_linear"]',
+    "config": 'the sizes of the layers such as {"input_shape": [], "in_features": 16, …}',
+}
 #: Keys of the batch size in an entry's config.
 BATCH = ("batch_size", "N")
 
@@ -44,9 +54,15 @@ def comparisons(data: dict[str, Any], origin: str) -> Config:
 
 
 def _entries(entry: Any, origin: str, settings: Settings) -> Iterator[Entry]:
-    if not isinstance(entry, dict) or set(entry) != {"comparison", "config"}:
-        found = ", ".join(map(str, entry)) if isinstance(entry, dict) else shown(entry)
-        raise UserError(f"{origin}: expected the keys comparison and config, found {found}")
+    if not isinstance(entry, dict):
+        expected = "expected an object with the keys comparison and config"
+        raise UserError(f"{origin}: {expected}, found {shown(entry)}")
+    for key in ENTRY:
+        if key not in entry:
+            raise UserError(f"{origin}: {key} is missing, {ENTRY[key]}")
+    for key in entry:
+        if key not in ENTRY:
+            raise UserError(f"{origin}: {unknown('key', str(key), ENTRY)}")
     if not isinstance(entry["config"], dict):
         raise UserError(f"{origin}.config: expected an object, found {shown(entry['config'])}")
     keys = dict(entry["config"])

@@ -24,6 +24,12 @@ def list_of_sizes(value: Any) -> tuple[int, ...]:
     return tuple(dict.fromkeys(size(number) for number in value))
 
 
+def list_of_clocks(value: Any) -> Any:
+    if not isinstance(value, (list, tuple)) or not value:
+        raise ValueError(f'expected a list of timers such as ["python"], found {shown(value)}')
+    return value
+
+
 class Settings(BaseModel):
     """How the layers of a file are to be run."""
 
@@ -33,7 +39,7 @@ class Settings(BaseModel):
     num_runs: Size | None = None
     num_repeats: Size | None = None
     benchmark: Clock | None = None
-    benchmarks: tuple[Clock, ...] = ()
+    benchmarks: Annotated[tuple[Clock, ...], BeforeValidator(list_of_clocks)] = ()
     batch_sizes: Annotated[tuple[int, ...], BeforeValidator(list_of_sizes)] = ()
 
     def options(self) -> dict[str, Any]:
