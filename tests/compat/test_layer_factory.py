@@ -116,6 +116,10 @@ def test_the_mode_is_that_of_the_name_unless_it_is_given(name, wrapped):
     [
         (lambda: create("linear", "spooky"), "unknown mode 'spooky'"),
         (lambda: LayerFactory.create("liner"), "unknown layer 'liner'"),
+        (
+            lambda: LayerFactory.create("rnn", **CONFIG["rnn_base"], proj_size=2),
+            r"LayerFactory\.create: rnn takes no proj_size",
+        ),
         (lambda: LayerFactory.create("gsm_linear", "ew"), "is linear in the mode hooks, not ew"),
         (lambda: create("linear", in_features=0), r"linear\.in_features: expected a whole number"),
         (
@@ -190,3 +194,9 @@ def test_results_are_written_and_read_back(tmp_path):
     path.write_bytes(pickle.dumps({"results": print}))
     with pytest.raises(ValueError, match="would build an object"):
         load_results(path)
+
+
+@pytest.mark.parametrize(("layer", "own"), [("lstm", "dplstm"), ("gru", "dpgru"), ("mha", "dpmha")])
+def test_a_layer_that_opacus_does_not_take_is_named_with_its_version(layer, own):
+    with pytest.raises(Exception, match=f"Opacus does not take torch.nn.* hooks, .*, {own}: "):
+        create(layer, "hooks")

@@ -121,6 +121,13 @@ WRAPPERS = {
         per_sample=False,
     ),
 }
+#: Layers of torch.nn with a version in `opacus.layers`, and the name of that here.
+TAKEN_OVER = {
+    "torch.nn.MultiheadAttention": "dpmha",
+    "torch.nn.RNN": "dprnn",
+    "torch.nn.GRU": "dpgru",
+    "torch.nn.LSTM": "dplstm",
+}
 
 
 def program(
@@ -310,8 +317,20 @@ def wrapping(layer: Shaped, mode: str, wrapper: Wrapper, device: str, batch: int
         "except torch.cuda.OutOfMemoryError:\n    raise" if device != "cpu" else "",
         f"except ({', '.join(refusals)}) as error:",
         f"    called = '{called} raises {REFUSAL}'",
-        "    raise Unsupported(str(error) or called) from error",
+        f"    raise Unsupported({refusal_text(layer, mode)}) from error",
     )
+
+
+def refusal_text(layer: Shaped, mode: str) -> str:
+    """What the library raised is the reason. Where it breaks inside a layer that it has a version
+    of its own for, the reason begins with that."""
+    raised = "str(error) or called"
+    theirs = TAKEN_OVER.get(layer.kind)
+    # Expanded weights do take some of these, and name themselves where they do not.
+    if theirs is None or mode not in WRAPPERS or (mode == "ew" and layer.batch_dim == 0):
+        return raised
+    said = f"Opacus does not take {layer.kind} in mode {mode}, only its own version, {theirs}"
+    return f'"{said}: " + ({raised})'
 
 
 def is_checked(wrapper: Wrapper) -> bool:
