@@ -12,6 +12,7 @@ import pytest
 from tests.suites.layers.small import case as small_case
 
 from opbench.errors import UserError
+from opbench.report.table import printed
 from opbench.result import Result, Sample
 from opbench.store.records import StoredResult
 from opbench.suites.layers import csv_file as layers_csv
@@ -167,6 +168,14 @@ def test_a_batch_size_that_was_not_published_is_said_to_be_so():
                     published())  # fmt: skip
     assert "- not compared: linear: arXiv:2109.12298 has batch sizes 16, 32," in text
     assert "not 4" in text
+    # Before the first table: a report of all metrics has many.
+    assert text.index("not compared") < text.index("##")
+
+
+def test_what_is_not_compared_is_said_before_the_tables():
+    found = rows([timed("linear", "baseline", 1e-3), timed("linear", "hooks", 2e-3)])
+    text = printed(lambda console: report.to_terminal(found, console, published()))
+    assert text.index("not compared") < text.index("as measured")
 
 
 def test_results_with_another_seed_or_of_another_run_are_marked():

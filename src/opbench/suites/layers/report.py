@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
-from opbench.report.table import Table, one_line, plain_table
+from opbench.report.table import Table, plain_table
 from opbench.report.table import to_markdown as print_markdown
 from opbench.report.table import to_terminal as print_terminal
 from opbench.report.units import MISSING, format_interval, format_percent
@@ -177,8 +177,9 @@ def to_terminal(
     against: Published | None = None,
     more: Sequence[Table] = (),
 ) -> None:
-    notes = not_compared(rows, against) if against else []
-    print_terminal([*tables(rows, against), *more], console, [*notes, *failed(rows)])
+    # Before the tables: who asked for a comparison is to know at once what has none.
+    print_terminal((), console, not_compared(rows, against) if against else [])
+    print_terminal([*tables(rows, against), *more], console, failed(rows))
 
 
 def to_markdown(
@@ -190,6 +191,5 @@ def to_markdown(
 ) -> None:
     title = "Layers: what per-sample gradients cost"
     shown = [*tables(rows, against), *more]
-    stream.write(print_markdown(title, shown, failed(rows), environment))
-    if against and (notes := not_compared(rows, against)):
-        stream.write("\n" + "".join(f"- {one_line(note)}\n" for note in notes))
+    notes = not_compared(rows, against) if against else []
+    stream.write(print_markdown(title, shown, failed(rows), [*environment, *notes]))
