@@ -83,13 +83,29 @@ def format_change(ratio: float) -> str:
     return f"{'+' if change > 0 else '−'}{format_percent(abs(change))}"
 
 
+#: Half the width of an interval of a ratio, relative to the ratio, from which on one number after ±
+#: misleads: the ends are at equal distance as factors, so the lower is 22 % away here, the upper
+#: 28 %, and farther out ± would put the lower below zero.
+LOPSIDED = 0.25
+
+
 def format_ratio(value: float, low: float, high: float) -> str:
     """`1.500 [1.498, 1.502]`; what was counted has no interval."""
     if low == high:
         return f"{value:.4g}"
-    # Three decimals where a change of a percent is the question; digits where it is a thousandfold.
-    form = ".3f" if 0.1 <= value < 100 else ".3g"
+    # Three decimals where a change of a percent is the question; digits where it is a thousandfold,
+    # and where the interval leaves no more than the first of them.
+    narrow = (high - low) / 2 < LOPSIDED * value
+    form = ".3f" if narrow and 0.1 <= value < 100 else ".3g"
     return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def format_factor(value: float, low: float, high: float) -> str:
+    """A ratio for a table of many: `2.27 ± 5.2 %`, and `1.09 [0.372, 3.19]` where it is wide."""
+    half = (high - low) / 2 / value
+    if half >= LOPSIDED:
+        return format_ratio(value, low, high)
+    return f"{value:.3g}" + (f" ± {format_percent(half)}" if half else "")
 
 
 def format_time(seconds: float | None, shape: str) -> str:

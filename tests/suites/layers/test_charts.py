@@ -49,6 +49,13 @@ def test_a_mode_has_one_colour_in_every_picture():
         assert len(set(found.values())) == len(found)
 
 
+def test_an_own_mode_is_not_drawn_in_a_colour_like_that_of_hooks():
+    mine = [*ROWS, replace(ROWS[0], mode="mine")]
+    found = colours(figure.figure(mine, "time"))
+    assert found["hooks"] == "var(--c1)"
+    assert found["mine"] not in ("var(--c5)", "var(--c6)")  # vermilion and olive beside amber
+
+
 def test_published_factors_are_open_marks():
     against = published()
     (mark,) = (m for m in charts(ROWS, against)["factor_time"].spec["concat"][0]["layer"]

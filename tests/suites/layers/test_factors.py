@@ -18,7 +18,7 @@ from opbench.store.records import StoredResult
 from opbench.suites.layers import csv_file as layers_csv
 from opbench.suites.layers import report
 from opbench.suites.layers.csv_file import read
-from opbench.suites.layers.factors import MAX_MEMORY, rows
+from opbench.suites.layers.factors import MAX_MEMORY, Factor, rows
 from opbench.suites.layers.factors_published import parse, published
 from opbench.suites.layers.names import BATCH_SIZES, SECTIONS
 
@@ -206,6 +206,14 @@ def test_the_memory_of_a_run_and_of_the_report_have_two_names():
     assert "| linear | baseline | 3.00 MB |" in text
     assert "## Memory (the peak of a step above its lowest level), as measured" in text
     assert "| linear | baseline | 1.50 MB |" in text
+
+
+def test_a_wide_factor_has_the_two_ends_of_its_interval():
+    assert report.factor_text(Factor(2.27, 2.15, 2.39)) == "2.27 ± 5.3 %"
+    assert report.factor_text(Factor(0.537, 0.0225, 12.8)) == "0.537 [0.0225, 12.8]"
+    assert report.factor_text(Factor(29.06, 1.339, 630.6)) == "29.1 [1.34, 631]"
+    assert report.factor_text(Factor(12.0, 12.0, 12.0)) == "12"
+    assert report.factor_text(None) == "–"
 
 
 def test_a_run_shows_the_factors_over_torch_nn_at_once():

@@ -35,7 +35,8 @@ COLUMNS = 3
 
 #: Of Okabe and Ito's palette, as the page's style sheet has it: the modes in their order, then
 #: modes of users.
-COLOURS = [f"var(--c{index})" for index in range(8)]
+# The page's last colour is the first of those: the two before it are hard to tell from hooks.
+COLOURS = [f"var(--c{index})" for index in (0, 1, 2, 3, 4, 7, 5, 6)]
 KINDS = {"torch.nn": "circle", "DP": "diamond", "own": "square"}
 OPEN = {"type": "point", "filled": False, "opacity": 1, "strokeWidth": 1.2}
 

@@ -41,8 +41,9 @@ def figure(rows: Sequence[LayerRow], metric: str, against: Published | None = No
     steps = [row for row in rows if row.stage == "forward_backward"] or list(rows)
     known = [row for row in steps if row.metric == metric and row.factor_nn is not None]
     if not known:
-        there = ", ".join(m for m in metrics_of(steps)) or "none"
-        raise UserError(f"no factors of {metric} over torch.nn to draw; metrics measured: {there}")
+        drawable = metrics_of([row for row in steps if row.factor_nn is not None])
+        hint = f"use --metric {' or '.join(drawable)}" if drawable else "measure baseline as well"
+        raise UserError(f"no factors of {metric} over torch.nn to draw; {hint}")
     looks = Looks.of(rows).channels(known)
     # Its symbols would be open, as published values are: `_explained` has it in words.
     looks["shape"] = {**looks["shape"], "legend": None}

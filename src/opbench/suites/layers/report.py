@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from opbench.report.table import Table, plain_table
 from opbench.report.table import to_markdown as print_markdown
 from opbench.report.table import to_terminal as print_terminal
-from opbench.report.units import MISSING, format_interval, format_percent
+from opbench.report.units import MISSING, format_factor, format_interval
 from opbench.suites.layers.factors import (
     BASELINE,
     MAX_MEMORY,
@@ -149,11 +149,8 @@ def _by_batch(rows: Sequence[LayerRow], title: str, text: Callable[[LayerRow], s
 
 
 def factor_text(factor: Factor | None) -> str:
-    """`2.27 ± 5.2 %`; a factor of counted bytes has no interval."""
-    if factor is None:
-        return MISSING
-    half = (factor.high - factor.low) / 2 / factor.value
-    return _short(factor) + (f" ± {format_percent(half)}" if half else "")
+    """A factor of counted bytes has no interval."""
+    return MISSING if factor is None else format_factor(factor.value, factor.low, factor.high)
 
 
 def _short(factor: Factor | None) -> str:

@@ -57,8 +57,18 @@ def layers(
     check_format(format, FORMATS)
     theirs = published(against) if against else None
     rows, environment, steps = _read(runs or [], store)
-    if format == "csv" and not rows:
-        raise UserError("steps of models are not in this CSV; use opbench export -f csv")
+    of_layers = {
+        "--figure": figure,
+        "--charts": charts,
+        "--against": against,
+        "-f csv": format == "csv",
+    }
+    if steps and not rows and (flags := [flag for flag, value in of_layers.items() if value]):
+        raise UserError(
+            "a run of a whole model has no factors over torch.nn layers, so it cannot have "
+            f"{' or '.join(flags)}; use opbench report RUN -o report.html for charts, and opbench "
+            "export -f csv for a CSV file"
+        )
 
     def write(stream: TextIO) -> None:
         if format == "csv":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from opbench.report.table import Table, plain_table
 from opbench.report.table import to_markdown as print_markdown
 from opbench.report.table import to_terminal as print_terminal
-from opbench.report.units import MISSING, format_interval, format_percent, format_value
+from opbench.report.units import MISSING, format_factor, format_interval, format_value
 from opbench.suites.ops.entry import SIZES
 from opbench.suites.ops.fusion import Gain, gains
 from opbench.suites.ops.results.outcomes import outcome_table
@@ -130,7 +130,7 @@ def fusion(measured: Sequence[Gain]) -> Table:
             stage_text(gain.fused),
             format_value(gain.fused.estimate, "s"),
             format_value(gain.sum, "s"),
-            f"{gain.value:.2f} ± {format_percent((gain.high - gain.low) / 2 / gain.value)}",
+            format_factor(gain.value, gain.low, gain.high),
             " + ".join(
                 f"{part.form.partition('.')[2]} {format_value(part.estimate, 's')}"
                 for part in gain.parts
