@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import traceback
+import warnings
 from inspect import signature
 
 import pytest
@@ -64,6 +66,34 @@ def test_a_wrapped_layer_has_gradients_by_sample(layer):
     assert isinstance(made.module, GradSampleModule)
     made.forward_backward()
     assert {p.grad_sample.shape[0] for p in made.module.parameters()} == {BATCH}
+
+
+def test_a_layer_shows_what_it_is_and_what_goes_in():
+    made = create("mha")
+    assert repr(made) == (
+        "<Layer mha, mode baseline, batch size 4, cpu: "
+        "torch.nn.MultiheadAttention(embed_dim=8, num_heads=2) on 3×4×8>"
+    )
+    assert made.input_tensor.shape == made.labels.shape == made.forward_only().shape
+    assert create("embedding").input_tensor.dtype == torch.int64
+
+
+@pytest.mark.parametrize(
+    ("layer", "mode"), [("linear", "hooks"), ("linear", "ghost"), ("embedding", "functorch")]
+)
+def test_what_opacus_causes_torch_to_warn_of_is_not_shown(layer, mode):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        create(layer, mode).forward_backward()
+
+
+def test_a_traceback_names_the_case():
+    made = create("linear")
+    made.module.register_forward_hook(lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as caught:
+        made.forward_backward()
+    files = [frame.filename for frame in traceback.extract_tb(caught.tb)]
+    assert "<layers/linear[mode=baseline,batch_size=4]/forward_backward>" in files
 
 
 def test_every_mode_wraps_in_its_own_way():

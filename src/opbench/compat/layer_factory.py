@@ -12,12 +12,23 @@ a worker, by `run_layer_benchmark`.
 
 from __future__ import annotations
 
+import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from opbench.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from opbench.case import Case
+
+
+#: Beginnings of warnings that no caller can do anything about. A wrapped layer has hooks for the
+#: gradient of an input that needs none, as in the study; and Opacus takes the whole numbers that go
+#: into an embedding for mixed precision.
+EXPECTED = (
+    "Full backward hook is firing when gradients are computed with respect to module outputs",
+    "In CPU autocast, but the target dtype is not supported",
+)
 
 
 class LayerType:
@@ -48,21 +59,38 @@ class Layer:
         self.case = case
         seed = torch.initial_seed() if random_seed is None else random_seed
         self._names: dict[str, Any] = {"seed": seed, "__name__": "layer"}
-        exec(case.globals, self._names)
-        exec(case.setup, self._names)
+        self._execute(case.globals)
+        self._execute(case.setup)
+
+    def __repr__(self) -> str:
+        from opbench.suites.layers.notes import built
+
+        mode, batch = self.case.axes["mode"], self.case.axes["batch_size"]
+        where = f"mode {mode}, batch size {batch}, {self.labels.device}"
+        return f"<Layer {self.case.name}, {where}: {built(self.case)}>"
 
     @property
     def module(self) -> Any:
         return self._names["net"]
 
+    @property
+    def input_tensor(self) -> Any:
+        """The input; the query of attention."""
+        return self._names["x"]
+
+    @property
+    def labels(self) -> Any:
+        """What the loss compares the output with."""
+        return self._names["labels"]
+
     def forward_only(self) -> Any:
         """The output of one forward pass."""
-        exec(self._forward, self._names)
+        self._execute(self._forward)
         return self._names.pop("y")
 
     def forward_backward(self) -> None:
         """One step; the gradients are there afterwards, and are let go by the next one."""
-        exec(self.case.stmt, self._names)
+        self._execute(self.case.stmt)
 
     def to(self, device: Any) -> dict[str, int]:
         """Move input, module and labels; bytes that each takes on a CUDA device, else 0."""
@@ -85,6 +113,13 @@ class Layer:
                 continue  # gradients: there are none yet
             account(name)
         return stats
+
+    def _execute(self, source: str) -> None:
+        code = compile(source, f"<{self.case.id}>", "exec")  # what a warning or traceback names
+        with warnings.catch_warnings():
+            for text in EXPECTED:
+                warnings.filterwarnings("ignore", re.escape(text), UserWarning)
+            exec(code, self._names)
 
     @property
     def _forward(self) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from opbench.case import label_text
+from opbench.case import Case, label_text
 from opbench.store.records import StoredResult
 from opbench.suites.layers.config import checked
 from opbench.suites.layers.names import SECTIONS
@@ -20,13 +20,20 @@ NET = re.compile(r"^net = (?P<made>.+?\))(?:\.to\([^()]*\))*$", re.MULTILINE)
 INPUT = re.compile(r"^x = .*?\((?P<shape>(?:\d+, ?)*\d*),?\), dtype", re.MULTILINE)
 
 
+def built(case: Case) -> str:
+    """What its source builds and what goes in; empty for a case that was imported without one."""
+    made, given = NET.search(case.setup), INPUT.search(case.setup)
+    if not (made and given):
+        return ""
+    return size_text(made["made"], [int(n) for n in re.findall(r"\d+", given["shape"])])
+
+
 def size_of(stored: StoredResult) -> str:
     """What was built and what went in, from the source of the case, or from the config that was
     imported with it; empty where neither is known."""
     case = stored.case
-    made, given = NET.search(case.setup), INPUT.search(case.setup)
-    if made and given:
-        return size_text(made["made"], [int(n) for n in re.findall(r"\d+", given["shape"])])
+    if text := built(case):
+        return text
     config, section = stored.result.detail.get("config"), SECTIONS.get(case.name)
     if isinstance(config, dict) and section is not None:
         try:
