@@ -271,6 +271,24 @@ def test_two_sizes_of_a_layer_are_two_results_as_our_own_are(tmp_path):
     assert len(found) == 2
 
 
+def test_a_file_with_another_number_of_runs_than_it_says_is_imported_with_a_warning(
+    tmp_path, opbench_here
+):
+    said = "the file says num_runs=100 and holds 4 results"
+    path = write(tmp_path, "cut", record(num_runs=100))
+    done = opbench_here("import", path)
+    assert done.returncode == 0
+    assert f"{path}: {said}" in done.stderr
+    (found,), _ = read_file(path)
+    for _, result in found.pairs:
+        assert said in next(w.text for w in result.warnings if w.code == "other-runs")
+        assert result.policy == "fixed runs=4 repeats=20"  # what it holds
+    for complete in (record(), {k: v for k, v in record().items() if k != "num_runs"}):
+        (found,), _ = read_file(write(tmp_path, "whole", complete))
+        assert found.remark == ""
+        assert all(w.code != "other-runs" for _, r in found.pairs for w in r.warnings)
+
+
 def test_without_a_gpu_there_is_no_memory(tmp_path):
     zero = {"offset": 0, "input_tensor": 0, "layer": 0, "labels": 0, "max_memory": 0}
     entries = [{"runtime": 1e-3, "memory_stats": zero}]

@@ -41,3 +41,7 @@ def import_(
             count = plural(benchmarks, "benchmark")
             run = printable(record.id)
             typer.echo(f"{origin}: imported {count} of {tool} as run {run}")
+            for part in parts:
+                if part.found.remark:
+                    # It quotes the file, which could steer a terminal.
+                    typer.echo(f"{part.path}: {printable(part.found.remark)}", err=True)

@@ -44,6 +44,8 @@ class Imported:
     part_of: tuple[str, ...] = ()
     #: A name for the run; empty for that of the file.
     name: str = ""
+    #: What to know of the file before its results are used; the command prints it.
+    remark: str = ""
     #: The run as it was stored elsewhere, where the file is our own: it keeps its id.
     record: RunRecord | None = None
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from opbench.case import Case
+from opbench.errors import plural
 from opbench.imports.imported import Imported, Unreadable, dictionary, listed, number, sampled
 from opbench.result import Result, Sample
 
@@ -51,12 +52,29 @@ def read(data: dict[str, Any], path: Path) -> Imported:
     if any(stats.get("max_memory") for stats in memory):  # all zero where there was no GPU
         found.append(_held(case, memory))
     policy = f"fixed runs={len(entries)} repeats={repeats}"
+    remark = _remark(data, len(entries))
+    if remark:
+        found = [result.with_warning("other-runs", remark) for result in found]
     pairs = [
         (case, replace(result, policy=policy, detail={**result.detail, "config": config}))
         for result in found
     ]
     written_by = (str(path.parent), *(repr(data.get(key)) for key in COMMAND))
-    return Imported(TOOL, 0.0, "", machine={}, environment={}, pairs=pairs, part_of=written_by)
+    return Imported(
+        TOOL, 0.0, "", machine={}, environment={}, pairs=pairs, part_of=written_by, remark=remark
+    )
+
+
+def _remark(data: Mapping[str, Any], count: int) -> str:
+    """Its results are measurements, however many there are, so they are kept. But Opacus writes a
+    file once, after its last run: one that holds another number was changed since."""
+    said = data.get("num_runs")
+    if said is None or said == count:
+        return ""
+    return (
+        f"the file says num_runs={said!r} and holds {plural(count, 'result')}, so it was changed "
+        "after the measurement; check where it comes from"
+    )
 
 
 def _layer(data: Mapping[str, Any]) -> tuple[str, str]:
