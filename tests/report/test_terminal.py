@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from opbench.case import Case
+from opbench.define.suite import Suite
 from opbench.plan.groups import Baseline
 from opbench.report.terminal.run import LISTED, as_text
 from opbench.result import Result, Sample, Warning
@@ -103,6 +104,27 @@ def test_what_is_true_of_all_stands_below_the_account_of_a_suite_too(monkeypatch
     assert text.startswith("own account\nThis run: 6 of 6 cases ")
     calm = [timed(case(f"n{i}"), 1e-3) for i in range(6)]
     assert as_text(Finished("r", calm)) == "own account\n"
+
+
+def test_what_a_suite_shows_in_tables_of_its_own_is_left_out(monkeypatch):
+    class Own(Suite):
+        def tables(self, run):
+            return ["own table"]
+
+        def shows(self, case):
+            return case.name == "linear"
+
+    monkeypatch.setattr("opbench.define.suites.every", lambda: {"own": Own()})
+    failed = ended(LINEAR[1], "failed", "a reason of its own")
+    failed = (failed[0], replace(failed[1], detail={"traceback": "…"}))
+    text = as_text(Finished("r", [timed(LINEAR[0], 1e-3), failed], store="results.db"))
+    first, traceback, *_ = text.splitlines()
+    assert first == "own table"
+    assert traceback == f"The whole traceback: opbench show '{LINEAR[1].id}'"
+    assert "a reason of its own" not in text
+    other = as_text(Finished("r", [timed(LINEAR[0], 1e-3), timed(case("conv"), 2e-3)]))
+    assert "conv" in other
+    assert "linear" not in other
 
 
 def test_every_time_that_has_a_baseline_has_its_grid():

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from opbench.case import UserModule
+from opbench.case import Case, UserModule
 from opbench.define.definition import Definition
 from opbench.errors import UserError
 
@@ -133,6 +133,11 @@ class Suite:
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         """What is printed after the table of a run."""
         return ()
+
+    def shows(self, case: Case) -> bool:
+        """Whether `tables` shows the results of this case, and why some are missing: the table of
+        a run then leaves it out."""
+        return False
 
     def after_run(
         self, run: Finished, targets: Sequence[str], *, store: str | None, cont: bool

@@ -78,6 +78,11 @@ def first(ask: Callable[[Suite], Answer | None]) -> Answer | None:
     return next((answer for answer in answers if answer is not None), None)
 
 
+def some(ask: Callable[[Suite], bool]) -> bool:
+    """Whether the answer of any suite is yes."""
+    return any(map(ask, every().values()))
+
+
 def together(ask: Callable[[Suite], Iterable[Answer]]) -> list[Answer]:
     """What every suite adds, in one list."""
     return [answer for suite in every().values() for answer in ask(suite)]

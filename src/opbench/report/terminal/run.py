@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from opbench.analyse.within import by_base, factors
@@ -58,16 +59,22 @@ def parts(run: Finished) -> list[RenderableType]:
         return [Text("No results.")]
     note = run_note([result for _, result in run.results])
     results = [(case, note.own(result)) for case, result in run.results]
+    rest = [(case, result) for case, result in results if not _shown_by_suite(case)]
     return [
-        *(part for table in tables(results, run.baseline) for part in whole(table)),
-        *problems(results, bool(run.store)),
+        *(part for table in (tables(rest, run.baseline) if rest else ()) for part in whole(table)),
+        *suites.together(lambda suite: suite.tables(run)),
+        *problems(rest),
+        *(traceback_command(results) if run.store else ()),
         *warnings(results),
         *_true_of_all(run),
-        *suites.together(lambda suite: suite.tables(run)),
         Text(""),
         *(Text(f"{metric}: nothing measured; {why}") for metric, why in run.unmeasured.items()),
         Text(summary(run)),
     ]
+
+
+def _shown_by_suite(case: Case) -> bool:
+    return suites.some(lambda suite: suite.shows(case))
 
 
 def tables(
@@ -162,9 +169,8 @@ def value_cell(result: Result | None) -> Cell:
     return Cell(name, "muted" if result.outcome == "unsupported" else "failed")
 
 
-def problems(results: Sequence[tuple[Case, Result]], stored: bool = False) -> list[RenderableType]:
-    """What failed, and why: each reason once, with the cases it stopped; of stored results, the
-    command that shows the traceback."""
+def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
+    """What failed, and why: each reason once, with the cases it stopped."""
     from rich.text import Text
 
     by_reason: dict[str, list[str]] = {}
@@ -177,10 +183,16 @@ def problems(results: Sequence[tuple[Case, Result]], stored: bool = False) -> li
     if len(by_reason) > LISTED:
         left = plural(len(by_reason) - LISTED, "more reason")
         lines.append(Text(f"… and {left}: opbench export"))
-    traced = [case.id for case, result in results if result.detail.get("traceback")]
-    if stored and traced:
-        lines.append(Text(f"The whole traceback: opbench show {shlex.quote(traced[0])}"))
     return lines
+
+
+def traceback_command(results: Iterable[tuple[Case, Result]]) -> Iterator[RenderableType]:
+    """The command that shows the first traceback of stored results, where there is one."""
+    from rich.text import Text
+
+    traced = (case.id for case, result in results if result.detail.get("traceback"))
+    for case_id in islice(traced, 1):
+        yield Text(f"The whole traceback: opbench show {shlex.quote(case_id)}")
 
 
 def warnings(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:

@@ -16,6 +16,7 @@ from opbench.define.suite import CollectedFile, Command, Suite, TargetFile, Targ
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from opbench.case import Case
     from opbench.report.charts.chart import Chart
     from opbench.report.page.contents import Contents
     from opbench.running.recording import Finished
@@ -87,6 +88,11 @@ class Layers(Suite):
             for table in over_counterpart(steps)
             for part in (Text(f"\n{table.title}", style="bold"), grid(table))
         ]
+
+    def shows(self, case: Case) -> bool:
+        from opbench.suites.layers.names import MODELS
+
+        return case.suite == MODELS
 
     def charts(self, contents: Contents) -> Mapping[str, Chart]:
         if not any(stored.case.suite == "layers" for stored in contents.results):
