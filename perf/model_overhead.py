@@ -40,7 +40,8 @@ def measure(quick: bool = False) -> str:
         }
         for pair in overheads(steps(execute(options, cases=cases).results)):
             if pair.explained is None or pair.measured is None:
-                rows.append(f"| {model} | {pair.step.mode} | | | {pair.step.reason} | |")
+                reasons = "; ".join(dict.fromkeys(pair.step.failed.values()))
+                rows.append(f"| {model} | {pair.step.mode} | | | {reasons} | |")
                 continue
             verdict = "within 10 %" if abs(pair.explained - 1) <= WITHIN else "**missed**"
             rows.append(

@@ -64,6 +64,8 @@ Row = Sequence[Cell | str]
 
 @dataclass(frozen=True)
 class Table:
+    """Without columns, no more than its title and its notes."""
+
     columns: Sequence[Column]
     rows: Sequence[Row]
     title: str = ""
@@ -205,7 +207,8 @@ def whole(table: Table) -> list[RenderableType]:
     from rich.text import Text
 
     title = [Text(table.title, style="bold")] if table.title else []
-    return [*title, grid(table), *(Text(note, style="dim") for note in table.notes)]
+    columns = [grid(table)] if table.columns else []
+    return [*title, *columns, *(Text(note, style="dim") for note in table.notes)]
 
 
 def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] = ()) -> None:
@@ -295,7 +298,7 @@ def to_markdown(
         parts.append("\n" + "\n".join(f"- {one_line(line)}" for line in environment) + "\n")
     for table in tables:
         parts.append(f"\n## {table.title[0].upper()}{table.title[1:]}\n\n")
-        parts += [f"{line}\n" for line in markdown(table)]
+        parts += [f"{line}\n" for line in markdown(table)] if table.columns else []
         parts += [f"\n{one_line(note)}\n" for note in table.notes]
     if failed:
         parts.append("\n## Without a result\n\n")

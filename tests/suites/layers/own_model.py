@@ -43,6 +43,50 @@ def positions(batch_size):
     return Positions(), torch.randn(batch_size, 3, 4), torch.randint(0, 2, (batch_size,))
 
 
+class Gate(nn.Module):
+    """Parameters of its own, and more than one input."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(6))
+
+    def forward(self, x, mask=None):
+        return x * self.weight if mask is None else x * self.weight * mask
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Gate()
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, x, mask):
+        return self.head(self.gate(x, mask))
+
+
+class GatedByName(Gated):
+    def forward(self, x, mask):
+        return self.head(self.gate(x, mask=mask))
+
+
+class Ungated(Gated):
+    def forward(self, x, mask):
+        return self.head(self.gate(x, mask=None) * mask)
+
+
+def gated(batch_size, model=Gated):
+    inputs = (torch.randn(batch_size, 6), torch.ones(batch_size, 6))
+    return model(), inputs, torch.randint(0, 3, (batch_size,))
+
+
+def gated_by_name(batch_size):
+    return gated(batch_size, GatedByName)
+
+
+def ungated(batch_size):
+    return gated(batch_size, Ungated)
+
+
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()

@@ -17,7 +17,7 @@ from tests.late import late
 from opbench.case import Case
 from opbench.define.expand import expand
 from opbench.errors import UserError
-from opbench.report.table import markdown
+from opbench.report.table import markdown, to_markdown
 from opbench.result import Result, Sample
 from opbench.suites.layers.model.definition import model_definition
 from opbench.suites.layers.model.overhead import overheads, steps
@@ -187,6 +187,25 @@ def test_parameters_beside_layers_are_a_layer_of_their_own(mode, copies):
     assert held() == {"Positions": copies * 3 * 4 * 4, "head": copies * (4 * 2 + 2) * 4}
 
 
+@pytest.mark.parametrize(
+    ("function", "call"), [("gated", "Tensor, Tensor"), ("gated_by_name", "Tensor, mask=Tensor")]
+)
+@pytest.mark.parametrize("mode", ["hooks", "functorch", "ghost"])
+def test_a_further_input_of_a_module_with_parameters_is_unsupported(function, call, mode):
+    """Opacus would call it again without that input: it fails, or its gradients are wrong."""
+    case = next(each for each in cases_of(function) if each.axes["mode"] == mode)
+    with pytest.raises(Exception, match="passes only the first positional input") as caught:
+        prepared(case)
+    assert type(caught.value).__name__ == "Unsupported"
+    assert f"gate is called as Gate({call}): move these parameters" in str(caught.value)
+
+
+def test_the_check_of_inputs_is_no_part_of_the_step():
+    case = next(each for each in cases_of("ungated") if each.axes["mode"] == "hooks")
+    names = prepared(case)
+    assert not names["net"]._module.gate._forward_pre_hooks
+
+
 def test_a_layer_of_another_kind_says_what_it_stands_for():
     cases = {case.axes["mode"]: case for case in cases_of("normed")}
     for mode, norm in (("baseline", "1 BatchNorm1d"), ("hooks", "1 GroupNorm for BatchNorm1d")):
@@ -223,29 +242,51 @@ def test_what_no_step_can_be_taken_with_is_an_error_and_not_unsupported(function
     [
         ("mine.py", "write FILE.py:FUNCTION"),
         ("mine.py:build", "mine has no model called build"),
-        ("mine.py:fixed", "the function needs a parameter batch_size"),
+        ("mine.py:makr", "mine has no model called makr; did you mean maker?"),
+        (
+            "mine.py:fixed",
+            "mine.py:fixed must be a function of batch_size that returns "
+            r"\(model, inputs, labels\), not a function of nothing",
+        ),
+        ("mine.py:maker", "not a function of batch, width"),
+        ("mine.py:Net", "must be a function of batch_size that .*, not the class Net"),
+        ("mine.py:NUMBER", "must be a function of batch_size that .*, not int"),
         ("none.py:build", "file not found: none.py"),
     ],
 )
 def test_mistakes_are_one_line(target, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text("def fixed():\n    return None\n")
+    (tmp_path / "mine.py").write_text(
+        "def fixed():\n    return None\n\n\ndef maker(batch, width):\n    return None\n\n\n"
+        "class Net:\n    pass\n\n\nNUMBER = 3\n"
+    )
     with pytest.raises(UserError, match=said):
         model_definition(target)
 
 
-def test_what_the_function_must_return_is_said(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "def nothing(batch_size):\n    import torch\n    return torch.nn.Linear(2, 2)\n"
-    )
-    case = next(iter(expand([model_definition(f"{tmp_path / 'mine.py'}:nothing")])))
-    with pytest.raises(TypeError, match=r"return \(model, inputs, labels\)"):
+@pytest.mark.parametrize(("value", "said"), [("None", "NoneType"), ("1, 2", "a tuple of 2")])
+def test_what_the_function_must_return_is_said(tmp_path, value, said):
+    file = tmp_path / f"returns_{said.split()[-1]}.py"  # imported here, each under its own name
+    file.write_text(f"def build(batch_size):\n    return {value}\n")
+    case = next(iter(expand([model_definition(f"{file}:build")])))
+    wanted = r"must be a function of batch_size that returns \(model, inputs, labels\), .* returns "
+    with pytest.raises(TypeError, match=wanted + said):
         prepared(case)
 
 
+def step_case(mode):
+    labels = (("mode", mode), ("batch_size", 32))
+    return Case("models", "m:build", "step", stmt="pass", labels=labels)
+
+
+def stopped(mode, outcome, reason, metrics=("time", "memory", "parts")):
+    case, detail = step_case(mode), {"traceback": "Traceback: …"}
+    for metric in metrics:
+        yield case, Result(case.hash, metric, "s", outcome, reason, detail=detail)
+
+
 def results(mode, seconds, peak, **parts):
-    case = Case("models", "m:build", "step", stmt="pass", labels=(("mode", mode),
-                ("batch_size", 32)))  # fmt: skip
+    case = step_case(mode)
     yield case, Result(case.hash, "time", "s", estimate=seconds, low=seconds, high=seconds)
     detail = {"max_memory": peak + 10, "components": {"offset": 10}}
     yield case, Result(case.hash, "memory", "bytes", estimate=peak, detail=detail)
@@ -270,17 +311,18 @@ def test_the_difference_is_explained_by_layers_clipping_noise_and_optimizer():
     assert hooks.explained == pytest.approx(0.9)
 
 
-def test_of_a_difference_within_the_noise_no_share_is_known():
-    def measured(mode, *seconds):
-        samples = [
-            Sample(each * (1 + 0.2 * (index % 3)), start, order=index)
-            for start in range(3)
-            for index, each in enumerate(seconds)
-        ]
-        for case, result in results(mode, sum(seconds) / len(seconds), 1e6, fc=0.01):
-            own = result.metric == "time"
-            yield case, dataclasses.replace(result, samples=tuple(samples)) if own else result
+def measured(mode, *seconds):
+    samples = [
+        Sample(each * (1 + 0.2 * (index % 3)), start, order=index)
+        for start in range(3)
+        for index, each in enumerate(seconds)
+    ]
+    for case, result in results(mode, sum(seconds) / len(seconds), 1e6, fc=0.01):
+        own = result.metric == "time"
+        yield case, dataclasses.replace(result, samples=tuple(samples)) if own else result
 
+
+def test_of_a_difference_within_the_noise_no_share_is_known():
     base = list(measured("baseline", *[0.0100, 0.0101] * 9))
     (close,) = overheads(steps([*base, *measured("hooks", *[0.0101, 0.0100] * 9)]))
     (far,) = overheads(steps([*base, *measured("hooks", *[0.0200, 0.0201] * 9)]))
@@ -309,6 +351,76 @@ def test_the_report_has_a_row_for_each_part_and_names_the_cheapest():
     assert "| explained | 90 % | 94 % |" in text
 
 
+def test_a_factor_has_its_interval_or_is_missing():
+    found = [*measured("baseline", *[0.0100, 0.0101] * 9), *measured("hooks", *[0.02, 0.0201] * 9)]
+    assert tables(found)[0].rows[1][2] == "2 ± 15 %"
+    assert [row[2] for row in tables(KNOWN[3:])[0].rows] == ["–", "–"]  # without the non-private
+
+
+@pytest.mark.parametrize(
+    ("base", "private"),
+    [("1 BatchNorm1d", "1 GroupNorm for BatchNorm1d"), ("norm", "norm GroupNorm for BatchNorm1d"),
+     ("BatchNorm1d", "GroupNorm for BatchNorm1d")],
+)  # fmt: skip
+def test_a_replaced_layer_is_one_row(base, private):
+    """Whether its module has a number for a name, a name, or is the model itself."""
+    found = [*results("baseline", 0.010, 1e6, **{base: 0.006, "fc": 0.003}),
+             *results("hooks", 0.020, 2e6, **{private: 0.010, "fc": 0.004})]  # fmt: skip
+    for _, result in found:
+        if result.metric == "parts":
+            result.detail["held"] = dict.fromkeys(result.detail["parts"], 100)
+    (pair,) = overheads(steps(found))
+    assert pair.differences == pytest.approx({private: 0.004, "fc": 0.001})
+    _, second, third = tables(found)
+    rows = [row[0] for row in second.rows]
+    assert rows[:2] == [private, "fc"]
+    assert f"| {private} | 100 B | 100 B |" in markdown(third)
+
+
+def test_what_failed_is_a_word_in_the_table_and_a_reason_below_it():
+    known = "opacus cannot do this"
+    found = [*KNOWN[:3], *stopped("hooks", "unsupported", known), *KNOWN[6:8],
+             *stopped("ghost", "failed", "no room", metrics=["parts"]),
+             *stopped("ew", "unsupported", known)]  # fmt: skip
+    table = tables(found)[0]
+    assert [str(getattr(row[1], "text", row[1])) for row in table.rows] == [
+        "10.0 ms", "unsupported", "unsupported", "18.0 ms"]  # fmt: skip
+    assert table.notes[:2] == [
+        f"hooks, ew: unsupported: {known}",
+        "parts of ghost: failed: no room",
+    ]
+
+
+def test_one_reason_for_every_private_step_is_said_of_all():
+    found = [*KNOWN[:3], *stopped("hooks", "failed", "no"), *stopped("ghost", "failed", "no")]
+    assert tables(found)[0].notes == ["every private step: failed: no"]
+
+
+def test_where_every_step_fails_alike_there_is_one_line():
+    from opbench.report.terminal.run import as_text
+    from opbench.running.recording import Finished
+
+    found = [each for mode in ("baseline", "hooks") for each in stopped(mode, "failed", "no")]
+    text = as_text(Finished("r", found, store=".opbench/results.db"))
+    assert [line for line in text.splitlines() if line][:2] == [
+        "one step of m:build, batch size 32: failed: no",
+        "The whole traceback: opbench show 'models/m:build[mode=baseline,batch_size=32]/step'",
+    ]
+    title = "One step of m:build, batch size 32: failed: no"
+    assert to_markdown("r", tables(found), []) == f"# r\n\n## {title}\n\n"
+
+
+def test_a_run_of_steps_has_no_other_table():
+    from opbench.plan.groups import Baseline
+    from opbench.report.terminal.run import as_text
+    from opbench.running.recording import Finished
+
+    text = as_text(Finished("r", KNOWN, baseline=Baseline("mode", "baseline")))
+    assert text.startswith("\none step of m:build, batch size 32\n")
+    assert "time, step" not in text
+    assert "parts, step" not in text
+
+
 def test_steps_whose_intervals_overlap_are_not_ranked():
     wide = [
         (case, dataclasses.replace(result, low=result.estimate * 0.5, high=result.estimate * 1.5))
@@ -317,7 +429,7 @@ def test_steps_whose_intervals_overlap_are_not_ranked():
         for case, result in KNOWN
     ]
     assert tables(wide)[0].notes[0] == (
-        "fastest private step: ghost (by intervals that overlap, it could be hooks)"
+        "fastest private step: ghost (its interval overlaps with hooks)"
     )
 
 
@@ -345,4 +457,4 @@ def test_the_report_on_layers_shows_stored_steps(tmp_path, opbench_here):
     assert "## One step of m:build, batch size 32\n" in done.stdout, done.stderr
     assert "| explained | 90 % | 94 % |" in done.stdout
     done = opbench_here("report", "layers", "-f", "csv", "--store", tmp_path / "r.db")
-    assert (done.returncode, "use opbench export -f csv" in done.stderr) == (2, True)
+    assert (done.returncode, "export -f csv" in done.stderr) == (2, True)

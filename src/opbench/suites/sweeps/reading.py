@@ -39,7 +39,7 @@ def from_module(collected: CollectedFile) -> Definition:
     if isinstance(sweep.model, str):
         model = find_model(sweep.model, file)
     else:
-        model = _model(sweep.model, collected.user, collected.modules)
+        model = _model(sweep.model, collected.user, collected.modules, file.path)
     return _defined(sweep, model, file.path)
 
 
@@ -77,7 +77,7 @@ def find_model(text: str, by: TargetFile) -> Model:
         if content["module"]
         else None
     )
-    return _model(content["model"], user, tuple(content["modules"]))
+    return _model(content["model"], user, tuple(content["modules"]), path if file is None else file)
 
 
 def _file_of(where: str, folder: Path) -> Path | None:
@@ -89,7 +89,14 @@ def _file_of(where: str, folder: Path) -> Path | None:
     return file if file.is_file() else None
 
 
-def _model(model: dict[str, Any], user: UserModule | None, modules: tuple[str, ...]) -> Model:
+def _model(
+    model: dict[str, Any], user: UserModule | None, modules: tuple[str, ...], path: Path
+) -> Model:
+    if not model["kind"]:
+        raise UserError(
+            f"{path}: model must be an nn.Module class or a function that makes a module, not "
+            f"{model['name']}; write model = MyModel, without calling it"
+        )
     takes = model["takes"]
     known = None if takes is None or model.get("open") else tuple(takes)
     return Model(model["module"], model["name"], known, user, modules)

@@ -58,28 +58,29 @@ def named_in(module, name):
         hint = f"; did you mean {near[0]}?" if near else ""
         raise BenchError(f"{module.__name__} has no model called {name}{hint}")
     found = described(getattr(module, name))
-    # Under the requested name: a decorated class may have another.
-    found["module"], found["name"] = module.__name__, name
+    if found["kind"]:
+        # Under the requested name: a decorated class may have another.
+        found["module"], found["name"] = module.__name__, name
     return found
 
 
 def described(model):
-    """Where a model is imported from, and which arguments it takes."""
+    """Where a model is imported from, which arguments it takes, and its kind: "class", "function",
+    or empty for what is neither, which the reader refuses."""
     label = getattr(model, "__name__", type(model).__name__)
     if not callable(model) or not hasattr(model, "__qualname__"):
-        raise BenchError(
-            f"model must be an nn.Module class or a function that makes a module, not {label}; "
-            "write model = MyModel, without calling it"
-        )
+        return {"module": "", "name": label, "takes": None, "kind": ""}
     module, name = address(model, label, "model")
+    kind = "class" if inspect.isclass(model) else "function"
     try:
         parameters = inspect.signature(model).parameters.values()
     except (TypeError, ValueError):  # written in C
-        return {"module": module, "name": name, "takes": None}
+        return {"module": module, "name": name, "takes": None, "kind": kind}
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {
         "module": module,
         "name": name,
         "takes": [p.name for p in parameters if p.kind in named],
         "open": any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters),
+        "kind": kind,
     }

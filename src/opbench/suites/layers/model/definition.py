@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,16 @@ class ModelDefinition(Definition):
         yield self.case("step", "call", program, point, context)
 
 
+def other_than_builder(model: Mapping[str, Any]) -> str:
+    """What a name of a file stands for if not for a function of `batch_size`; empty if it does."""
+    if model["kind"] != "function":
+        return f"the class {model['name']}" if model["kind"] else str(model["name"])
+    takes = model["takes"]
+    if takes is None or model["open"] or "batch_size" in takes:
+        return ""
+    return f"a function of {', '.join(takes) or 'nothing'}"
+
+
 def model_definition(
     target: str, modes: Sequence[str] = (), batch_sizes: Sequence[int] = ()
 ) -> ModelDefinition:
@@ -71,10 +81,10 @@ def model_definition(
     content: dict[str, Any] = collected(path, sys.executable, model=function)
     raise_error(content, path)
     model = content["model"]
-    if model["takes"] is not None and "batch_size" not in model["takes"] and not model.get("open"):
+    if wrong := other_than_builder(model):
         raise UserError(
-            f"{target}: the function needs a parameter batch_size, and returns (model, inputs, "
-            "labels) for that many samples"
+            f"{target} must be a function of batch_size that returns (model, inputs, labels), not "
+            + wrong
         )
     found = tuple(variants(modes or MODES))
     return ModelDefinition(

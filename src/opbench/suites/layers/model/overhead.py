@@ -8,8 +8,9 @@ the differences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from opbench.case import Case
 from opbench.result import Result
@@ -22,6 +23,8 @@ OTHER = "other"
 #: Times that a caller waits, in the order of preference.
 TIMES = ("time", "host_time")
 
+Value = TypeVar("Value")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -30,12 +33,26 @@ class Step:
     model: str
     batch_size: int
     mode: str
-    reason: str = ""
-    time: Result | None = None
+    #: Of the time that a caller waits, whatever its outcome.
+    waited: Result | None = None
     memory: Result | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     #: Bytes of each layer after the step: parameters, gradients, gradients by sample.
     held: Mapping[str, int] = field(default_factory=dict)
+    #: What could not be measured: a metric, and its outcome with the reason.
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def private(self) -> bool:
+        return not self.mode.startswith(BASELINE)
+
+    @property
+    def name(self) -> str:
+        return self.mode if self.private else "non-private" + self.mode.removeprefix(BASELINE)
+
+    @property
+    def time(self) -> Result | None:
+        return self.waited if self.waited and self.waited.ok else None
 
     @property
     def peak(self) -> float | None:
@@ -98,7 +115,8 @@ def steps(results: Iterable[tuple[Case, Result]]) -> list[Step]:
     for case, result in results:
         if case.suite == MODELS:
             by_case.setdefault(case.hash, (case, {}))[1][result.metric] = result
-    return sorted((_step(case, found) for case, found in by_case.values()), key=_place)
+    found = [_step(case, metrics) for case, metrics in by_case.values()]
+    return sorted(_one_label_per_layer(found), key=_place)
 
 
 def _place(step: Step) -> tuple[str, int, int, str]:
@@ -106,19 +124,37 @@ def _place(step: Step) -> tuple[str, int, int, str]:
 
 
 def _step(case: Case, found: Mapping[str, Result]) -> Step:
-    waited = next((found[metric] for metric in TIMES if metric in found), None)
-    failed = next((result for result in found.values() if not result.ok), None)
     parts = found.get("parts")
     return Step(
         model=case.name,
         batch_size=int(case.axes["batch_size"] or 0),
         mode=str(case.axes["mode"]),
-        reason=failed.outcome_text if failed and failed is waited else "",
-        time=waited if waited and waited.ok else None,
+        waited=next((found[metric] for metric in TIMES if metric in found), None),
         memory=found.get("memory"),
         parts=parts.detail.get("parts", {}) if parts and parts.ok else {},
         held=parts.detail.get("held", {}) if parts and parts.ok else {},
+        failed={name: result.outcome_text for name, result in found.items() if not result.ok},
     )
+
+
+def _one_label_per_layer(found: Sequence[Step]) -> list[Step]:
+    """The steps with the same label for a layer and for the one of another kind that stands in for
+    it in the private steps (`1 GroupNorm for BatchNorm1d`), so that the two can be subtracted."""
+    labels: dict[tuple[str, int], dict[str, str]] = {}
+    for step in found:
+        of_model = labels.setdefault((step.model, step.batch_size), {})
+        for label in (*step.parts, *step.held):
+            own, _, replaced = label.partition(" for ")
+            if replaced:
+                # Unreplaced, it has the name of the module, with its kind where that is a number.
+                name = own.rpartition(" ")[0]
+                of_model |= {name: label, f"{name} {replaced}".lstrip(): label}
+
+    def renamed(step: Step, values: Mapping[str, Value]) -> dict[str, Value]:
+        of_model = labels[step.model, step.batch_size]
+        return {of_model.get(label, label): value for label, value in values.items()}
+
+    return [replace(s, parts=renamed(s, s.parts), held=renamed(s, s.held)) for s in found]
 
 
 def overheads(found: Iterable[Step]) -> list[Overhead]:

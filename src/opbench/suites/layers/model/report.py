@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from opbench.case import Case
-from opbench.report.table import Table, grid, plain_table
-from opbench.report.units import MISSING, format_interval, format_value
+from opbench.errors import first_of
+from opbench.report.table import Cell, Table, plain_table, whole
+from opbench.report.terminal.run import value_cell
+from opbench.report.units import MISSING, format_factor, format_value
 from opbench.result import Result
 from opbench.stats.pair import compare_results
 from opbench.suites.layers.model.overhead import STEPS, Overhead, Step, overheads, steps
@@ -29,10 +31,11 @@ def printed(results: Iterable[tuple[Case, Result]]) -> Iterator[RenderableType]:
     """The tables for a terminal."""
     from rich.text import Text
 
+    yield Text("")
     for table in tables(results):
-        yield Text(f"\n{table.title}", style="bold")
-        yield grid(table)
-        yield from (Text(note) for note in table.notes)
+        yield from whole(table)
+        if table.notes or not table.columns:  # below a grid there is an empty line
+            yield Text("")
 
 
 def tables(results: Iterable[tuple[Case, Result]]) -> list[Table]:
@@ -41,6 +44,9 @@ def tables(results: Iterable[tuple[Case, Result]]) -> list[Table]:
     for model, batch in dict.fromkeys((step.model, step.batch_size) for step in found):
         own = [s for s in found if (s.model, s.batch_size) == (model, batch)]
         title = f"one step of {model}, batch size {batch}"
+        if reason := why_all_failed(own):
+            shown.append(Table((), (), f"{title}: {reason}"))
+            continue
         shown.append(step_table(own, title))
         compared = [pair for pair in overheads(own) if pair.step.parts and pair.base.parts]
         for way, pairs in by_way(compared, lambda pair: pair.step.mode):
@@ -48,8 +54,9 @@ def tables(results: Iterable[tuple[Case, Result]]) -> list[Table]:
                 part_table(pairs, f"{title}{way}: time above the non-private step, by part")
             )
         for way, held in by_way([s for s in own if s.held], lambda step: step.mode):
-            what = "memory of each layer after it (parameters, gradients, gradients by sample)"
-            shown.append(memory_table(held, f"{title}{way}: {what}"))
+            # What layers hold after a step is the same however the non-private step is taken.
+            if not way or any(step.private for step in held):
+                shown.append(memory_table(held, f"{title}{way}: memory that layers hold after it"))
     return shown
 
 
@@ -63,42 +70,77 @@ def by_way(found: Sequence[T], mode: Callable[[T], str]) -> Iterator[tuple[str, 
 
 def step_table(found: Sequence[Step], title: str) -> Table:
     base = next((step for step in found if step.mode == BASELINE), None)
-    rows = []
-    for step in found:
-        time, peak = step.time, step.peak
-        interval = format_interval(time.estimate, time.low, time.high, "s") if time else MISSING
-        rows.append(
-            [
-                "non-private" + step.mode.removeprefix(BASELINE)
-                if step.mode.startswith(BASELINE)
-                else step.mode,
-                interval if not step.reason else step.reason,
-                _factor(base, step),
-                MISSING if peak is None else format_value(peak, "bytes"),
-                _peak_factor(base, step),
-            ]
-        )
+    rows = [
+        [
+            step.name,
+            value_cell(step.waited),
+            _factor(base, step),
+            _peak(step),
+            _peak_factor(base, step),
+        ]
+        for step in found
+    ]
     header = ["step", "time", "× non-private", "max memory", "× non-private"]
-    return plain_table(title, header, rows, words=1, notes=cheapest(found), wrap=False)
+    notes = [*reasons(found), *cheapest(found)]
+    return plain_table(title, header, rows, words=1, notes=notes, wrap=False)
 
 
 def _factor(base: Step | None, step: Step) -> str:
-    if base is None or base is step or base.time is None or step.time is None:
+    if base is step:
         return ""
+    if base is None or base.time is None or step.time is None:
+        return MISSING
     pair = compare_results(base.time, step.time, same_run=True)
-    return MISSING if pair.value is None else f"{pair.value:.3g}"
+    if pair.value is None or pair.low is None or pair.high is None:
+        return MISSING
+    return format_factor(pair.value, pair.low, pair.high)
+
+
+def _peak(step: Step) -> Cell | str:
+    if step.peak is not None:
+        return format_value(step.peak, "bytes")
+    return value_cell(step.memory) if step.time and step.memory else MISSING
 
 
 def _peak_factor(base: Step | None, step: Step) -> str:
-    if base is None or base is step or not base.peak or step.peak is None:
+    if base is step:
         return ""
-    return f"{step.peak / base.peak:.3g}"
+    if base is None or not base.peak or step.peak is None:
+        return MISSING
+    factor = step.peak / base.peak
+    return format_factor(factor, factor, factor)
+
+
+def reasons(found: Sequence[Step]) -> list[str]:
+    """Why something is missing: each reason once, with the steps that it stopped."""
+    private = [step.name for step in found if step.private]
+    lines = []
+    for reason, stopped in stopped_by(found).items():
+        every = len(private) > 1 and stopped == private
+        lines.append(f"{'every private step' if every else first_of(stopped, 3)}: {reason}")
+    return lines
+
+
+def why_all_failed(found: Sequence[Step]) -> str:
+    """The reason why no step has a time, where all have the same."""
+    (reason, stopped), *others = stopped_by(found).items() or [("", [])]
+    return reason if not others and stopped == [step.name for step in found] else ""
+
+
+def stopped_by(found: Sequence[Step]) -> dict[str, list[str]]:
+    """Each reason with the steps that it stopped; of a step that was timed, the metric too."""
+    steps_of: dict[str, dict[str, None]] = {}
+    for step in found:
+        for metric, reason in step.failed.items():
+            name = f"{metric} of {step.name}" if step.time else step.name
+            steps_of.setdefault(reason, {})[name] = None
+    return {reason: list(names) for reason, names in steps_of.items()}
 
 
 def cheapest(found: Sequence[Step]) -> list[str]:
     """Which private step is the fastest, as far as that is known, and which needs the least
     memory."""
-    private = [s for s in found if not s.mode.startswith(BASELINE) and s.time is not None]
+    private = [step for step in found if step.private and step.time]
     timed = [(s.time, s.mode) for s in private if s.time and s.time.estimate]
     timed.sort(key=lambda each: each[0].estimate or 0.0)
     held = [(s.peak, s.mode) for s in private if s.peak]
@@ -106,7 +148,7 @@ def cheapest(found: Sequence[Step]) -> list[str]:
     rivals = [mode for time, mode in timed[1:] if (time.low or 0.0) <= reach]
     lines = [f"fastest private step: {timed[0][1]}"] if timed else []
     if rivals:
-        lines[0] += f" (by intervals that overlap, it could be {' or '.join(rivals)})"
+        lines[0] += f" (its interval overlaps with {first_of(rivals, 3)})"
     return lines + ([f"least memory: {min(held)[1]}"] if held else [])
 
 
@@ -142,6 +184,7 @@ def _row(name: str, seconds: Sequence[float | None]) -> list[str]:
 
 def memory_table(found: Sequence[Step], title: str) -> Table:
     """A row for each layer, the largest first, and a column for each variant."""
+    notes = ["parameters, gradients and gradients by sample"]
     largest = {name: max(s.held.get(name, 0) for s in found) for s in found for name in s.held}
     names = sorted(largest, key=lambda name: -largest[name])
     groups = [(name, [name]) for name in names[:LISTED]]
@@ -151,6 +194,5 @@ def memory_table(found: Sequence[Step], title: str) -> Table:
         [label, *(format_value(sum(s.held.get(n, 0) for n in group), "bytes") for s in found)]
         for label, group in groups
     ]
-    return plain_table(
-        title, ["layer", *(s.mode.partition("+")[0] for s in found)], rows, words=1, wrap=False
-    )
+    header = ["layer", *(step.name.partition("+")[0] for step in found)]
+    return plain_table(title, header, rows, words=1, notes=notes, wrap=False)

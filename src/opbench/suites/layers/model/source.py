@@ -41,9 +41,10 @@ COMMON = '''\
 def made(found, batch_size, device):
     """Model, inputs, labels and loss of what the user's function returns."""
     if not isinstance(found, tuple) or len(found) not in (3, 4):
+        what = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
         raise TypeError(
-            "return (model, inputs, labels) or (model, inputs, labels, criterion), not "
-            + type(found).__name__
+            "must be a function of batch_size that returns (model, inputs, labels), or "
+            f"(model, inputs, labels, criterion), and returns {what}"
         )
     model, inputs, labels, *criterion = found
     named = inputs if isinstance(inputs, Mapping) else {}  # a tokenizer's are no dict
@@ -92,7 +93,7 @@ def layers_of(net):
         if whole or any(True for _ in module.parameters(recurse=False)):
             kind, old = type(module).__name__.removeprefix("DP"), getattr(module, "replaces", "")
             # A number alone, as in a Sequential, says little.
-            label = name + " " + kind if old or name[-1:].isdigit() else name or kind
+            label = f"{name} {kind}".lstrip() if old or name[-1:].isdigit() else name or kind
             found[label + " for " + old if old else label] = module
         for child, part in () if whole else module.named_children():
             visit(part, name + "." + child if name else child)
@@ -238,9 +239,33 @@ def private(model, mode, clipping, criterion, batch_size):
     )
     if mode == "ghost":
         criterion = DPLossFastGradientClipping(net, optimizer, criterion, "mean")
-    return net, optimizer, criterion'''
+    return net, optimizer, criterion
+
+
+def refuse_further_inputs(net):
+    """For a module without a formula of its own, Opacus calls the module once more, with its first
+    positional input alone: the gradients by sample would fail, or be wrong. Ends the check."""
+
+    def check(name, module, args, kwargs):
+        given = [f"{key}={type(each).__name__}" for key, each in kwargs.items() if each is not None]
+        if len(args) != 1 or given:
+            call = ", ".join([*(type(each).__name__ for each in args), *given])
+            raise Unsupported(
+                "opacus passes only the first positional input to a module with parameters of its "
+                f"own, and {name or 'the model'} is called as {type(module).__name__}({call}): "
+                "move these parameters into a submodule that takes one tensor"
+            )
+
+    handles = [
+        module.register_forward_pre_hook(partial(check, name), with_kwargs=True)
+        for name, module in getattr(net, "_module", net).named_modules()
+        if hasattr(module, "ft_compute_sample_grad")
+    ]
+    return lambda: [handle.remove() for handle in handles]'''
 
 IMPORTS = """\
+from functools import partial
+
 from opacus.grad_sample import (
     GradSampleModule,
     GradSampleModuleExpandedWeights,
@@ -273,7 +298,9 @@ def setup_text(variant: Variant, function: str, batch: int, device: str) -> str:
         make,
         chunks if variant.split else "",
         "# one step shows whether the library can do this" if variant.private else "",
+        "end_check = refuse_further_inputs(net)" if variant.private else "",
         step_text(variant),
+        "end_check()" if variant.private else "",
     )
     refusable = (
         "try:",
