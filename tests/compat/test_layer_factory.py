@@ -96,6 +96,25 @@ def test_a_traceback_names_the_case():
     assert "<layers/linear[mode=baseline,batch_size=4]/forward_backward>" in files
 
 
+@pytest.mark.parametrize("mode", ["baseline", "hooks", "functorch", "ew", "ghost"])
+def test_a_step_is_the_same_after_forward_passes_alone(mode):
+    def gradients(passes):
+        made = create("linear", mode, random_seed=1)
+        for _ in range(passes):
+            made.forward_only()
+        made.forward_backward()
+        return [
+            getattr(p, name)
+            for p in made.module.parameters()
+            for name in ("grad", "grad_sample")
+            if getattr(p, name, None) is not None
+        ]
+
+    alone, after = gradients(0), gradients(2)
+    assert len(alone) == len(after) > 0
+    assert all(torch.equal(one, other) for one, other in zip(alone, after))
+
+
 def test_every_mode_wraps_in_its_own_way():
     kinds = {mode: type(create("linear", mode).module).__name__
              for mode in ("baseline", "hooks", "functorch", "ew", "ghost")}  # fmt: skip

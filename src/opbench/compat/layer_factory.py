@@ -85,11 +85,13 @@ class Layer:
 
     def forward_only(self) -> Any:
         """The output of one forward pass."""
+        self._forget_forward_passes()
         self._execute(self._forward)
         return self._names.pop("y")
 
     def forward_backward(self) -> None:
         """One step; the gradients are there afterwards, and are let go by the next one."""
+        self._forget_forward_passes()
         self._execute(self.case.stmt)
 
     def to(self, device: Any) -> dict[str, int]:
@@ -113,6 +115,16 @@ class Layer:
                 continue  # gradients: there are none yet
             account(name)
         return stats
+
+    def _forget_forward_passes(self) -> None:
+        """Those that nobody went backward from. Opacus' hooks count them: they would hold back
+        per-sample gradients until all had gone backward; ghost clipping would refuse a second."""
+        for module in self.module.modules():
+            if hasattr(module, "activations"):
+                module.activations = []
+        for parameter in self.module.parameters():
+            if hasattr(parameter, "_forward_counter"):
+                parameter._forward_counter = 0
 
     def _execute(self, source: str) -> None:
         code = compile(source, f"<{self.case.id}>", "exec")  # what a warning or traceback names
