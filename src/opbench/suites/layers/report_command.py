@@ -66,8 +66,8 @@ def layers(
     if steps and not rows and (flags := [flag for flag, value in of_layers.items() if value]):
         raise UserError(
             "a run of a whole model has no factors over torch.nn layers, so it cannot have "
-            f"{' or '.join(flags)}; use opbench report RUN -o report.html for charts, and opbench "
-            "export -f csv for a CSV file"
+            f"{' or '.join(flags)}; for charts, use opbench report RUN -o report.html; for a CSV "
+            "file, use opbench export -f csv"
         )
 
     def write(stream: TextIO) -> None:
