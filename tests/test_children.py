@@ -223,3 +223,34 @@ def test_what_removes_temporary_files_is_waited_for_on_a_busy_machine(tmp_path):
     package = Path(children.__file__).parent
     subprocess.run([sys.executable, "-c", code, str(package), str(tmp_path)], check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["spared"]
+
+
+def test_what_removes_temporary_files_is_spared_however_late_it_becomes_ours(tmp_path):
+    """The process that it works for dies between a look at the children and the next."""
+    code = (
+        "import os, signal, sys, time\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from worker.ending import orphans\n"
+        "orphans.become_subreaper()\n"
+        "reading, writing = os.pipe()\n"
+        "first = os.fork()\n"
+        "if not first:\n"
+        "    second = os.fork()\n"
+        "    if not second:\n"
+        "        time.sleep(1)\n"
+        "        open(os.path.join(sys.argv[2], 'spared'), 'w').close()\n"
+        "        os._exit(0)\n"
+        "    os.write(writing, b'%d' % second)\n"
+        "    time.sleep(600)\n"
+        "second = int(os.read(reading, 20))\n"
+        "def spare(pid):\n"
+        "    if pid == first and second not in orphans.child_pids():\n"
+        "        os.kill(first, signal.SIGKILL)\n"
+        "        while second not in orphans.child_pids():\n"
+        "            time.sleep(0.01)\n"
+        "    return pid == second\n"
+        "orphans.kill_all(spare)\n"
+    )
+    package = Path(children.__file__).parent
+    subprocess.run([sys.executable, "-c", code, str(package), str(tmp_path)], check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["spared"]

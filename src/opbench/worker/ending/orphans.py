@@ -39,8 +39,14 @@ def kill_group(pid):
 
 def kill_orphans(sessions):
     """Kill the children of this process that are not sessions."""
-    for pid in child_pids():
-        if pid not in sessions:
+    kill_listed(child_pids(), sessions)
+
+
+def kill_listed(pids, spared):
+    """Kill those that were listed, not spared. Who lists anew before killing meets children that
+    nobody has looked at: a child's children come to us the moment it dies."""
+    for pid in pids:
+        if pid not in spared:
             kill_group(pid)
 
 
@@ -49,12 +55,12 @@ def kill_all(spare=None):
     that end by themselves, as `spare(pid)` says, are given some time for it."""
     began, limit = time.monotonic(), KILL_SECONDS
     while (waited := time.monotonic() - began) < limit:
-        spared = []
+        pids, spared = child_pids(), []
         if spare is not None and waited < SPARED_SECONDS:
-            spared = [pid for pid in child_pids() if spare(pid)]
+            spared = [pid for pid in pids if spare(pid)]
         if spared:
             limit = SPARED_SECONDS + KILL_SECONDS
-        kill_orphans(spared)
+        kill_listed(pids, spared)
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
                 time.sleep(0.005)
@@ -71,7 +77,7 @@ def kill_others(spare):
         spared = [pid for pid in pids if spare(pid)]
         if len(spared) == len(pids):
             return
-        kill_orphans(spared)
+        kill_listed(pids, spared)
         time.sleep(0.005)
 
 
