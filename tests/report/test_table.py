@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from opbench.plan.groups import Baseline
 from opbench.report.pivot import pivots
-from opbench.report.table import Column, Table, grid, plain_table, printed
+from opbench.report.table import Column, Table, grid, plain_table, printed, to_terminal
 from opbench.report.terminal.fitted import Need, groups, widths
 from synthetic import blocks, case, timed
 
@@ -38,6 +38,18 @@ def test_a_pivot_of_many_columns_loses_none(width):
     tables = sum("─" in line for line in lines)
     assert sum("batch_size=4" in line for line in lines) == tables
     assert tables == {60: 7, 80: 5, 120: 3, 160: 2, 400: 1}[width]
+
+
+def test_one_empty_line_is_between_two_tables():
+    """A grid begins and ends with one; notes, and a table without columns, do not."""
+    grids = [
+        Table([Column("n")], [["1"]], title, notes) for title, notes in (("a", ["b"]), ("c", ()))
+    ]
+    tables = [*grids, Table((), (), "d"), Table((), (), "e")]
+    text = printed(lambda console: to_terminal(tables, console), 80)
+    lines = [line.strip() for line in text.splitlines()]
+    grid_of = ["", "n", "─", "1", ""]
+    assert lines == ["a", *grid_of, "b", "", "c", *grid_of, "d", "", "e"]
 
 
 def test_columns_that_do_not_fit_are_shared_out_evenly():

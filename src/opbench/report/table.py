@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -211,13 +211,25 @@ def whole(table: Table) -> list[RenderableType]:
     return [*title, *columns, *(Text(note, style="dim") for note in table.notes)]
 
 
+def stacked(tables: Iterable[Table]) -> Iterator[RenderableType]:
+    """Whole tables below each other, an empty line between the notes of one and the next title."""
+    from rich.text import Text
+
+    before: Table | None = None
+    for table in tables:
+        # Above and below a grid there is one already.
+        if before and table.title and (before.notes or not before.columns):
+            yield Text("")
+        yield from whole(table)
+        before = table
+
+
 def to_terminal(tables: Iterable[Table], console: Console, more: Sequence[str] = ()) -> None:
     """Each with its title and notes; then the lines of `more`."""
     from rich.text import Text
 
-    for table in tables:
-        for part in whole(table):
-            console.print(part)
+    for part in stacked(tables):
+        console.print(part)
     for line in more:
         console.print(Text(line, style="dim"))
 

@@ -21,7 +21,7 @@ from opbench.report.table import markdown, to_markdown
 from opbench.result import Result, Sample
 from opbench.suites.layers.model.definition import model_definition
 from opbench.suites.layers.model.overhead import overheads, steps
-from opbench.suites.layers.model.report import tables
+from opbench.suites.layers.model.report import part_table, tables
 from opbench.worker import main
 
 FILE = Path(__file__).parent / "own_model.py"
@@ -328,6 +328,11 @@ def test_of_a_difference_within_the_noise_no_share_is_known():
     (far,) = overheads(steps([*base, *measured("hooks", *[0.0200, 0.0201] * 9)]))
     assert close.explained is None
     assert far.explained == 0.0
+    assert part_table([close], "").rows[-1] == ["explained", "–"]
+    assert part_table([close], "").notes == [
+        "explained: the difference of hooks is within the noise"
+    ]
+    assert not part_table([far], "").notes
 
 
 def test_a_split_step_is_compared_with_the_split_step():

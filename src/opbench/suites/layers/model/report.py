@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from opbench.case import Case
 from opbench.errors import first_of
-from opbench.report.table import Cell, Table, plain_table, whole
+from opbench.report.table import Cell, Table, plain_table, stacked
 from opbench.report.terminal.run import value_cell
 from opbench.report.units import MISSING, format_factor, format_value
 from opbench.result import Result
@@ -32,10 +32,8 @@ def printed(results: Iterable[tuple[Case, Result]]) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield Text("")
-    for table in tables(results):
-        yield from whole(table)
-        if table.notes or not table.columns:  # below a grid there is an empty line
-            yield Text("")
+    yield from stacked(tables(results))
+    yield Text("")
 
 
 def tables(results: Iterable[tuple[Case, Result]]) -> list[Table]:
@@ -175,7 +173,9 @@ def part_table(pairs: Sequence[Overhead], title: str) -> Table:
     rows.append(
         ["explained", *(MISSING if each is None else f"{each * 100:.0f} %" for each in explained)]
     )
-    return plain_table(title, ["part", *differences], rows, words=1, wrap=False)
+    vague = ", ".join(pair.step.name for pair in pairs if pair.within_noise)
+    notes = [f"explained: the difference of {vague} is within the noise"] if vague else []
+    return plain_table(title, ["part", *differences], rows, words=1, notes=notes, wrap=False)
 
 
 def _row(name: str, seconds: Sequence[float | None]) -> list[str]:
