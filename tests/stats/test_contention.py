@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.result import Sample
-from opbench.stats.contention import contended, disturbed_share
+from opbench.stats.contention import computes, contended, disturbed_share
 
 
 def counted(wall_ns: int, cpu_ns: int, switches: int, contended: bool = False) -> Sample:
@@ -71,6 +71,20 @@ def test_a_thread_that_waits_for_a_core_holds_up_the_others():
     assert contended([alone] * 6 + [beside] * 2) == [False] * 6 + [True] * 2
     assert disturbed_share([beside] * 8) == 1.0
     assert disturbed_share([alone] * 8) == 0.0
+
+
+def test_what_a_case_waits_for_by_itself_is_no_sign_of_other_programs():
+    """A nap of 20 ms that is preempted once when it wakes, and waits 0.5 ms for the core."""
+    nap = Sample(0.02, wall_ns=20_600_000, cpu_ns=100_000, switches=1, queued_ns=500_000)
+    assert disturbed_share([nap] * 8) == 0.0
+    late = Sample(0.03, wall_ns=30_000_000, cpu_ns=100_000, switches=1, queued_ns=9_900_000)
+    assert disturbed_share([late] * 8) == 1.0
+
+
+def test_a_shared_core_matters_to_what_computes():
+    assert computes(wall_ns=2_000_000, cpu_ns=1_990_000)
+    assert computes(wall_ns=2_000_000, cpu_ns=200_000)
+    assert not computes(wall_ns=3_100_000, cpu_ns=80_000)
 
 
 noise = st.builds(counted, st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 5))

@@ -7,11 +7,13 @@ import sys
 
 import pytest
 
+from opbench.result import Sample
+from opbench.stats.contention import disturbed_share
 from opbench.worker.watch import behind_others
 
-#: Three threads and another program, all of them on one core.
-WATCHED = """
-import hashlib, os, threading
+#: This program and another one, both on one core.
+CROWDED = """
+import hashlib, os, threading, time
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 from opbench.worker.watch import Watch
 
@@ -21,7 +23,10 @@ while not neighbour and os.getppid() == ours:
     pass
 if not neighbour:
     os._exit(0)
+"""
+SHOWN = "print(watch.wall_ns, watch.cpu_ns, watch.queued_ns, watch.switches)"
 
+THREADS = """
 finished, seen = threading.Barrier(4), threading.Event()
 
 def work():
@@ -36,15 +41,40 @@ with Watch() as watch:
         thread.start()
     finished.wait()
 seen.set()
-print(watch.wall_ns, watch.cpu_ns, watch.queued_ns)
+"""
+
+#: One thread, which computes for a quarter of a second, after it has slept for so many.
+SLEEPING = """
+with Watch() as watch:
+    time.sleep({seconds})
+    while time.process_time_ns() - watch._cpu < 250_000_000:
+        pass
 """
 
 
-def test_threads_that_wait_for_a_core_of_others_are_seen():
-    ran = [sys.executable, "-c", WATCHED]
+def watched(work: str) -> Sample:
+    """What is seen of it beside another program on the same core."""
+    ran = [sys.executable, "-c", CROWDED + work + SHOWN]
     found = subprocess.run(ran, check=True, capture_output=True, text=True).stdout
-    wall, cpu, queued = map(int, found.split())
-    assert 0.1 * wall < queued <= wall - cpu  # one core: what this process did not use of it
+    wall, cpu, queued, switches = map(int, found.split())
+    return Sample(1.0, wall_ns=wall, cpu_ns=cpu, queued_ns=queued, switches=switches)
+
+
+def test_threads_that_wait_for_a_core_of_others_are_seen():
+    seen = watched(THREADS)
+    lacking = seen.wall_ns - seen.cpu_ns  # one core: what this process did not use of it
+    assert 0.1 * seen.wall_ns < seen.queued_ns <= lacking
+
+
+def test_a_thread_that_waits_for_a_core_is_seen():
+    assert disturbed_share([watched(SLEEPING.format(seconds=0))]) == 1
+
+
+def test_sleep_is_not_taken_for_waiting_for_a_core():
+    seen = watched(SLEEPING.format(seconds=4))
+    assert seen.switches > 0
+    assert seen.cpu_ns < 0.2 * seen.wall_ns
+    assert disturbed_share([seen]) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 from opbench.case import Case
 from opbench.plan.policy import Fixed, Policy
 from opbench.result import Sample
+from opbench.stats.contention import computes
 from opbench.workers.process import Worker
 from opbench.workers.session import SessionEnded, SessionHandle
 
@@ -175,7 +176,8 @@ class Lane:
             switches=answer["switches"],
             queued_ns=answer["queued_ns"],
             contended=bool(
-                answer.get("shared") or (answer.get("seen") or {}).get("slowdown")
+                (answer.get("shared") and computes(answer["wall_ns"], answer["cpu_ns"]))
+                or (answer.get("seen") or {}).get("slowdown")
             ),
         )
         if answer.get("seen"):

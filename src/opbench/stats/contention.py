@@ -17,8 +17,7 @@ from typing import Protocol, TypeVar
 #: that would be worth reporting as a regression.
 EXTRA_WAIT = 0.05
 
-#: Of its wall time: what a block waits that shares its core with another program. A case that waits
-#: by itself is not preempted while it does.
+#: Of its wall time: what a block waits for a core that it shares with another program.
 CROWDED_WAIT = 0.2
 
 #: Above this share of disturbed blocks a result says more about the machine than about the case:
@@ -89,8 +88,23 @@ def quiet(blocks: Sequence[B]) -> list[B]:
     return [
         block
         for block in blocks
-        if not block.contended and not (block.switches > 0 and waited(block) > CROWDED_WAIT)
+        if not block.contended and not (block.switches > 0 and queued(block) > CROWDED_WAIT)
     ]
+
+
+def computes(wall_ns: int, cpu_ns: int) -> bool:
+    """Whether a block computes for so much of its time that a core which others share, where that
+    takes up to twice as long, would show. One that sleeps or waits for a device does not."""
+    return cpu_ns > EXTRA_WAIT * wall_ns
+
+
+def queued(block: Block) -> float:
+    """Share of the wall time in which it waited for a core. What a case waits for by itself (it
+    sleeps, or a device computes) is not in it, however often it is preempted when it goes on; only
+    where nobody counted the one, and in results of older versions, the two are not told apart."""
+    if block.queued_ns and block.wall_ns:
+        return min(1.0, block.queued_ns / block.wall_ns)
+    return waited(block)
 
 
 def waited(block: Block) -> float:

@@ -300,19 +300,23 @@ def involuntary_switches():
     return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
 
+def voluntary_switches():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+
+
 def cpu_ns():
     return time.process_time_ns()
 
 
 def queued_ns():
-    """How long the threads of this process have waited for a core, all of them together. Zero for a
-    single thread, whose waiting is what its CPU time lacks, and where the kernel does not say."""
+    """How long the threads of this process have waited for a core, all of them together. Zero where
+    the kernel does not say."""
     waited = 0
     try:
         threads = os.listdir("/proc/self/task")
     except OSError:
         return 0
-    for thread in threads if len(threads) > 1 else ():
+    for thread in threads:
         try:
             file = os.open("/proc/self/task/%s/schedstat" % thread, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:

@@ -2,7 +2,15 @@
 
 import time
 
-from .session import cores, cpu_ns, device_bytes, involuntary_switches, peak_bytes, queued_ns
+from .session import (
+    cores,
+    cpu_ns,
+    device_bytes,
+    involuntary_switches,
+    peak_bytes,
+    queued_ns,
+    voluntary_switches,
+)
 
 
 class Watch:
@@ -12,6 +20,7 @@ class Watch:
 
     def __enter__(self):
         self._queued = queued_ns()
+        self._waits = voluntary_switches()
         self._switches = involuntary_switches()
         self._cpu = cpu_ns()
         self._began = time.perf_counter_ns()
@@ -22,6 +31,10 @@ class Watch:
         self.cpu_ns = cpu_ns() - self._cpu
         self.switches = involuntary_switches() - self._switches
         queued = queued_ns() - self._queued if self.switches else 0
+        if self.switches and voluntary_switches() == self._waits:
+            # Who never waits of its own accord waits for others all the time that it does not run,
+            # also where only the host of a virtual machine knows why.
+            queued = max(queued, self.wall_ns - self.cpu_ns)
         self.queued_ns = behind_others(queued, self.wall_ns, self.cpu_ns, self._threads)
 
     def sample(self, seconds, n, gpu=None):
