@@ -18,6 +18,10 @@ from typing import Any
 #: mismatch      the output differs from the reference, so its time means nothing
 OUTCOMES = ("ok", "failed", "crashed", "timeout", "out_of_memory", "unsupported", "mismatch")
 
+#: What a case wrote before it failed, by the key in its result's detail: Python's traceback, and
+#: the end of what its process printed.
+LAST_WORDS = ("traceback", "output")
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -214,7 +214,8 @@ OUTCOMES = """
 import os, sys, time, ctypes
 import opbench as ob
 
-ENDS = ["fine", "prints", "raises", "exits", "segfault", "abort", "hang", "memory", "cannot"]
+ENDS = ["fine", "prints", "raises", "exits", "segfault", "abort", "hang", "memory", "cannot",
+        "ends"]
 
 @ob.bench(end=ENDS)
 def case(end):
@@ -224,6 +225,9 @@ def case(end):
         raise ValueError("not today")
     elif end == "exits":
         sys.exit(3)
+    elif end == "ends":
+        print("the library does not know this flag", file=sys.stderr, flush=True)
+        os._exit(1)
     elif end == "segfault":
         ctypes.string_at(0)
     elif end == "abort":
@@ -255,6 +259,7 @@ def test_whatever_a_case_does_the_others_go_on_and_the_table_says_why(
     assert outcomes == {
         "fine": "ok",
         "prints": "ok",
+        "ends": "failed: its process exited with status 1",
         "segfault": "crashed SIGSEGV",
         "abort": "crashed SIGABRT",
         "memory": "out_of_memory: MemoryError",
@@ -265,6 +270,16 @@ def test_whatever_a_case_does_the_others_go_on_and_the_table_says_why(
     assert "bench_ends/case[end=cannot]/call: unsupported: no kernel for this" in done.stdout
     assert "2 ok" in done.stdout
     assert eventually(lambda: marked() == [])
+
+
+def test_what_a_process_printed_before_it_ended_is_shown(command, tmp_path, fixed):
+    path = tmp_path / "bench_ends.py"
+    path.write_text(OUTCOMES)
+    done = command("run", path, *fixed, "-a", "end=ends")
+    assert "failed: its process exited with status 1" in done.stdout
+    shown = re.search(r"What it printed before it ended: opbench show '(\S+)'", done.stdout)
+    assert shown is not None
+    assert "    the library does not know this flag" in command("show", shown[1]).stdout
 
 
 def test_what_cannot_be_done_is_no_failure(command, tmp_path, fixed):

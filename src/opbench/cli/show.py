@@ -161,6 +161,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
 
     from opbench.report.terminal.console import Console
     from opbench.report.units import format_interval
+    from opbench.result import LAST_WORDS
 
     console = Console(highlight=False)
     console.print(Text(case.id, style="bold"), Text(case.hash, style="dim"))
@@ -197,7 +198,8 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         console.print(Text(f"{stored.run_id}  {result.environment}  {result.metric}  {text}"))
         for warning in result.warnings:
             console.print(Text(f"    {warning.code}: {warning.text}", style="yellow"))
-        for line in str(result.detail.get("traceback") or "").splitlines():
-            console.print(Text(f"    {line}", style="dim"))
+        for kind in LAST_WORDS:
+            for line in str(result.detail.get(kind) or "").splitlines():
+                console.print(Text(f"    {line}", style="dim"))
     if not results:
         console.print(Text("Not measured yet."))

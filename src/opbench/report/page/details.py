@@ -19,7 +19,7 @@ from opbench.case import Case
 from opbench.report.page.packing import Words, number, packed, plain
 from opbench.report.page.table import Row
 from opbench.report.script import pieces as script_pieces
-from opbench.result import Result
+from opbench.result import LAST_WORDS, Result
 from opbench.store import payload
 from opbench.store.payload import sample_columns
 
@@ -46,8 +46,6 @@ SHOWN_DETAILS = (
 TYPICAL = ("calls_per_block", "first_call")
 #: Details of metrics that are counted, passed on as they are.
 WHOLE = ("components", "stages", "lines", "max_memory", "reserved", "left_after")
-#: What a failed case printed before its end.
-LAST_WORDS = ("traceback", "output")
 LONGEST = 4_000
 
 

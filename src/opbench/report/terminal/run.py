@@ -18,7 +18,7 @@ from opbench.report.table import Cell, Column, Row, Table, console_for, printed,
 from opbench.report.units import format_interval, format_ratio
 from opbench.report.warnings.kinds import warning_kinds
 from opbench.report.warnings.run_note import run_note
-from opbench.result import Result
+from opbench.result import LAST_WORDS, Result
 from opbench.stats.verdict import MARGIN
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def parts(run: Finished) -> list[RenderableType]:
         *(part for table in (tables(rest, run.baseline) if rest else ()) for part in whole(table)),
         *suites.together(lambda suite: suite.tables(run)),
         *problems(rest),
-        *(traceback_command(results) if run.store else ()),
+        *(last_words_command(results) if run.store else ()),
         *warnings(results),
         *_true_of_all(run),
         Text(""),
@@ -186,13 +186,20 @@ def problems(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
     return lines
 
 
-def traceback_command(results: Iterable[tuple[Case, Result]]) -> Iterator[RenderableType]:
-    """The command that shows the first traceback of stored results, where there is one."""
+def last_words_command(results: Sequence[tuple[Case, Result]]) -> Iterator[RenderableType]:
+    """The command that shows the first traceback of stored results, or, where none has one, what
+    the first case printed that ended its process."""
     from rich.text import Text
 
-    traced = (case.id for case, result in results if result.detail.get("traceback"))
-    for case_id in islice(traced, 1):
-        yield Text(f"The whole traceback: opbench show {shlex.quote(case_id)}")
+    texts = ("The whole traceback", "What it printed before it ended")
+    found = (
+        (text, case.id)
+        for kind, text in zip(LAST_WORDS, texts, strict=True)
+        for case, result in results
+        if result.detail.get(kind)
+    )
+    for text, case_id in islice(found, 1):
+        yield Text(f"{text}: opbench show {shlex.quote(case_id)}")
 
 
 def warnings(results: Sequence[tuple[Case, Result]]) -> list[RenderableType]:
