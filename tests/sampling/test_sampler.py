@@ -190,13 +190,14 @@ def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python
 
 
 @pytest.mark.parametrize(
-    ("seconds", "children", "untimed"), [(0.0, 3, 12), (0.11, 3, 6), (1.1, 1, 1)]
+    ("seconds", "children", "untimed"), [(0.0, 3, 156), (0.11, 3, 6), (1.1, 1, 1)]
 )
 def test_a_long_run_is_not_preceded_by_other_calls(
     group, python_case, tmp_path, seconds, children, untimed
 ):
-    # Two runs of two calls in each child: each run wakes its child with two calls; or only the
-    # first one, with one call where that takes so long that a cold start does not explain it.
+    # Two runs of two calls in each child: each run wakes its child with two calls, the first with
+    # fifty; or only the first one, with one call where that takes so long that a cold start does
+    # not explain it.
     log = tmp_path / "calls"
     case = python_case(
         f"log.write('x'); log.flush(); time.sleep({seconds})",

@@ -52,6 +52,8 @@ class Lane:
     #: How many untimed calls a block begins with, and the seconds from which on it needs none.
     untimed: int = 1
     long_block: float = math.inf
+    #: Whether its next block is its first, and nothing has warmed it up.
+    young: bool = False
     #: Seconds its next block may wait for a core that nobody shares; and all of them have waited.
     patience: float = 0.0
     waited: float = 0.0
@@ -162,7 +164,9 @@ class Lane:
             self.long_block,
             self.settles,
             self.patience,
+            self.young,
         )
+        self.young = False
         self.waited += answer.get("waited_ns", 0) / 1e9
         self.session.pause()
         sample = Sample(

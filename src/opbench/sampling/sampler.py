@@ -233,7 +233,7 @@ class Sampler:
         member.lanes.append(lane)
         lane.cpu = self._cpu_of(start)
         if isinstance(self.policy, Fixed):
-            lane.untimed, lane.long_block = UNTIMED_OF_RUN, LONG_RUN
+            lane.untimed, lane.long_block, lane.young = UNTIMED_OF_RUN, LONG_RUN, True
         elif len(self.slots) == 1:
             lane.long_block = LONG_BLOCK
         return lane

@@ -15,6 +15,9 @@ from .warmup import WarmUp
 
 #: The first call of a case takes up to so many times as long as the others.
 FIRST_CALL = 10
+#: In a forked child some forty calls are slow, by a quarter where a step takes 0.3 ms: it has no
+#: pages, caches and branch predictors of its own yet. Seconds, for steps that take longer.
+YOUNG_CALLS, YOUNG_SECONDS = 50, 0.05
 #: In the first blocks of a child the memory of results is fetched page by page, until malloc has
 #: found places to use again, and calls take twice to six times as long. A page takes half a
 #: microsecond at the least; below this share of a block it does not matter.
@@ -44,6 +47,8 @@ class Session:
         #: How many untimed calls a block begins with, and the seconds of one that needs none.
         self.untimed = 1
         self.long_block = float("inf")
+        #: Whether the next block is the first of this child, which was not warmed up.
+        self.young = False
         #: Seconds of a call, as far as they are known.
         self._per_call = 0.0
         #: Nanoseconds of blocks that were taken again.
@@ -102,6 +107,7 @@ class Session:
 
     def do_block(self, message):
         self.untimed = message.get("untimed", 1)
+        self.young = message.get("young", False)
         self.long_block = message.get("long", float("inf"))
         metric = self._metric(message["metric"])
         if "quickest" in message and self._on_one_core(metric):
@@ -110,9 +116,14 @@ class Session:
             core.settle_on(message["cpu"])
         return self._settled_block(metric, message)
 
+    @property
+    def one_thread(self):
+        """Whether the case computes on one core at a time."""
+        return self.case.get("threads") == 1
+
     def _on_one_core(self, metric):
         """Whether the number depends on the one core that the case computes on."""
-        return self.case.get("threads") == 1 and "device" not in metric.DESCRIBE
+        return self.one_thread and "device" not in metric.DESCRIBE
 
     def _block_on_own_core(self, metric, message):
         """A block on a core that nobody shares. There is some patience: to wait for one, and to
@@ -163,13 +174,17 @@ class Session:
 
     def wake(self, n):
         """Untimed calls, which wake caches, threads and the branch predictor for a block of `n`,
-        unless it is known to be long."""
-        for _ in range(self.untimed):
+        unless it is known to be long; more of them in a young child."""
+        calls, now = 0, time.perf_counter()
+        end = now + YOUNG_SECONDS
+        while calls < self.untimed or (self.young and calls < YOUNG_CALLS and now < end):
             if n * self._per_call >= self.long_block:
                 break
             began = time.perf_counter()
             self.run("calls", 1)
-            self._per_call = self._per_call or (time.perf_counter() - began) / FIRST_CALL
+            now, calls = time.perf_counter(), calls + 1
+            self._per_call = self._per_call or (now - began) / FIRST_CALL
+        self.young = False
 
     def timed(self, what, n):
         """Nanoseconds of the clock around a loop of `n`, garbage collection off."""

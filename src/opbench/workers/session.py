@@ -108,22 +108,27 @@ class SessionHandle:
         long: float = math.inf,
         settle: bool = False,
         patience: float = 0.0,
+        young: bool = False,
     ) -> dict[str, Any]:
         """On that CPU if nobody shares its core, else on another; with `patience`, in seconds, it
         waits for one, or is taken again. It begins with so many untimed calls, which wake the
-        child; without them where it is known to take so `long`. To `settle`, blocks of a young
-        child that fetch memory are taken again."""
+        child; without them where it is known to take so `long`, and with more where the child is
+        `young`. To `settle`, blocks of a young child that fetch memory are taken again."""
         message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "untimed": untimed}
         message |= {} if cpu is None else {"cpu": cpu}
         message |= {"long": long} if math.isfinite(long) else {}
         message |= {"settle": True} if settle else {}
+        message |= {"young": True} if young else {}
         message |= {"quickest": self._pace.quickest, "patience": int(patience * 1e9)}
         answer = self.request(message, timeout + patience)
         self._pace.note(answer.get("quickest", 0))
         return answer
 
     def measure(self, metric: str, options: dict[str, Any], timeout: float) -> dict[str, Any]:
-        return self.request({"op": "measure", "metric": metric, "options": options}, timeout)
+        options = {"quickest": self._pace.quickest, **options}
+        answer = self.request({"op": "measure", "metric": metric, "options": options}, timeout)
+        self._pace.note(answer.get("quickest", 0))
+        return answer
 
     def exchange(self, case: Case, folder: str, inputs: list, timeout: float) -> dict[str, Any]:
         """Instead of `prepare`: one call on the given inputs; see `worker/parity`."""
