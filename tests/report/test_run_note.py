@@ -124,6 +124,12 @@ def test_what_failed_or_is_counted_does_not_take_part():
     assert note([*counted, *(result(n, "contended") for n in range(4))]).facts.startswith("4 of 4")
 
 
+def test_a_time_without_an_interval_makes_the_typical_one_no_narrower():
+    wide = [result(n, "imprecise", width=0.05) for n in range(5)]
+    parts = [(case, replace(each, metric="parts", low=1.0, high=1.0)) for case, each in wide]
+    assert "a typical interval is ±5.0 %" in note([*wide, *parts]).facts
+
+
 def test_starts_in_two_groups_in_most_cases_are_said_once():
     found = [*(result(n, "two-groups") for n in range(12)), *(result(n) for n in range(12, 20))]
     assert "12 of 20 cases have worker starts in two groups" in note(found).line

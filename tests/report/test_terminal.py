@@ -106,6 +106,14 @@ def test_what_is_true_of_all_stands_below_the_account_of_a_suite_too(monkeypatch
     assert as_text(Finished("r", calm)) == "own account\n"
 
 
+def test_what_a_framework_cannot_do_needs_no_traceback():
+    own = ended(LINEAR[1], "unsupported", "no kernel for this")
+    own = (own[0], replace(own[1], detail={"traceback": "…"}))
+    text = as_text(Finished("r", [timed(LINEAR[0], 1e-3), own], store="results.db"))
+    assert "no kernel for this" in text
+    assert "traceback" not in text
+
+
 def test_what_a_suite_shows_in_tables_of_its_own_is_left_out(monkeypatch):
     class Own(Suite):
         def tables(self, run):

@@ -196,7 +196,7 @@ def last_words_command(results: Sequence[tuple[Case, Result]]) -> Iterator[Rende
         (text, case.id)
         for kind, text in zip(LAST_WORDS, texts, strict=True)
         for case, result in results
-        if result.detail.get(kind)
+        if result.detail.get(kind) and result.outcome != "unsupported"
     )
     for text, case_id in islice(found, 1):
         yield Text(f"{text}: opbench show {shlex.quote(case_id)}")

@@ -84,7 +84,9 @@ def run_note(results: Sequence[Result]) -> RunNote:
     if total < LEAST_CASES:
         counts = {}
     counts = {code: count for code, count in counts.items() if count >= MOST * total}
-    typical = median([result.half_width or 0.0 for result in sampled] or [0.0])
+    # What was measured once, such as the parts of a step, has no interval.
+    widths = [result.half_width for result in sampled if result.half_width]
+    typical = median(widths or [0.0])
     # Where the drift makes intervals wide, every row has it, and none can say so.
     drifted = any(DRIFT in found for found in cases.values()) or (
         total >= LEAST_CASES and typical > WIDE and _drift_matters(sampled, typical)
