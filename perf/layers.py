@@ -89,11 +89,20 @@ def measure(quick: bool = False, full: bool = False) -> str:
         return "\n".join(rows)
 
 
-def side_by_side(works: dict[str, Work], place: Path) -> tuple[dict[str, float], dict[str, float]]:
+def measure_group(name: str, rounds: int) -> str:
+    """One group of layers, in so many rounds."""
+    with tempfile.TemporaryDirectory() as folder:
+        theirs, ours = side_by_side({name: Work(GROUPS[name])}, Path(folder), rounds)
+    return row(f"{name}, {rounds} × {RUNS} × {REPEATS}", theirs[name], ours[name], 1.0)
+
+
+def side_by_side(
+    works: dict[str, Work], place: Path, rounds: int = ROUNDS
+) -> tuple[dict[str, float], dict[str, float]]:
     theirs = dict.fromkeys(works, 0.0)
     ours = dict.fromkeys(works, 0.0)
     for name, work in works.items():
-        for number in range(ROUNDS):
+        for number in range(rounds):
             sides = [(run_opacus, theirs), (run_opbench, ours)]
             for run, spent in sides if number % 2 == 0 else reversed(sides):
                 spent[name] += run(work, place)
@@ -174,7 +183,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two layers, to see that it works")
     parser.add_argument("--full", action="store_true", help="with the convolution: takes hours")
     parser.add_argument("--print", action="store_true", dest="only_print", help="write no page")
+    parser.add_argument("--only", choices=GROUPS, help="one group of layers; writes no page")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of that group")
     options = parser.parse_args()
+    if options.only:
+        print(measure_group(options.only, options.rounds))
+        return
     body = measure(options.quick, options.full)
     print(body)
     if not options.quick and not options.only_print:
