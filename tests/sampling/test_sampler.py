@@ -106,7 +106,9 @@ def test_only_the_lane_whose_turn_it_is_runs(group, python_case, tmp_path, names
 
 
 def test_blocks_are_interleaved_in_random_order_and_every_start_is_used(group, python_case):
-    sampled = group([python_case(WORK, name) for name in "abc"], replace(QUICK, max_starts=3))
+    # So many rounds that they are not alike by chance, and time for them on a busy machine.
+    policy = replace(QUICK, max_starts=3, min_rounds=30, max_time=60.0)
+    sampled = group([python_case(WORK, name) for name in "abc"], policy)
     sampled.sample()
     order = sequence(sampled)
     assert {name for name, _, _ in order} == set("abc")
@@ -123,7 +125,8 @@ def test_blocks_are_interleaved_in_random_order_and_every_start_is_used(group, p
 
 def test_a_single_case_takes_its_turns_over_all_its_starts(group, python_case):
     # No more starts than three, whatever this machine's layouts scatter.
-    sampled = group([python_case("sum(range(99))")], replace(QUICK, max_starts=3))
+    policy = replace(QUICK, max_starts=3, min_rounds=12, max_time=60.0)
+    sampled = group([python_case("sum(range(99))")], policy)
     (member,) = sampled.sample()
     starts = [start for _, start, _ in sequence(sampled)]
     assert set(starts) == {0, 1, 2}
