@@ -100,8 +100,8 @@ def computes(wall_ns: int, cpu_ns: int) -> bool:
 
 def queued(block: Block) -> float:
     """Share of the wall time in which it waited for a core. What a case waits for by itself (it
-    sleeps, or a device computes) is not in it, however often it is preempted when it goes on; only
-    where nobody counted the one, and in results of older versions, the two are not told apart."""
+    sleeps, or a device computes) is not in it, however often it is preempted when it goes on. Where
+    the kernel does not count that time, and in results of older versions, both are in it."""
     if block.queued_ns and block.wall_ns:
         return min(1.0, block.queued_ns / block.wall_ns)
     return waited(block)
