@@ -204,12 +204,24 @@ def test_a_later_process_with_the_same_number_is_left_alone():
     tidy.end(b"%d" % process.pid, b"1")  # it has ended
 
 
+ENDER = """
+import os, signal, sys, time
+sys.path.insert(0, sys.argv[1])
+from worker.ending import orphans
+"""
+
+
+def files_of_an_ender(code: str, folder: Path) -> list[str]:
+    """What a process leaves in the folder (`sys.argv[2]`) that ends children of its own."""
+    package = Path(children.__file__).parent
+    words = [sys.executable, "-c", ENDER + code, str(package), str(folder)]
+    subprocess.run(words, check=True)
+    return [path.name for path in folder.iterdir()]
+
+
 def test_what_removes_temporary_files_is_waited_for_on_a_busy_machine(tmp_path):
     """It may not run for seconds; the guard ends nobody who ends by themselves within ten."""
     code = (
-        "import os, sys, time\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from worker.ending import orphans\n"
         "pids = []\n"
         "for name in ('spared', 'other'):\n"
         "    pid = os.fork()\n"
@@ -220,17 +232,12 @@ def test_what_removes_temporary_files_is_waited_for_on_a_busy_machine(tmp_path):
         "    pids.append(pid)\n"
         "orphans.kill_all(spare=lambda pid: pid == pids[0])\n"
     )
-    package = Path(children.__file__).parent
-    subprocess.run([sys.executable, "-c", code, str(package), str(tmp_path)], check=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["spared"]
+    assert files_of_an_ender(code, tmp_path) == ["spared"]
 
 
 def test_what_removes_temporary_files_is_spared_however_late_it_becomes_ours(tmp_path):
     """The process that it works for dies between a look at the children and the next."""
     code = (
-        "import os, signal, sys, time\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from worker.ending import orphans\n"
         "orphans.become_subreaper()\n"
         "reading, writing = os.pipe()\n"
         "first = os.fork()\n"
@@ -251,6 +258,4 @@ def test_what_removes_temporary_files_is_spared_however_late_it_becomes_ours(tmp
         "    return pid == second\n"
         "orphans.kill_all(spare)\n"
     )
-    package = Path(children.__file__).parent
-    subprocess.run([sys.executable, "-c", code, str(package), str(tmp_path)], check=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["spared"]
+    assert files_of_an_ender(code, tmp_path) == ["spared"]
