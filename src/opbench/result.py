@@ -32,6 +32,8 @@ class Metric:
     description: str
     #: Sampled metrics are noisy and taken block by block; the others are near-deterministic.
     sampled: bool = False
+    #: Of a metric that is not sampled: from so many worker starts, whose mean is the result.
+    starts: int = 1
     #: A program that workers must run under for this metric: `callgrind`, or none.
     tool: str = ""
     #: A sampled metric in whose children this one is taken too, when both are asked for: a block

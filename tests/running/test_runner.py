@@ -160,6 +160,21 @@ def test_an_exact_metric_that_fails_leaves_no_child_beside_the_next_case(run, tm
     ], sink.of("looks")[0].reason
 
 
+def test_parts_of_a_call_are_the_mean_of_several_starts_and_one_may_fail_alone(run):
+    setup = (
+        "import os\nparts = {}\ndef watch_parts():\n"
+        "    return parts, lambda: {'all': 4}, lambda: None"
+    )
+    marks = "parts['start %d' % os.getppid()] = 1000\nparts['both'] = 3000"
+    _, sink = run([case("marks", marks, setup=setup)], metrics=("parts",))
+    (found,) = sink.of("marks")
+    starts = [name for name in found.detail["parts"] if name.startswith("start")]
+    assert len(starts) == 5, "each start has a process of its own"
+    assert found.detail["parts"]["both"] == pytest.approx(3e-6)
+    assert found.estimate == pytest.approx(4e-6)
+    assert found.detail["held"] == {"all": 4}
+
+
 def test_a_framework_that_is_not_installed_makes_its_cases_unsupported(run):
     cases = [case("a", framework="numpy", preload=("no_such_framework",)), case("b")]
     _, sink = run(cases)

@@ -185,7 +185,23 @@ def test_a_failure_keeps_reason_traceback_and_the_last_words():
 
 def test_an_exact_metric_reports_the_largest_of_its_repeats():
     answer = {"results": {"memory": {"samples": [4096, 4100, 4096], "detail": {"source": "x"}}}}
-    (result,) = exact_results(CASE, answer, Metric("memory", "bytes", ""), PLACE)
+    (result,) = exact_results(CASE, [answer], Metric("memory", "bytes", ""), PLACE)
     assert (result.estimate, result.low, result.high) == (4100, 4096, 4100)
     assert [sample.value for sample in result.samples] == [4096, 4100, 4096]
     assert result.detail["source"] == "x"
+
+
+def test_a_metric_of_several_starts_is_their_mean_part_by_part():
+    def answer(total, parts, held):
+        detail = {"parts": parts, "held": held, "source": "x", "calls": 8}
+        return {"results": {"parts": {"samples": [total], "detail": detail}}}
+
+    found = [
+        answer(3.0, {"linear": 1.0, "noise": 2.0}, {"linear": 400}),
+        answer(5.0, {"linear": 4.0, "clipping": 1.0}, {"linear": 400}),
+    ]
+    (result,) = exact_results(CASE, found, Metric("parts", "s", "", starts=2), PLACE)
+    assert result.estimate == 4.0
+    assert result.detail["parts"] == {"linear": 2.5, "noise": 2.0, "clipping": 1.0}
+    assert result.detail["held"] == {"linear": 400}, "bytes stay whole numbers"
+    assert (result.detail["source"], result.detail["calls"]) == ("x", 8)

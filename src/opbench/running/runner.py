@@ -15,18 +15,16 @@ from opbench.plan.groups import PlannedGroup, Slot, placed
 from opbench.plan.policy import Adaptive
 from opbench.plan.request import Request
 from opbench.result import Key, Metric, Result
+from opbench.running.at_once import measure_at_once
 from opbench.running.counting import count
 from opbench.running.listener import Listener
 from opbench.running.parity import ParityCheck, ParityGroups
 from opbench.running.sampled import sample
 from opbench.running.second_pass import spend_what_is_left
 from opbench.running.state import RunState, Sink
-from opbench.sampling import outcome
 from opbench.sampling.drift import DriftControl, widen_for_drift
-from opbench.sampling.lane import Lane
 from opbench.workers.pool import Pool
 from opbench.workers.process import WorkerError, again_if_worker_dies
-from opbench.workers.session import SessionEnded
 
 
 class Runner:
@@ -154,8 +152,7 @@ class Runner:
             # A comparison needs both sides: where one is missing, all are measured.
             sample(self.state, group, slots, metric, self.control)
         elif not metric.sampled:
-            for slot in missing:
-                self._measure_once(slot, metric)
+            measure_at_once(self.state, missing, metric)
 
     def _check_parity(self, slot: Slot) -> None:
         """See that all that compute the same as this one agree, before any of them is timed."""
@@ -175,22 +172,6 @@ class Runner:
         for each, ended in found.ended.items():
             state.refuse(each, ended)
         state.unchecked.update(found.unchecked)
-
-    def _measure_once(self, slot: Slot, metric: Metric) -> None:
-        """A metric that is near-deterministic: one fresh child, so that nothing is left over."""
-        state, policy, case = self.state, self.request.policy, slot.case
-        worker = state.workers_of(slot)[0]
-        try:
-            lane = Lane.fork(worker, case, policy, case.seed, state.memory_limit(case))
-            try:
-                answer = lane.session.measure(metric.name, {}, policy.timeout)
-            finally:
-                lane.close()
-        except SessionEnded as ended:
-            state.fail(slot, metric, ended)
-            return
-        for result in outcome.exact_results(case, answer, metric, state.place(slot)):
-            state.keep(slot, result)
 
     def _widen_for_drift(self) -> None:
         """Widen the intervals by what the machine was seen to do while this run went on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from opbench.case import Case
@@ -225,11 +225,15 @@ def slower_at_first(samples: Sequence[Sample]) -> float:
 
 
 def exact_results(
-    case: Case, answer: dict[str, Any], described: Metric, place: Mapping[str, Any]
+    case: Case,
+    answers: Sequence[Mapping[str, Any]],
+    described: Metric,
+    place: Mapping[str, Any],
 ) -> list[Result]:
-    """Results of a metric that is measured at once; one measurement may yield several."""
+    """Results of a metric that is measured at once, in one worker start or in several; one
+    measurement may yield several."""
     results = []
-    for name, found in answer["results"].items():
+    for name, found in _mean([answer["results"] for answer in answers]).items():
         values = [float(value) for value in found["samples"]]
         results.append(
             Result(
@@ -246,6 +250,19 @@ def exact_results(
             )
         )
     return results
+
+
+def _mean(found: Sequence[Any]) -> Any:
+    """The mean of numbers that differ, by name and place; where a name is missing, of the rest."""
+    first = found[0]
+    if isinstance(first, Mapping):
+        names = dict.fromkeys(name for each in found for name in each)
+        return {name: _mean([each[name] for each in found if name in each]) for name in names}
+    if isinstance(first, (list, tuple)):
+        return [_mean(values) for values in zip(*found, strict=False)]
+    if isinstance(first, (int, float)) and any(each != first for each in found):
+        return fmean(found)
+    return first
 
 
 def failure(case: Case, metric: Metric, ended: SessionEnded, place: Mapping[str, Any]) -> Result:

@@ -248,6 +248,8 @@ class Session:
         import linecache
 
         line = linecache.getline(name, found.tb_lineno).strip()[:120]
+        if line.startswith("raise "):
+            return ""  # its message says more
         args = found.tb_frame.f_locals.get("args")
         spread = isinstance(args, list) and "*args" in line and isinstance(error, TypeError)
         if spread and found.tb_next is None:  # the call itself was refused

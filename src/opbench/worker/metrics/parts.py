@@ -18,10 +18,11 @@ DESCRIBE = {
     "description": "time of one call while its parts are timed one by one; in the detail, time and "
     "bytes of each",
     "sampled": False,
+    "starts": 5,
 }
 
-#: Calls that are watched: about this long, and within these limits.
-SECONDS = 2.0
+#: Calls that are watched in each worker start: about this long, and within these limits.
+SECONDS = 0.5
 FEWEST, MOST = 8, 200
 #: Where the core is shared now and then, more calls are made, for so many times as long; so few on
 #: a core that nobody shared say more than all of them.
