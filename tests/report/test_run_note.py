@@ -130,6 +130,21 @@ def test_a_time_without_an_interval_makes_the_typical_one_no_narrower():
     assert "a typical interval is ±5.0 %" in note([*wide, *parts]).facts
 
 
+def test_a_precise_metric_does_not_speak_for_a_wide_one():
+    wide = [result(n, "imprecise", width=0.2, between=0.1) for n in range(5)]
+    precise = [result(n, width=0.003, between=0.0015) for n in range(5)]
+    both = [*wide, *((case, replace(each, metric="device_time")) for case, each in precise)]
+    assert note(both).facts == (
+        "5 of 5 cases have wider intervals than asked; "
+        "a typical interval is ±20 %, as worker starts of the same code differ by 10 %"
+    )
+
+
+def test_starts_that_agree_are_not_why_intervals_are_wide():
+    found = note([result(n, "imprecise", between=0.007, within=0.03) for n in range(5)])
+    assert found.facts.endswith("a typical interval is ±5.0 %")
+
+
 def test_starts_in_two_groups_in_most_cases_are_said_once():
     found = [*(result(n, "two-groups") for n in range(12)), *(result(n) for n in range(12, 20))]
     assert "12 of 20 cases have worker starts in two groups" in note(found).line

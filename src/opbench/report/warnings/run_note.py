@@ -84,20 +84,24 @@ def run_note(results: Sequence[Result]) -> RunNote:
     if total < LEAST_CASES:
         counts = {}
     counts = {code: count for code, count in counts.items() if count >= MOST * total}
+    # What is said of wide intervals is said of those that are; one metric may be wide, another not.
+    wide = sampled
+    if "imprecise" in counts:
+        wide = [each for each in sampled if any(w.code == "imprecise" for w in each.warnings)]
     # What was measured once, such as the parts of a step, has no interval.
-    widths = [result.half_width for result in sampled if result.half_width]
+    widths = [result.half_width for result in wide if result.half_width]
     typical = median(widths or [0.0])
     # Where the drift makes intervals wide, every row has it, and none can say so.
     drifted = any(DRIFT in found for found in cases.values()) or (
-        total >= LEAST_CASES and typical > WIDE and _drift_matters(sampled, typical)
+        total >= LEAST_CASES and typical > WIDE and _drift_matters(wide, typical)
     )
     if not counts and not drifted:
         return RunNote()
     parts = [f"{count} of {total} cases {SAID[code]}" for code, count in counts.items()]
     if "imprecise" in counts or drifted:
-        parts.append(_scatter(sampled, typical))
+        parts.append(_scatter(wide, typical))
     advice = list(dict.fromkeys(_advice(code, sampled) for code in counts)) or [SIDE_BY_SIDE]
-    if all(each.group for each in sampled):
+    if all(each.group for each in wide):
         advice = list(dict.fromkeys(LONGER if a == SIDE_BY_SIDE else a for a in advice))
     # Of rows that the drift made wide, it would mark those that were a little wider before.
     codes = frozenset({*counts, DRIFT, *(("imprecise",) if drifted else ())})
@@ -119,17 +123,20 @@ def _advice(code: str, sampled: Sequence[Result]) -> str:
     return ADVICE[code] or next(texts, "").rpartition("; ")[2]
 
 
-def _scatter(sampled: Sequence[Result], typical: float) -> str:
+def _scatter(wide: Sequence[Result], typical: float) -> str:
     """How wide the intervals are, and what of the machine makes them so."""
     causes = []
     # A single start shows nothing; what its interval assumes is not what was seen.
-    between = [
-        float(r.detail.get("between") or 0.0) for r in sampled if r.detail.get("starts") != 1
-    ]
-    if between:
-        causes.append(f"worker starts of the same code differ by {format_percent(median(between))}")
-    if _drift_matters(sampled, typical):
-        causes.append(f"the machine's speed drifted by {format_percent(_drift(sampled))}")
+    several = [each.detail for each in wide if each.detail.get("starts") != 1]
+    between, within = (
+        median(float(each.get(name) or 0.0) for each in several) if several else 0.0
+        for name in ("between", "within")
+    )
+    # Otherwise each start is uncertain by itself: its calls take too long, or were too few.
+    if between > within:
+        causes.append(f"worker starts of the same code differ by {format_percent(between)}")
+    if _drift_matters(wide, typical):
+        causes.append(f"the machine's speed drifted by {format_percent(_drift(wide))}")
     why = f", as {' and '.join(causes)}" if causes else ""
     return f"a typical interval is ±{format_percent(typical)}{why}"
 
