@@ -7,7 +7,8 @@ with them stand in, weighted as in `estimate`. Then blips, points that stick out
 either side, are drawn in to the edge of the noise. What is left goes through PELT (Killick 2012,
 from `ruptures`): the best segmentation of the logs, where each further change must pay a penalty
 in units of that noise. Last, each change must stand a t test between the levels before and after
-it, corrected for the number of places it could have been; the weakest goes first.
+it, in noise whose neighbours may resemble each other, corrected for the number of places it could
+have been; the weakest goes first.
 
 `ruptures` rather than `apache-otava`, whose e-divisive test is made for this task: otava 0.8 pins
 numpy to 2.2.0 and scipy below 1.17, which would decide the versions of the frameworks under test,
@@ -19,11 +20,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import median, median_low
 from typing import TYPE_CHECKING
 
-from opbench.stats.autocorrelation import mean_correlation, unbiased
 from opbench.stats.distributions import t_tail
 
 if TYPE_CHECKING:
@@ -36,16 +35,16 @@ HOLD = 3
 #: the books, because the noise is itself an estimate and its tails are heavier than normal.
 PENALTY = 4.0
 #: A change stays when the chance of seeing it in pure noise is below this. In noise that stays high
-#: or low for days (correlation 0.8), whose extent thirty runs cannot tell, 7 % then show one.
-ALARM = 0.003
+#: or low for days (correlation 0.8), whose extent thirty runs cannot tell, 5 % then show one.
+ALARM = 0.01
 #: How many differences the intervals of the points are worth against the differences themselves;
 #: like `prior.MOST_WEIGHT`.
 INTERVAL_WEIGHT = 4
 #: Least noise assumed, relative: repeated counts of bytes or instructions have none at all, and a
 #: change of one in a thousand of them is still found.
 LEAST_NOISE = 1e-4
-#: More correlation between neighbours than this is not believed: the levels would mean nothing.
-MOST_CORRELATED = 0.9
+#: What may be between neighbours. More is not believed: the levels would mean nothing.
+CORRELATIONS = [step / 10 for step in range(10)]
 #: Half of a 95 % interval, in standard errors.
 REACH = 1.96
 #: Relative sizes beyond this are cut: their squares must still be numbers.
@@ -204,36 +203,70 @@ def _segments(levels: np.ndarray) -> list[int]:
 
 def _tested(levels: np.ndarray, edges: list[int], noise: float) -> tuple[list[int], list[float]]:
     """The edges whose change is beyond doubt, and the doubt that remains about each."""
-    edges = list(edges)
     places = len(levels) - 2 * HOLD + 1
     while len(edges) > 2:
-        parts = [levels[start:end] for start, end in pairwise(edges)]
-        variance, freedom = _scatter(parts, noise)
-        doubts = []
-        for left, right in pairwise(parts):
-            error = math.sqrt(variance * (1 / len(left) + 1 / len(right)))
-            chance = 2 * t_tail(freedom, abs(float(right.mean() - left.mean())) / error)
-            doubts.append(min(1.0, places * chance))
+        doubts = [places * chance for chance in _chances(levels, edges, noise)]
         if max(doubts) < ALARM:
             return edges, doubts
-        del edges[1 + doubts.index(max(doubts))]
+        # Those that are weaker than both their neighbours go at once: the weakest is one of them.
+        left, right = [-1.0, *doubts], [*doubts[1:], -1.0]
+        kept = [
+            edge
+            for edge, before, doubt, after in zip(edges[1:], left, doubts, right)
+            if doubt < ALARM or doubt <= before or doubt < after
+        ]
+        edges = [edges[0], *kept, edges[-1]]
     return edges, []
 
 
-def _scatter(parts: Sequence[np.ndarray], noise: float) -> tuple[float, float]:
-    """Variance that a mean of n points has n-fold, and its degrees of freedom.
+def _chances(levels: np.ndarray, edges: Sequence[int], noise: float) -> list[float]:
+    """For each change, the chance that noise alone shows it.
 
-    A machine that is warm today is warm tomorrow: noise that drifts from point to point is larger
-    than its differences, and averages out more slowly. What is left around the levels shows both.
+    A machine that is warm today is warm tomorrow: what is left around the levels resembles its
+    neighbours, and so few points do not tell how much. Each correlation counts as much as it makes
+    these points likely.
     """
-    rests = [part - part.mean() for part in parts]
-    squares = sum(float((rest**2).sum()) for rest in rests)
-    lagged = sum(float((rest[1:] * rest[:-1]).sum()) for rest in rests)
-    freedom = INTERVAL_WEIGHT + sum(map(len, parts)) - len(parts)
-    variance = max((INTERVAL_WEIGHT * noise**2 + squares) / freedom, noise**2)
-    # Levels fitted to so few points take some of the drift with them.
-    length = sum(map(len, parts)) / len(parts)
-    correlation = unbiased(lagged / squares if squares else 0.0, length, MOST_CORRELATED)
-    variance /= 1 - mean_correlation(correlation, round(length))
-    independent = (1 - correlation) / (1 + correlation)
-    return variance / independent, max(1.0, freedom * independent)
+    import numpy as np
+
+    fits = [_fit(levels, edges, noise, correlation) for correlation in CORRELATIONS]
+    likely = np.array([likelihood for likelihood, _ in fits])
+    weights = np.exp(likely - likely.max())
+    chances: list[float] = np.average([each for _, each in fits], axis=0, weights=weights).tolist()
+    return chances
+
+
+def _fit(
+    levels: np.ndarray, edges: Sequence[int], noise: float, correlation: float
+) -> tuple[float, list[float]]:
+    """The logarithm of how likely this correlation makes the points, and the chance of each change.
+
+    Generalised least squares. The inverse of such a correlation matrix has three diagonals.
+    """
+    import numpy as np
+
+    def weighted(values: np.ndarray) -> np.ndarray:
+        found = (1 + correlation**2) * values
+        found[[0, -1]] -= correlation**2 * values[[0, -1]]
+        found[1:] -= correlation * values[:-1]
+        found[:-1] -= correlation * values[1:]
+        return found
+
+    lengths = np.diff(edges)
+    count = len(lengths)
+    own = (1 - correlation) ** 2 * lengths + 2 * correlation
+    own[0] -= correlation**2
+    own[-1] -= correlation**2
+    beside = np.eye(count, k=1) + np.eye(count, k=-1)
+    precision = np.diag(own) - correlation * beside
+    covariance = np.linalg.inv(precision)
+    middles = covariance @ np.add.reduceat(weighted(levels), edges[:-1])
+    rests = levels - np.repeat(middles, lengths)
+    # The noise of one point is that of differences, and this variance that of what is new in one.
+    squares = INTERVAL_WEIGHT * noise**2 * (1 + correlation) + float(rests @ weighted(rests))
+    freedom = INTERVAL_WEIGHT + len(levels) - count
+    variance = max(squares / freedom, noise**2)
+    likelihood = math.log(1 - correlation**2) - float(np.linalg.slogdet(precision)[1])
+    likelihood -= freedom * math.log(squares)
+    spread = np.diag(covariance)[1:] + np.diag(covariance)[:-1] - 2 * np.diag(covariance, 1)
+    sizes = np.abs(np.diff(middles)) / np.sqrt(variance * spread)
+    return likelihood / 2, [2 * t_tail(freedom, float(size)) for size in sizes]
