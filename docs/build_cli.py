@@ -21,12 +21,13 @@ import typer
 from opbench.api import keywords
 from opbench.api.signature import keywords_source
 from opbench.cli.main import app
+from opbench.plan.metrics import metrics
 from opbench.plan.options import OPTIONS
 
 PAGE = Path(__file__).parent / "cli.md"
 KEYWORDS = Path(keywords.__file__)
 
-BLOCK = re.compile(r"<!-- (options: (?P<command>[\w ]+?)( \| (?P<part>[\w ,]+))?|commands) -->\n")
+BLOCK = re.compile(r"<!-- (options: (?P<command>[\w ]+?)( \| (?P<part>[\w ,]+))?|commands|metrics) -->\n")
 END = "<!-- end -->"
 
 #: What stands for the value of an option without a metavar, by its type.
@@ -40,11 +41,10 @@ def page(text: str) -> str:
     while found := BLOCK.search(rest):
         _, end, after = rest[found.end() :].partition(END)
         assert end, f"{found.group(0).strip()} has no {END}"
-        content = (
-            table(command_of(root, found["command"]), found["part"] or "")
-            if found["command"]
-            else commands(root)
-        )
+        if found["command"]:
+            content = table(command_of(root, found["command"]), found["part"] or "")
+        else:
+            content = commands(root) if "commands" in found[0] else described_metrics()
         written += [rest[: found.end()], content, END]
         rest = after
     return "".join([*written, rest])
@@ -55,6 +55,12 @@ def commands(root: Any) -> str:
     width = max(map(len, about))
     lines = [f"    opbench {name:<{width}}  {text}" for name, text in about.items()]
     return "\n".join(["", *lines, "", ""])
+
+
+def described_metrics() -> str:
+    known = sorted(metrics().values(), key=lambda metric: metric.name)
+    lines = [f"| `{metric.name}` | {escaped(metric.description)} |" for metric in known]
+    return "\n".join(["", "| metric | what it is |", "|---|---|", *lines, "", ""])
 
 
 def summary(command: Any) -> str:

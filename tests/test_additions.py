@@ -5,6 +5,7 @@ The copy gets the files that the row names and no other change; then the thing i
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -63,13 +64,22 @@ SUITE = Tiny()
 METRIC = """
 from ..watch import Watch
 
-DESCRIBE = {"name": "loop_time", "unit": "s", "description": "of a test", "sampled": True}
+DESCRIBE = {"unit": "s", "description": "of a test", "sampled": True}
 
 
 def block(session, n):
     with Watch() as watch:
         spent = session.timed("time", n)
     return watch.sample(spent / n / 1e9, n)
+"""
+
+MEASURED = """
+DESCRIBE = {"unit": "count", "description": "of a test"}
+
+
+def measure(session, options):
+    session.run("calls", 1)
+    return {"results": {"letters": {"samples": [len(session.case["stmt"])]}}}
 """
 
 FRAMEWORK = """
@@ -81,10 +91,29 @@ from opbench.frameworks.python import Python
 @dataclass(frozen=True)
 class Abacus(Python):
     def imports(self):
-        return "import random, fractions"
+        return "import random, abacus"
 
 
-FRAMEWORK = Abacus("abacus", rank=2000)
+FRAMEWORK = Abacus("abacus", module="abacus")
+"""
+#: The framework itself, as somebody has installed it.
+ABACUS = {
+    "abacus.py": "from fractions import Fraction as bead\n",
+    "abacus-2.1.dist-info/METADATA": "Metadata-Version: 2.1\nName: abacus\nVersion: 2.1\n\n",
+}
+#: A user's file that imports it, and NumPy as well.
+OWN = """
+import numpy
+
+import abacus
+import opbench as ob
+
+half = abacus.bead(1, 2)
+
+
+@ob.bench
+def halves():
+    return half + half
 """
 
 EXPORTER = '''"""Names only."""
@@ -121,6 +150,7 @@ def hello() -> None:
 NEW = {
     "a suite": {"suites/tiny/__init__.py": "", "suites/tiny/suite.py": SUITE},
     "a metric": {"worker/metrics/loop_time.py": METRIC},
+    "a metric that is not sampled": {"worker/metrics/letters.py": MEASURED},
     "a framework": {"frameworks/abacus.py": FRAMEWORK},
     "an export format": {"report/export/names.py": EXPORTER},
     "an import format": {"imports/formats/stopwatch.py": IMPORTER},
@@ -145,7 +175,7 @@ RUN_FILE = """
 [[benchmark]]
 name = "beads"
 framework = "abacus"
-setup = "half = fractions.Fraction(1, 2)"
+setup = "half = abacus.bead(1, 2)"
 stmt = "y = half + half"
 """
 
@@ -168,7 +198,10 @@ def grown(tmp_path_factory) -> Path:
             text = path.read_text()
             assert text.count(before) == 1
             path.write_text(text.replace(before, line + before))
-    (root / "beads.toml").write_text(RUN_FILE)
+    for name, text in {**ABACUS, "beads.toml": RUN_FILE, "own.py": OWN}.items():
+        path = root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
     return root
 
 
@@ -199,7 +232,7 @@ def rows() -> dict[str, str]:
 
 @pytest.mark.parametrize("what", [*NEW, "an operator"])
 def test_a_row_names_the_files_that_were_touched(what):
-    named = re.findall(r"`([\w/]+\.py)`", rows()[what])
+    named = re.findall(r"`([\w/]+\.py)`", rows()[what.removesuffix(" that is not sampled")])
     touched = [*NEW.get(what, ()), *LINES.get(what, ())]
     assert len(named) == len(touched)
     for pattern, name in zip(named, touched):
@@ -236,10 +269,33 @@ def test_a_metric_is_measured(measured):
     assert "4 ok" in measured
 
 
+def test_a_metric_that_is_not_sampled_is_measured(grown):
+    printed = opbench(grown, "run", "beads.toml", "--no-save", "--metric", "letters")
+    assert re.search(r"beads.* 15 *$", printed, re.MULTILINE), "y = half + half"
+    assert "1 ok" in printed
+
+
 def test_a_framework_runs_a_statement(grown):
     printed = opbench(grown, "run", "beads.toml", "--no-save", "--max-time-per-case", "0.2s")
     assert "beads" in printed
     assert "1 ok" in printed
+
+
+def test_a_framework_is_known_by_the_file_that_imports_it(grown):
+    opbench(grown, "run", "own.py", "--max-time-per-case", "0.2s", "--store", "own.db")
+    stored = json.loads(opbench(grown, "export", "--format", "json", "--store", "own.db"))
+    (case,) = stored["cases"].values()
+    assert case["framework"] == "abacus", "it imports NumPy too"
+
+
+def test_the_version_of_a_framework_is_a_fact_of_the_interpreter(grown):
+    facts = json.loads(opbench(grown, "doctor", "--json"))
+    assert facts["python"]["packages"]["abacus"] == "2.1"
+
+
+def test_operators_may_be_spelled_in_a_framework(grown):
+    printed = opbench(grown, "ops", "--framework", "abacus")
+    assert printed.split()[:3] == ["operator", "category", "abacus"]
 
 
 @pytest.mark.usefixtures("measured")

@@ -28,7 +28,7 @@ class Metric:
     """A metric describes itself, so that no table or page needs to know the list of them."""
 
     name: str
-    unit: str  # "s", "bytes", "instructions", "count"
+    unit: str  # "s", "bytes", "instructions", "count", "J"
     description: str
     #: Sampled metrics are noisy and taken block by block; the others are near-deterministic.
     sampled: bool = False
@@ -115,6 +115,11 @@ class Result:
     @property
     def ok(self) -> bool:
         return self.outcome == "ok"
+
+    @property
+    def failed(self) -> bool:
+        """Something went wrong; what a framework cannot do is no failure."""
+        return self.outcome not in ("ok", "unsupported")
 
     @property
     def half_width(self) -> float | None:

@@ -1,7 +1,7 @@
 """Standard output and error as the commands use them.
 
-What `print` is given is made `visible`. A terminal that cannot encode a sign gets one
-it can. A reader that is gone ends the command quietly; an error stream that is full or closed ends
+What `print` is given is made `visible`. A terminal that cannot encode a character gets
+one it can. A reader that is gone ends the command quietly; an error stream that is full or closed ends
 nothing.
 """
 

@@ -41,6 +41,13 @@ PERMUTATION = Domain("permutation")
 POSITIVE = Domain("uniform", 0.5, 1.5)
 
 
+#: Bytes of an element.
+ITEM_SIZE = {
+    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2,
+    "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16, "uint16": 2, "uint32": 4,
+    "uint64": 8, "float8_e4m3fn": 1, "float8_e5m2": 1,
+}  # fmt: skip
+
 #: Of a larger tensor so many normal or uniform numbers are drawn on the CPU, and repeated: drawing
 #: them all took longer than measuring (torch on Arm: 22 ns a number). The prime next to 2**20, so
 #: that rows differ.

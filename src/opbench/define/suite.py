@@ -71,7 +71,7 @@ class TargetFile:
 
 @dataclass(frozen=True)
 class CollectedFile:
-    """A user's Python file, as the process that imported it describes it (`worker/collect.py`)."""
+    """A user's Python file, as the process that imported it describes it (`worker/probe/collect.py`)."""
 
     file: TargetFile
     content: Mapping[str, Any]

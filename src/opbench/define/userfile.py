@@ -83,8 +83,7 @@ def user_module(file: Path) -> tuple[UserModule, tuple[str, ...]]:
 
 def framework_modules(*sources: str) -> tuple[str, ...]:
     """Modules of frameworks that the sources import."""
-    named = {frameworks.get(name).module for name in frameworks.names()}
-    return tuple(name for name in imported(*sources) if name in named)
+    return tuple(name for name in imported(*sources) if name in frameworks.by_module())
 
 
 def file_of(place: Mapping[str, Any]) -> Path | None:

@@ -1,4 +1,5 @@
-"""The frameworks, one file each. Adding a framework is adding a file with a `FRAMEWORK`.
+"""The frameworks, one file each, with the name of the module that it imports: adding a framework is
+adding a file with a `FRAMEWORK`.
 
 These files hold source text only: none of them imports its framework.
 """
@@ -28,8 +29,22 @@ def get(name: str) -> Framework:
     return framework
 
 
+@cache
+def libraries() -> tuple[Framework, ...]:
+    """All but plain Python, in the order of their rank."""
+    found = (get(name) for name in names())
+    return tuple(sorted((f for f in found if f.module), key=lambda framework: framework.rank))
+
+
+def by_module() -> dict[str, Framework]:
+    """One for each module: the eager one."""
+    found: dict[str, Framework] = {}
+    for framework in libraries():
+        found.setdefault(framework.module, framework)
+    return found
+
+
 def of(modules: Iterable[str]) -> Framework:
     """The framework that code importing these modules is written for."""
     seen = set(modules)
-    ranked = sorted((get(name) for name in names()), key=lambda framework: framework.rank)
-    return next((f for f in ranked if f.module in seen), get("python"))
+    return next((f for f in libraries() if f.module in seen), get("python"))

@@ -35,6 +35,8 @@ class Framework:
     dtypes: tuple[str, ...] = ()
     #: The layouts of `define.program.LAYOUTS` that its tensors may have.
     layouts: tuple[str, ...] = ()
+    #: What it is called in prose, where that is not its name.
+    title: str = ""
     #: What people call it in code, where that is not its module's name: `np`.
     aliases: tuple[str, ...] = ()
 

@@ -194,5 +194,11 @@ def waiting(statement: str) -> str:
 
 
 FRAMEWORK = Jax(
-    "jax", module="jax", rank=30, devices=("cpu", "cuda"), autograd=True, aliases=("jnp",)
+    "jax",
+    module="jax",
+    rank=30,
+    devices=("cpu", "cuda"),
+    autograd=True,
+    title="JAX",
+    aliases=("jnp",),
 )

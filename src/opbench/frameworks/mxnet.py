@@ -106,5 +106,6 @@ FRAMEWORK = Mxnet(
     autograd=True,
     environment="mxnet",
     dtypes=DTYPES,
+    title="MXNet",
     aliases=("mx",),
 )

@@ -105,5 +105,6 @@ FRAMEWORK = NumPy(
     rank=900,
     dtypes=DTYPES,
     layouts=tuple(LAID_OUT),
+    title="NumPy",
     aliases=("np",),
 )

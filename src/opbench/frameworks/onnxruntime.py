@@ -226,4 +226,5 @@ FRAMEWORK = OnnxRuntime(
     rank=40,
     runtime="graph",
     dtypes=tuple(TYPES),
+    title="ONNX Runtime",
 )

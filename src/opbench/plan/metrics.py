@@ -18,7 +18,7 @@ def metrics() -> dict[str, Metric]:
     found = {}
     for entry in pkgutil.iter_modules(folder.__path__):
         module = importlib.import_module(f"{folder.__name__}.{entry.name}")
-        found[entry.name] = Metric(**module.DESCRIBE)
+        found[entry.name] = Metric(entry.name, **module.DESCRIBE)
     return found
 
 

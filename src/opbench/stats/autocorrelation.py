@@ -1,8 +1,8 @@
-"""Noise in which one value predicts the next: what a variance from such values must be made good.
+"""Noise in which one value predicts the next, and by how much it makes a variance too small.
 
-A machine that is warm at one moment is warm at the next. Values of a short stretch then lie nearer
-to each other than to values of other times, and are fewer independent ones than it seems. All of
-this is for noise whose correlation falls off by the same factor with every step.
+A machine that is warm at one moment is warm at the next. Values of a short stretch then lie closer
+to each other than to values of other times, and count for fewer than they are. All of this is for
+noise whose correlation falls off by the same factor with every step.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def main(control_fd):
     try:
         if "rehearse" in options:
             from . import cache
-            from .callgrind import readable_copies, requests
+            from .callgrind import readable_copies, rehearsal
 
             readable_copies.watch(cache.folder())
             # The collector would look at all that was imported, again and again: a tenth of the
@@ -103,7 +103,7 @@ def main(control_fd):
             gc.disable()
             preload(options["preload"])
             gc.enable()
-            requests.rehearse(options["rehearse"])
+            rehearsal.rehearse(options["rehearse"])
         else:
             preload(options["preload"])
     except BaseException as error:

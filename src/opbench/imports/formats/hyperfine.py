@@ -1,6 +1,6 @@
 """hyperfine's JSON (`hyperfine --export-json FILE`): a process per run of a command.
 
-Its memory is the most that a process held.
+Its memory is the peak of a process.
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opbench import frameworks
 from opbench.analyse.compare import Comparison, verdict_word
 from opbench.errors import first_of, plural
 from opbench.report.comparison.tables import SIGNS, change_text
-from opbench.report.page.table import Place, Row, place_of
+from opbench.report.page.table import Place, Row, cases_in, place_of
 from opbench.report.units import format_change, format_percent, format_time
 from opbench.report.warnings.kinds import warning_kinds
 from opbench.store.facts import hardware_of, packages_of, section
@@ -92,7 +93,7 @@ def _facts(run: RunRecord, environments: Mapping[str, dict[str, Any]]) -> list[t
         interpreter = section(facts, "interpreter")
         packages |= packages_of(interpreter) if len(environments) == 1 else {}
     dirty = " + changes" if section(run.machine, "git").get("dirty") else ""
-    shown = ("torch", "jax", "onnxruntime", "mxnet", "numpy", "opacus")
+    shown = (*frameworks.by_module(), "opacus")
     facts_shown = [
         ("run", run.id if run.name else ""),
         ("measured", format_time(run.created, MINUTES)),
@@ -112,8 +113,7 @@ def _tiles(rows: Sequence[Row]) -> list[Tile]:
         worst = next((s.result.outcome for s in row.results.values() if not s.result.ok), "ok")
         outcomes[worst] = outcomes.get(worst, 0) + 1
         warned += any(stored.result.warnings for stored in row.results.values())
-    # The sides of a comparison measure the same cases, in a row for each.
-    cases = len({(row.case.id, row.case.device) for row in rows})
+    cases = cases_in(rows)
     label = "case" if cases == 1 else "cases"
     if len(rows) > cases:
         label += f" in {plural(len(rows), 'row')}"
@@ -187,7 +187,7 @@ def _verdict_tiles(comparison: Comparison, metric: str, unit: str) -> list[Tile]
 
 
 def _problems(rows: Sequence[Row]) -> list[Line]:
-    """Each reason once, with how many cases it stopped; what is merely unsupported comes last."""
+    """Each reason once, with a case that it stopped; what is merely unsupported comes last."""
     by_reason: dict[tuple[str, str], list[int]] = {}
     for index, row in enumerate(rows):
         for stored in row.results.values():
@@ -212,10 +212,11 @@ def _warnings(rows: Sequence[Row]) -> list[Line]:
     kinds = warning_kinds(
         (index, stored.result) for index, row in enumerate(rows) for stored in row.results.values()
     )
+    counted = "case" if cases_in(rows) == len(rows) else "row"
     return [
         Line(
             text=f"e.g. {rows[kind.worst].case.id}: {kind.text}",
-            name=f"{kind.code}: {plural(kind.count, 'case')} "
+            name=f"{kind.code}: {plural(kind.count, counted)} "
             f"({format_percent(kind.count / len(rows))})",
             row=kind.worst,
             kind="warn",

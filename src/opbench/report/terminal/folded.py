@@ -1,4 +1,4 @@
-"""Ids in narrow columns: broken after the signs that join their parts, never inside a word."""
+"""Ids in narrow columns: broken after the characters that join their parts, never inside a word."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How a store of an older schema becomes one of this schema, step by step, with Alembic.
 
-One revision per schema: revision `2` makes schema 2 of schema 1. A new store is made whole from
+One revision per schema: revision `2` makes schema 2 out of schema 1. A new store is made whole from
 `tables.py` and stamped; a test holds that both ways lead to the same tables.
 """
 

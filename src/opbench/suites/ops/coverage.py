@@ -9,21 +9,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from opbench import frameworks
 from opbench.suites.ops.catalogue import CATEGORIES, catalogue
 from opbench.suites.ops.entry import Operator
 
-SHOWN = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
-TITLES = {
-    "torch": "torch",
-    "jax": "JAX",
-    "onnxruntime": "ONNX Runtime",
-    "mxnet": "MXNet",
-    "numpy": "NumPy",
-}
+#: Compiled torch has what torch has.
+SHOWN = tuple(framework.name for framework in frameworks.by_module().values())
+TITLES = {name: frameworks.get(name).title or name for name in SHOWN}
 BEGIN, END = "<!-- coverage -->", "<!-- end of coverage -->"
-
-#: Frameworks that differentiate.
-AUTOGRAD = ("torch", "jax", "mxnet")
 
 
 def stages_in(operator: Operator, framework: str) -> str:
@@ -31,8 +24,8 @@ def stages_in(operator: Operator, framework: str) -> str:
     call = operator.call(framework)
     if call is None:
         return ""
-    backward = operator.differentiable and call.differentiable and framework in AUTOGRAD
-    return "fwd+bwd" if backward else "fwd"
+    backward = operator.differentiable and call.differentiable
+    return "fwd+bwd" if backward and frameworks.get(framework).autograd else "fwd"
 
 
 def totals() -> dict[str, int]:

@@ -18,12 +18,13 @@ from math import prod
 from types import SimpleNamespace
 from typing import Any
 
-from opbench.define.program import NORMAL, Domain
+from opbench import frameworks
+from opbench.define.program import ITEM_SIZE, NORMAL, Domain
 
 SIZES = ("small", "typical", "large", "skewed")
 
 #: The frameworks and runtimes an entry may be spelled in, and the axis `framework` may name.
-FRAMEWORKS = ("torch", "torch_compile", "jax", "onnxruntime", "mxnet", "numpy")
+FRAMEWORKS = tuple(framework.name for framework in frameworks.libraries())
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 #: Factorisations exist in full precision only, in every framework.
@@ -38,21 +39,6 @@ ANALYTIC = (*FLOATS, COMPLEX)
 NUMBERS = (*ANY, COMPLEX)
 #: For what moves elements and computes nothing: all there are.
 ALL = (*NUMBERS, FLOAT8)
-
-BYTES = {
-    "float64": 8,
-    "int64": 8,
-    "complex64": 8,
-    "complex128": 16,
-    "float8_e4m3fn": 1,
-    "float16": 2,
-    "bfloat16": 2,
-    "bool": 1,
-    "int8": 1,
-    "uint8": 1,
-}
-#: Of every other dtype.
-WORD = 4
 
 #: Values of the parameters at one point, as attributes; `dtype` is among them.
 Values = SimpleNamespace
@@ -254,7 +240,7 @@ def elements(shape: Shape) -> int:
 
 
 def itemsize(dtype: str) -> int:
-    return BYTES.get(str(dtype), WORD)
+    return ITEM_SIZE[str(dtype)]
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape | None:

@@ -7,7 +7,6 @@ can be counted in any interpreter and for every framework.
 """
 
 import ctypes
-import gc
 import mmap
 import os
 import platform
@@ -39,11 +38,6 @@ RUNNING_ON_VALGRIND = 0x1001
 CALLGRIND = ord("C") << 24 | ord("T") << 16
 ZERO, TOGGLE_COLLECT, DUMP_AT, START = (CALLGRIND + number for number in (1, 2, 3, 4))
 
-#: Rounds of the counting loop that a worker makes in advance. CPython tries again to specialise an
-#: instruction after twice as many executions each time (3.11: after 16, 48, 112, …, 1008), and an
-#: attempt costs two hundred instructions: after so many rounds, with two requests each, the next
-#: one lies beyond what a case needs.
-LOOP_ROUNDS = 520
 
 #: Where the dumps of a worker's children go: the pattern given to Valgrind, without the pid.
 OUT_VARIABLE = "OPBENCH_CALLGRIND_OUT"
@@ -127,32 +121,3 @@ def requests():
     if _requests is None:
         _requests = Requests()
     return _requests
-
-
-def rehearse(source):
-    """Instrument, then run common code once: children inherit what Valgrind has translated.
-
-    The only place where a worker's parent runs operators. It may, because it has a single thread
-    here; elsewhere the children would hang.
-    """
-    from .. import session
-    from ..metrics import instructions
-    from . import plans, small_blocks  # noqa: F401 (children need the plans)
-
-    small_blocks.reserve()
-    # Once instrumented, scanning all that was imported takes a second: freeze it first.
-    gc.collect()
-    gc.freeze()
-    requests().start()
-    # Threads collect from their start: what they do for a statement belongs to its count. This
-    # one, and the main thread of each child, collect around the statement alone.
-    requests().toggle()
-    case = {"name": "rehearsal", "stage": "call", "setup": source, "stmt": "pass"}
-    rehearsal = session.Session()
-    rehearsal.do_prepare({"case": case, "seed": 0})
-    rehearsal.run("stmt", 2)
-    rehearsal.run("idle", 2)
-    for count in (instructions.together, instructions.one_by_one):
-        for _ in range(LOOP_ROUNDS):
-            count(rehearsal, requests(), "idle", 1)
-    rehearsal.loop.close()

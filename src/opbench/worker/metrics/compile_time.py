@@ -11,7 +11,6 @@ import time
 from ..session import Unsupported
 
 DESCRIBE = {
-    "name": "compile_time",
     "unit": "s",
     "description": "time to compile what one call runs: the first call less an ordinary one",
     "sampled": False,

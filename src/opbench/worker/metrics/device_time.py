@@ -13,7 +13,6 @@ from ..session import Unsupported
 from ..watch import Watch
 
 DESCRIBE = {
-    "name": "device_time",
     "unit": "s",
     "description": "time the device works for one call, caches warm, gaps between kernels left out",
     "sampled": True,

@@ -8,7 +8,6 @@ from ..cuda import device_work
 from .device_time import measured, torch_with_cuda
 
 DESCRIBE = {
-    "name": "device_time_cold",
     "unit": "s",
     "description": "time the device works for one call, its L2 cache flushed before each",
     "sampled": True,

@@ -12,7 +12,6 @@ from ..watch import Watch
 from .device_time import check_cuda
 
 DESCRIBE = {
-    "name": "energy",
     "unit": "J",
     "description": "energy the whole GPU draws during one call, from its energy counter",
     "sampled": True,

@@ -13,7 +13,6 @@ from ..watch import Watch
 from .device_time import torch_with_cuda
 
 DESCRIBE = {
-    "name": "graph_time",
     "unit": "s",
     "description": "time of one call replayed in a CUDA graph: the device's work and its gaps",
     "sampled": True,

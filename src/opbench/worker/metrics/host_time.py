@@ -9,7 +9,6 @@ from ..cuda import device_work, nvml
 from . import time as wall
 
 DESCRIBE = {
-    "name": "host_time",
     "unit": "s",
     "description": "wall-clock time the caller waits for one call, the device's work included",
     "sampled": True,

@@ -11,7 +11,6 @@ import sys
 import time
 
 DESCRIBE = {
-    "name": "instructions",
     "unit": "instructions",
     "description": "instructions of one call (Callgrind), empty loop subtracted, without the "
     "internals of allocators and hash tables, whose counts depend on addresses",

@@ -14,7 +14,6 @@ import sys
 from ..session import Unsupported
 
 DESCRIBE = {
-    "name": "kernels",
     "unit": "count",
     "description": "kernels run by one call; name, calls and time of each in the detail",
     "sampled": False,

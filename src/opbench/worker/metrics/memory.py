@@ -21,7 +21,6 @@ from ..memory.lines import Lines
 from ..session import Unsupported
 
 DESCRIBE = {
-    "name": "memory",
     "unit": "bytes",
     "description": "peak bytes of one call: results, gradients, saved tensors, scratch space",
     "sampled": False,

@@ -13,7 +13,6 @@ from .. import core
 from ..session import Unsupported
 
 DESCRIBE = {
-    "name": "parts",
     "unit": "s",
     "description": "time of one call while its parts are timed one by one; in the detail, time and "
     "bytes of each",

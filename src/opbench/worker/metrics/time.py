@@ -3,7 +3,6 @@
 from ..watch import Watch
 
 DESCRIBE = {
-    "name": "time",
     "unit": "s",
     "description": "wall-clock time of one call, empty loop subtracted",
     "sampled": True,

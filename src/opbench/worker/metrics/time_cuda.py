@@ -6,7 +6,6 @@ from ..watch import Watch
 from .device_time import torch_with_cuda
 
 DESCRIBE = {
-    "name": "time_cuda",
     "unit": "s",
     "description": "time of one call between two CUDA events around a loop of calls",
     "sampled": True,

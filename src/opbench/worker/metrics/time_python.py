@@ -3,7 +3,6 @@
 from ..watch import Watch
 
 DESCRIBE = {
-    "name": "time_python",
     "unit": "s",
     "description": "wall-clock time of one call as timeit reports it, loop included",
     "sampled": True,

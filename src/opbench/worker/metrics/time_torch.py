@@ -6,7 +6,6 @@ from ..session import Unsupported
 from ..watch import Watch
 
 DESCRIBE = {
-    "name": "time_torch",
     "unit": "s",
     "description": "wall-clock time of one call as torch.utils.benchmark.Timer reports it",
     "sampled": True,

@@ -15,8 +15,8 @@ import os
 import sys
 import traceback
 
-#: Modules known to survive being imported before a fork, so a worker may preload them.
-PRELOADABLE = ("torch", "triton", "opacus", "numpy", "jax", "onnxruntime", "mxnet")
+from . import known
+
 #: What `torch.compile` imports at its first call, in every single child unless the worker has it:
 #: seconds each time.
 COMPILER = ("torch._dynamo", "torch._inductor.compile_fx")
@@ -56,10 +56,14 @@ def collect(path, model=""):
 
 def preloads(path):
     """What a worker imports before it forks for the benchmarks of this file."""
-    found = [name for name in PRELOADABLE if name in sys.modules]
+    found = loaded()
     with open(path, "rb") as stream:
         compiles = b"torch.compile" in stream.read()
     return [*found, *(COMPILER if compiles and "torch" in found else ())]
+
+
+def loaded():
+    return [name for name in known.modules() if name in sys.modules]
 
 
 def installed(module_name, model):
@@ -69,8 +73,7 @@ def installed(module_name, model):
     stub.install()
     try:
         found = stub.sweeps.named_in(importlib.import_module(module_name), model)
-        modules = [name for name in PRELOADABLE if name in sys.modules]
-        return {"module": "", "root": "", "digest": "", "modules": modules, "model": found}
+        return {"module": "", "root": "", "digest": "", "modules": loaded(), "model": found}
     except BaseException as error:
         return {"error": describe(error, "")}
 

@@ -14,18 +14,7 @@ import platform
 import sys
 import sysconfig
 
-#: A framework and the distributions that may provide it, the most usual first.
-FRAMEWORKS = {
-    "torch": ("torch",),
-    "opacus": ("opacus",),
-    "numpy": ("numpy",),
-    "jax": ("jax",),
-    "jaxlib": ("jaxlib",),
-    "onnxruntime": ("onnxruntime", "onnxruntime-gpu"),
-    "onnx": ("onnx",),
-    "mxnet": ("mxnet", "mxnet-mkl", "mxnet-cu112", "mxnet-cu110"),
-    "transformers": ("transformers",),
-}
+from . import known
 
 #: Variables that decide how many threads compute, and how they wait for each other.
 THREAD_VARIABLES = (
@@ -92,7 +81,7 @@ def package_versions():
     """Version of each framework that is installed; those that are not do not appear."""
     installed = records()
     versions = {}
-    for framework, distributions in FRAMEWORKS.items():
+    for framework, distributions in known.distributions().items():
         for distribution in distributions:
             version = version_of(installed.get(distribution))
             if version:
