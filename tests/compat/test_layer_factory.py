@@ -21,7 +21,7 @@ from tests.late import late
 from tests.suites.layers.small import BATCH, CONFIG
 
 from opbench.errors import UserError
-from opbench.suites.layers.names import LAYERS, SECTIONS
+from opbench.suites.layers.names import SECTIONS, STUDY
 
 torch = late("torch")
 
@@ -42,8 +42,8 @@ def create(layer, mode="baseline", **more):
     )
 
 
-def test_the_layer_types_are_the_layers():
-    assert tuple(NAMES) == LAYERS
+def test_the_layer_types_are_the_layers_of_the_study():
+    assert tuple(NAMES) == STUDY
 
 
 @pytest.mark.parametrize("layer", NAMES)

@@ -32,7 +32,7 @@ EXPECTED = (
 
 
 class LayerType:
-    """The names of the layers."""
+    """The names that Opacus has for layers, which are those of the published study."""
 
     LINEAR = "linear"
     CONV = "conv"
@@ -186,6 +186,8 @@ def layer_case(
         if layer == LayerType.LINEAR:
             content.setdefault("input_shape", [])  # vectors
         section = checked({SECTIONS[layer]: content}, origin).section(layer)
+    if section is None:
+        raise UserError(f"{origin}: {layer} has no published size; give the keys of its section")
     definition = layer_definition(
         layer, section, modes=(mode,), batch_sizes=(batch_size,), origin=origin
     )

@@ -12,7 +12,7 @@ from opbench.define.targets import resolve
 from opbench.errors import UserError
 from opbench.suites.layers.config import load, published
 from opbench.suites.layers.config.model import Sections
-from opbench.suites.layers.names import LAYERS
+from opbench.suites.layers.names import LAYERS, SECTIONS, STUDY
 
 
 def write(tmp_path, content):
@@ -26,8 +26,8 @@ def changed(section, **keys):
     return {section: {key: value for key, value in merged.items() if value is not None}}
 
 
-def test_the_published_configuration_has_every_layer():
-    assert published().layers == LAYERS
+def test_the_published_configuration_has_the_layers_of_the_study():
+    assert published().layers == STUDY
 
 
 def test_a_file_may_hold_some_of_the_layers(tmp_path):
@@ -57,7 +57,8 @@ def test_a_config_may_be_toml(tmp_path):
 
 def test_a_config_is_a_target_like_any_other(tmp_path):
     found = resolve([str(write(tmp_path, CONFIG))])
-    assert [definition.name for definition in found.definitions] == list(LAYERS)
+    of_config = [layer for layer in LAYERS if SECTIONS[layer] in CONFIG]
+    assert [definition.name for definition in found.definitions] == of_config
     assert found.suggested["baseline"] == "mode=baseline"
 
 
@@ -278,6 +279,7 @@ def test_what_is_wrong_is_said_in_one_line_with_file_and_key(tmp_path, content, 
         ({"layers": [{"config": LINEAR}]}, "layers[0]: comparison is missing"),
         ({"gsm_linear": LINEAR}, "unknown section 'gsm_linear'; write linear"),
         ({"lineaar": LINEAR}, "unknown key 'lineaar'; did you mean linear?"),
+        ({"layernrom": {"D": 1}}, "unknown key 'layernrom'; did you mean layernorm?"),
         ({"benchmark": "torch", "lstm": CONFIG["rnn_base"]}, "unknown section 'lstm'; write"),
         # A run file with a mistake is none of these.
         ({"runs": {}, "benchmark": [{"name": "a", "stmt": "1"}]}, "unknown key 'runs'; did you"),

@@ -6,7 +6,6 @@ import pytest
 from tests.suites.layers.small import case
 
 from opbench.suites.layers.config import published
-from opbench.suites.layers.shapes import shaped
 
 B = 16
 
@@ -28,7 +27,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("layer", PUBLISHED)
 def test_published_shapes(layer):
-    found = shaped(layer, published().section(layer), B)
+    found = published().section(layer).shaped(layer, B)
     inputs, output = PUBLISHED[layer]
     assert [tensor.shape for tensor in found.inputs] == inputs
     assert found.output == output

@@ -43,7 +43,7 @@ NUM_RUNS, NUM_REPEATS = 100, 20
 def layers(
     options: dict[str, Any],
     layers: list[str] = typer.Option(
-        [], "--layers", metavar="NAME...", help="linear, gsm_linear, … [default: all 24]"
+        [], "--layers", metavar="NAME...", help="linear, gsm_linear, … [default: all of the config]"
     ),
     batch_sizes: list[int] = typer.Option(
         [], "--batch-sizes", metavar="N...", min=1, help="[default: 16 32 64 128 256 512]"
@@ -217,14 +217,11 @@ def layers_in_modes(
     for mode in modes:
         if mode not in MODES:
             raise UserError(unknown("mode", mode, MODES))
-    pairs: dict[tuple[str, str], None] = {}
-    for name in names or config.names:
-        layer, mode = read_name(name)
+    asked = [read_name(name) for name in names] or config.pairs
+    for name, (layer, _) in zip(names, asked):
         if config.section(layer) is None:
             raise UserError(f"{origin}: {SECTIONS[layer]}: missing, and {name} needs it")
-        for each in modes or [mode]:
-            pairs[layer, each] = None
-    return list(pairs)
+    return list(dict.fromkeys((layer, each) for layer, mode in asked for each in modes or [mode]))
 
 
 def _print_runs(run: Run) -> None:

@@ -20,7 +20,7 @@ from opbench.suites.layers.names import (
     SECTIONS,
     WRAPPED,
 )
-from opbench.suites.layers.shapes import Shaped, shaped
+from opbench.suites.layers.shapes import Shaped
 
 STEP = "forward_backward"
 STAGES = (STEP, "forward", "backward")
@@ -73,7 +73,8 @@ class LayerDefinition(Definition):
             yield self.case(stage, "call", program, point, context)
 
     def shaped(self, point: Point, batch: int) -> Shaped:
-        return shaped(self.name, self.section, batch)
+        shaped: Shaped = self.section.shaped(self.name, batch)
+        return shaped
 
     def check_parameters(self) -> None:
         if reason := self.section.without_parameters():
@@ -115,13 +116,13 @@ def layer_definition(
     origin: str = "",
 ) -> LayerDefinition:
     """`number` distinguishes several sets of sizes of one layer, as the label `config`."""
-    classic = [name for name in (layer, WRAPPED + layer) if name in CLASSIC]
+    names = [layer, *(name for name in (WRAPPED + layer,) if name in CLASSIC)]
     return LayerDefinition(
         suite="layers",
         name=layer,
         axes={
             "layer": Axis(
-                (layer,), choices=tuple(classic), also=tuple(in_mode(layer, m) for m in MODES)
+                (layer,), choices=tuple(names), also=tuple(in_mode(layer, m) for m in MODES)
             ),
             **({"config": Axis((number,))} if number else {}),
             "mode": Axis(tuple(modes), choices=MODES),

@@ -18,7 +18,6 @@ from opbench.suites.layers.config import published as published_config
 from opbench.suites.layers.csv_file import read_lines
 from opbench.suites.layers.factors import MAX_MEMORY
 from opbench.suites.layers.names import BASELINE, COUNTERPART, read_name
-from opbench.suites.layers.shapes import shaped
 
 TIME = "time"
 COLUMNS = {TIME: "runtime_ms_median", MAX_MEMORY: "peak_minus_base_MB_median"}
@@ -46,7 +45,7 @@ class Published:
     def size(self, layer: str, batch: int) -> str:
         """What was built and what went in, as `LayerRow.size` has it; empty where not known."""
         section = published_config().section(layer) if self.of_config else None
-        return "" if section is None else shaped(layer, section, batch).size
+        return "" if section is None else str(section.shaped(layer, batch).size)
 
     @property
     def batch_sizes(self) -> tuple[int, ...]:

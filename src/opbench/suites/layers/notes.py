@@ -14,7 +14,7 @@ from opbench.case import Case, label_text
 from opbench.store.records import StoredResult
 from opbench.suites.layers.config import checked
 from opbench.suites.layers.names import SECTIONS
-from opbench.suites.layers.shapes import shaped, size_text
+from opbench.suites.layers.shapes import size_text
 
 NET = re.compile(r"^net = (?P<made>.+?\))(?:\.to\([^()]*\))*$", re.MULTILINE)
 INPUT = re.compile(r"^x = .*?\((?P<shape>(?:\d+, ?)*\d*),?\), dtype", re.MULTILINE)
@@ -40,7 +40,7 @@ def size_of(stored: StoredResult) -> str:
             found = checked({section: config}, "").section(case.name)
         except ValueError:
             return ""
-        return shaped(case.name, found, int(case.axes["batch_size"] or 0)).size
+        return str(found.shaped(case.name, int(case.axes["batch_size"] or 0)).size)
     return ""
 
 

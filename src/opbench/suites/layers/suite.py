@@ -1,8 +1,8 @@
 """The suite `layers`: what per-sample gradients cost, layer by layer.
 
-Fourteen layers (torch.nn and the DP versions of `opacus.layers`), as they are and wrapped in every
-way Opacus has, at six batch sizes: the configuration of arXiv:2109.12298, or any config file of
-that format.
+Layers of torch.nn and their DP versions of `opacus.layers`, as they are and wrapped in every way
+Opacus has, at six batch sizes: the configuration of arXiv:2109.12298, or any config file of that
+format.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,30 +24,32 @@ from typing import Any
 from opbench.define.document import read
 from opbench.errors import UserError, nearest
 from opbench.suites.layers.config.comparisons import comparisons
-from opbench.suites.layers.config.model import LISTS, Config, Entry, Sections, validated
+from opbench.suites.layers.config.model import LISTS, Config, Entry, Sections, Settings, validated
 from opbench.suites.layers.names import (
     BATCH_SIZES,
-    CLASSIC,
     LAYERS,
+    NAMES,
     RENAMED,
     SECTIONS,
+    STUDY,
     read_name,
 )
+from opbench.suites.layers.sections import sections
 
 #: Names of layers, and the section that has the sizes of each.
 OF_SECTIONS = {
-    **{name: SECTIONS[read_name(name)[0]] for name in CLASSIC},
-    **{name: SECTIONS[read_name(new)[0]] for name, new in RENAMED.items() if name not in CLASSIC},
+    **{name: SECTIONS[read_name(RENAMED.get(name, name))[0]] for name in (*NAMES, *RENAMED)},
     **{section: section for section in SECTIONS.values()},
 }
 #: Keys that say what the input of a layer looks like.
-INPUT_KEYS = {"input_shape", "seq_len", "source_seq_len", "targ_seq_len"}
+INPUT_KEYS = {key for section in sections().values() for key in section.INPUT}
 
 
 def published() -> Config:
     """The configuration of arXiv:2109.12298."""
     text = resources.files("opbench.data").joinpath("layers.json").read_text(encoding="utf-8")
-    return checked(json.loads(text), "published")
+    found = checked(json.loads(text), "published")
+    return replace(found, entries=tuple(e for e in found.entries if e.layer in STUDY))
 
 
 def load(path: str | Path) -> Config:
@@ -92,7 +95,7 @@ def checked(data: Any, origin: str) -> Config:
     return config
 
 
-def _entries(found: Sections) -> Iterator[Entry]:
+def _entries(found: Settings) -> Iterator[Entry]:
     for layer in LAYERS:
         section = getattr(found, SECTIONS[layer])
         if section is not None:

@@ -16,15 +16,9 @@ from typing import Any
 
 from opbench.errors import UserError, unknown
 from opbench.suites.layers.config.model import LISTS, Config, Entry, Sections, Settings, validated
-from opbench.suites.layers.config.rules import shown
-from opbench.suites.layers.names import (
-    BATCH_SIZES,
-    CLASSIC,
-    MODES,
-    RENAMED,
-    SECTIONS,
-    read_name,
-)
+from opbench.suites.layers.names import BATCH_SIZES, MODES, RENAMED, SECTIONS, read_name
+from opbench.suites.layers.sections import sections
+from opbench.suites.layers.sections.rules import shown
 
 #: Keys of an entry, and what each holds.
 ENTRY = {
@@ -86,7 +80,7 @@ def _names(value: Any, origin: str) -> Iterator[str]:
         if isinstance(each, list):
             yield from _names(each, origin)
         elif isinstance(each, str):
-            name = each if each in CLASSIC else RENAMED.get(each, each)
+            name = RENAMED.get(each, each)
             try:
                 read_name(name)
             except UserError as error:
@@ -104,10 +98,10 @@ def _batch_sizes(value: Any, origin: str) -> tuple[int, ...]:
 
 
 def _without_rank(keys: dict[str, Any], section: str, origin: str) -> dict[str, Any]:
-    """Without a `D` that only repeats the rank of the input (1d, 2d, 3d); a layer norm has one
-    of its own."""
+    """Without a `D` that only repeats the rank of the input (1d, 2d, 3d); layers such as a layer
+    norm have one of their own."""
     shape = keys.get("input_shape")
-    if "D" in keys and section != "layernorm" and isinstance(shape, list):
+    if "D" in keys and "D" not in sections()[section].INPUT and isinstance(shape, list):
         rank = keys.pop("D")
         if rank != len(shape):
             raise UserError(f"{origin}.D: {shown(rank)} is not the rank of input_shape {shape}")

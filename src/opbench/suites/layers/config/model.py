@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
 from opbench.define.document import first_error
 from opbench.errors import UserError
-from opbench.suites.layers.config import sections
-from opbench.suites.layers.config.rules import Count, Size, shown, size
-from opbench.suites.layers.names import BATCH_SIZES, CLASSIC, MODES, classic_name, read_name
+from opbench.suites.layers.names import (
+    BASELINE,
+    BATCH_SIZES,
+    HOOKS,
+    MODES,
+    SECTIONS,
+    STUDY,
+    classic_name,
+)
+from opbench.suites.layers.sections import sections
+from opbench.suites.layers.sections.rules import Count, Size, shown, size
 
 #: The keys under which a list of comparisons stands; `models` in the oldest files.
 LISTS = ("layers", "models")
@@ -53,15 +61,9 @@ class Settings(BaseModel):
         return {name: value for name, value in wished.items() if value is not None}
 
 
-class Sections(Settings):
-    linear: sections.Linear | None = None
-    conv: sections.Conv | None = None
-    layernorm: sections.LayerNorm | None = None
-    instancenorm: sections.InstanceNorm | None = None
-    groupnorm: sections.GroupNorm | None = None
-    embedding: sections.Embedding | None = None
-    mha: sections.Attention | None = None
-    rnn_base: sections.Recurrent | None = None
+_FIELDS: dict[str, Any] = {key: (sections()[key] | None, None) for key in SECTIONS.values()}
+#: A file by section: a key for each, and the settings.
+Sections = create_model("Sections", __base__=Settings, **_FIELDS)
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,17 @@ class Config:
         return tuple(dict.fromkeys(entry.layer for entry in self.entries))
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The classic names to run where none are asked for."""
-        if not self.compares:
-            return tuple(name for name in CLASSIC if read_name(name)[0] in self.layers)
-        named = (classic_name(e.layer, mode) for e in self.entries for mode in e.modes)
-        return tuple(dict.fromkeys(name for name in named if name))
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """(layer, mode) to run where none are asked for: each layer as it is and in hooks, but
+        those of the study as it had them."""
+        if self.compares:
+            return tuple(dict.fromkeys((e.layer, mode) for e in self.entries for mode in e.modes))
+        return tuple(
+            (layer, mode)
+            for layer in self.layers
+            for mode in (BASELINE, HOOKS)
+            if layer not in STUDY or classic_name(layer, mode)
+        )
 
     def section(self, layer: str, number: int = 0) -> Any:
         """The sizes of a layer; None where the file has none."""

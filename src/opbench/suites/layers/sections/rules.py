@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from opbench.define.document import RuleError
+
 
 def shown(value: Any) -> str:
     """A shape as `64×64`, anything else as it is written."""
@@ -68,6 +70,11 @@ def positive(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
         raise ValueError(f"expected a number above 0, found {shown(value)}")
     return value
+
+
+def one_to_three(key: str, shape: tuple[int, ...]) -> None:
+    if not 1 <= len(shape) <= 3:
+        raise RuleError(key, f"one to three sizes decide between 1d, 2d and 3d, found {len(shape)}")
 
 
 Size = Annotated[int, BeforeValidator(size)]

@@ -1,0 +1,28 @@
+"""A linear layer."""
+
+from __future__ import annotations
+
+from opbench.define.program import Tensor
+from opbench.suites.layers.sections.rules import Flag, Shape, Size
+from opbench.suites.layers.sections.section import Section
+from opbench.suites.layers.shapes import Shaped
+
+
+class Linear(Section):
+    in_features: Size
+    out_features: Size
+    bias: Flag = True
+    input_shape: Shape
+
+    def shaped(self, layer: str, batch: int) -> Shaped:
+        shape = (batch, *self.input_shape)
+        return Shaped(
+            "torch.nn.Linear",
+            (Tensor("x", (*shape, self.in_features), self.dtype),),
+            (*shape, self.out_features),
+            self.arguments(),
+            dtype=self.dtype,
+        )
+
+
+SECTION = Linear
