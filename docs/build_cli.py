@@ -27,7 +27,9 @@ from opbench.plan.options import OPTIONS
 PAGE = Path(__file__).parent / "cli.md"
 KEYWORDS = Path(keywords.__file__)
 
-BLOCK = re.compile(r"<!-- (options: (?P<command>[\w ]+?)( \| (?P<part>[\w ,]+))?|commands|metrics) -->\n")
+BLOCK = re.compile(
+    r"<!-- (options: (?P<command>[\w ]+?)( \| (?P<part>[\w ,]+))?|commands|metrics) -->\n"
+)
 END = "<!-- end -->"
 
 #: What stands for the value of an option without a metavar, by its type.

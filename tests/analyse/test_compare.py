@@ -254,9 +254,10 @@ def spoiled(*values: float) -> tuple[Sample, ...]:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        ({"outcome": "failed", "reason": "ValueError: no"}, "is failed: ValueError: no"),
-        ({"outcome": "crashed", "reason": "SIGSEGV"}, "is crashed SIGSEGV"),
+        ({"outcome": "failed", "reason": "ValueError: no"}, "failed: ValueError: no"),
+        ({"outcome": "crashed", "reason": "SIGSEGV"}, "crashed SIGSEGV"),
         ({"outcome": "unsupported", "reason": "needs CUDA"}, "is unsupported: needs CUDA"),
+        ({"outcome": "timeout", "reason": "300 s"}, "timed out: 300 s"),
         ({"estimate": None}, "has no value"),
         ({"estimate": math.inf}, "has values that are not finite"),
         ({"high": math.nan}, "has values that are not finite"),
@@ -270,10 +271,11 @@ def spoiled(*values: float) -> tuple[Sample, ...]:
 )
 def test_bad_values_end_in_unknown_with_a_reason(bad, reason):
     spoilt = timed("a", 1e-5, **bad)
-    for base, new, side in ((GOOD, spoilt, "new"), (spoilt, GOOD, "base")):
+    for base, new, side in ((GOOD, spoilt, "the new side"), (spoilt, GOOD, "the base")):
         row = only_row(base, new)
         assert (row.verdict, row.value) == ("unknown", None)
-        assert row.reason == (f"{side} {reason}" if reason.startswith(("is ", "has ")) else reason)
+        named = reason.startswith(("is ", "has ", "failed", "crashed", "timed"))
+        assert row.reason == (f"{side} {reason}" if named else reason)
 
 
 def test_a_single_block_below_zero_is_a_low_value_like_any_other():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from opbench.analyse.compare import Comparison, ComparisonRow
-from opbench.analyse.gate import Gate
+from opbench.analyse.gate import Gate, gate_lines
 from opbench.errors import UserError
 from opbench.result import Result
 
@@ -98,8 +100,44 @@ def test_a_gate_does_not_pass_on_what_was_not_measured(rows, unmeasured):
     comparison = Comparison("a", "b", tuple(rows))
     gate = Gate.parse(["slower:1%"])
     assert [rows.index(each) for each in gate.unmeasured(comparison)] == unmeasured
-    assert gate.exit_code([comparison]) == (3 if unmeasured else 0)
+    # That something failed is said before that something is missing.
+    broken = any(side.failed for each in unmeasured for side in (rows[each].base, rows[each].new))
+    assert gate.exit_code([comparison]) == (1 if broken else 3 if unmeasured else 0)
     assert Gate.parse([]).exit_code([comparison]) == 0, "without a gate nothing is judged"
+
+
+def test_a_case_counts_once_however_many_metrics_it_has():
+    gate = Gate.parse(["slower"])
+    metrics = [row("slower", 2.0, unit) for unit in ("s", "bytes", "count")]
+    other = replace(metrics[0], case_id="ops/mul/forward")
+
+    def said(*rows: ComparisonRow) -> list[str]:
+        return gate_lines([Comparison("a", "b", rows)], gate)
+
+    assert said(metrics[0]) == ["gate: 1 case failed"]
+    assert said(*metrics) == ["gate: 1 case failed (3 results)"]
+    assert said(*metrics, other) == ["gate: 2 cases failed (4 results)"]
+    lost = [replace(measured(name, "ok", "failed"), case_id="x") for name in ("time", "memory")]
+    assert said(*lost)[0].startswith("gate: 1 case not measured (2 results), so nothing")
+
+
+def test_a_gate_that_could_not_judge_a_change_says_so_when_it_passes():
+    gate = Gate.parse(["slower:5%"])
+    disturbed = replace(row("unknown", 3.12), reason="34% of the new blocks were disturbed")
+
+    def said(*rows: ComparisonRow) -> list[str]:
+        return gate_lines([Comparison("a", "b", rows)], gate)
+
+    (line,) = said(disturbed)
+    assert line.startswith("gate: passed, but 1 case could not be judged; e.g. time of ops/add/")
+    assert "3.12 times the base: 34% of the new blocks were disturbed; measure again" in line
+    assert "--fail-on unknown" in line
+    assert gate.exit_code([Comparison("a", "b", (disturbed,))]) == 0
+    # Not what is too small for the gate, or in the other direction, or no news beside a failure.
+    assert said(replace(disturbed, value=1.04)) == said(replace(disturbed, value=0.5)) == []
+    assert said(disturbed, row("slower", 2.0)) == ["gate: 1 case failed"]
+    known = Gate.parse(["slower:5%", "unknown"])
+    assert gate_lines([Comparison("a", "b", (disturbed,))], known) == ["gate: 1 case failed"]
 
 
 def test_a_verdict_fails_before_what_is_missing_does():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from opbench.analyse.sides import Side, environments_of, find_side, same_machine
+from opbench.analyse.sides import Side, different, environments_of, find_side, same_machine
 from opbench.errors import UserError
 from opbench.store import Store, StoreError
 from opbench.store.facts import machine_of
@@ -129,6 +129,14 @@ def test_different_machines_are_refused_with_the_way_out(store):
     same_machine(near, near)
     with pytest.raises(UserError, match="different machines; compare them with --across-mach"):
         same_machine(near, far)
+
+
+def test_the_same_results_on_both_sides_are_refused_and_parts_of_one_run_are_not(store):
+    for base, new in (("nightly", "nightly"), ("last~2", "nightly"), ("both:np22", "np22")):
+        with pytest.raises(UserError, match="both sides are the same run, 20261"):
+            different(find_side(store, base), find_side(store, new))
+    for base, new in (("last~3", "nightly"), ("both:np22", "both:np23"), ("both", "both:np23")):
+        different(find_side(store, base), find_side(store, new))
 
 
 def test_a_machine_without_an_id_is_known_by_its_processor():

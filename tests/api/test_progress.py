@@ -46,7 +46,7 @@ def test_the_clock_goes_on_while_workers_start_and_stops_at_the_end(monkeypatch,
     before = len(frames.texts)
     assert eventually(lambda: len(frames.texts) > before + 3)
     assert "starting workers (torch)" in frames.texts[-1]
-    assert "at most about 100 s left" in frames.texts[-1]
+    assert "about 100 s of sampling left" in frames.texts[-1]
     display.finished("finished")
     after = len(frames.texts)
     time.sleep(0.1)
@@ -71,7 +71,30 @@ def test_a_log_begins_with_what_the_run_will_take():
     lines = Lines(Console(file=stream, width=100))
     lines.planned(38.4)
     lines.started("run", 6, 0)
-    assert stream.getvalue() == "measuring 6 cases, at most about 38 s\n"
+    said = "measuring 6 cases, about 38 s of sampling, more where calls are long\n"
+    assert stream.getvalue() == said
+
+
+def test_a_run_that_samples_nothing_does_not_say_how_long_sampling_takes():
+    stream = io.StringIO()
+    lines = Lines(Console(file=stream, width=100))
+    lines.planned(0.0)
+    lines.started("run", 6, 0)
+    assert stream.getvalue() == "measuring 6 cases\n"
+
+
+def test_of_several_sides_each_result_names_its_own():
+    stream, frames = io.StringIO(), Frames()
+    case = Case("s", "a", "call", "f()")
+    both = Lines(Console(file=stream, width=100)), Display(frames)
+    for listener in both:
+        listener.sides({"aaaa": "HEAD~1", "bbbb": "HEAD"})
+        for place, outcome, estimate in (("aaaa", "ok", 1e-6), ("bbbb", "failed", None)):
+            found = Result(case.hash, "time", "s", outcome, estimate=estimate, environment=place)
+            listener.measured(case, found)
+    both[1].close()
+    assert stream.getvalue() == "s/a/call  HEAD~1  time  1.00 µs\ns/a/call  HEAD  time  failed\n"
+    assert frames.console.file.getvalue() == "s/a/call  HEAD: failed\n"
 
 
 def test_a_log_names_each_kind_of_worker_once():

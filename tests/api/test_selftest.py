@@ -65,7 +65,7 @@ def test_pairs_that_cannot_be_measured_are_told(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(selftest.WORKLOADS, "python", broken)
     report = selftest.selftest(1, (0.0,), seconds=0.2, framework="python")
     assert len(report.unmeasured) == 1
-    assert "1 pair could not be measured: base is failed: ZeroDivisionError" in _as_text(report)
+    assert "1 pair could not be measured: the base failed: ZeroDivisionError" in _as_text(report)
     page = json.loads(_as_json(report))
     assert page["detectable"] is None
     assert "ZeroDivisionError" in page["unmeasured"][0]

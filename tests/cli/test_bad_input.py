@@ -123,8 +123,11 @@ def test_unknown_runs_cases_and_formats_of_a_store(opbench_here, refused, bench_
             "[run]\nprecison = 0.1\n[[benchmark]]\nname='a'\nstmt='pass'",
             "run: unknown key 'precison'; did you mean precision?",
         ),
-        ("[[benchmark]]\nname = 'a'", "benchmark[0].stmt: required key is missing"),
-        ("[[benchmark]]\nname = 'a'\nstmt = '1 +'", "benchmark[0].stmt: not valid Python, line 1"),
+        ("[[benchmark]]\nname = 'a'", "benchmark 'a': stmt: required key is missing"),
+        (
+            "[[benchmark]]\nname = 'a'\nstmt = '1 +'",
+            "benchmark 'a': stmt: not valid Python, line 1",
+        ),
         ("[run]\nmetrics = 5\nsuites = ['tour']", "run.metrics: expected a list of names"),
         ("[run]\nsuites = ['tuor']", "did you mean tour?"),
         ("", "nothing to run"),

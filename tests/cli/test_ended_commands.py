@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import uuid
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -99,6 +99,37 @@ def test_ctrl_c_in_the_first_second_is_no_traceback(delay, tmp_path):
     # Before our first line Python itself may be interrupted, in its own imports.
     assert "opbench/cli" not in said
     assert process.returncode in (0, 1, 130, -signal.SIGINT)
+
+
+def test_ctrl_c_within_a_command_is_said(command, monkeypatch):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("opbench.cli.runs._list", interrupt)
+    monkeypatch.setattr("opbench.store.Store.open", lambda *_, **__: nullcontext())
+    done = command("runs")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "opbench: interrupted\n")
+
+
+#: Ctrl-C while the command is imported.
+EARLY = """\
+import os, signal, sys
+from opbench import __main__
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "opbench.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+__main__.main()
+"""
+
+
+def test_ctrl_c_before_the_command_is_imported_is_said():
+    done = subprocess.run([sys.executable, "-c", EARLY], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "opbench: interrupted\n")
 
 
 @pytest.mark.parametrize("closed", ["0<&- 2>&-", "1>&- 2>&-"])

@@ -26,6 +26,7 @@ def test_the_list_has_the_current_the_predefined_and_the_built(opbench_here: Com
     assert "mxnet==1.9.1 numpy==1.23.5" in rows["mxnet"]
     assert "built on first use" in rows["mxnet"]
     assert "numpy==2.2.5" in rows["np22"]
+    assert "platform_machine" not in listed.stdout
 
 
 def test_show_tells_the_interpreter_and_every_package(

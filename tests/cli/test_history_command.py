@@ -131,7 +131,8 @@ def test_the_command(nights, opbench_here, tmp_path):
     [
         (("lineer",), "did you mean linear"),
         (("linear", "--metric", "memory"), "it has time"),
-        (("linear", "--last", "0"), "--last"),
+        (("linear", "--last", "0"), "'--last': expected greater than or equal to 1, found '0'"),
+        (("linear", "--last", "x"), "'--last': expected a valid integer, found 'x'"),
     ],
 )
 def test_mistakes_are_one_line(nights, opbench_here, tmp_path, arguments, says):

@@ -8,20 +8,23 @@ from opbench.cli.quick import remarks
 from opbench.result import Result
 
 
-def result(estimate: float = 1e-6, *, unit: str = "s", busy: bool = False) -> Result:
-    found = Result("hash", "time", unit, estimate=estimate)
-    return found.with_warning("contended", "close other programs") if busy else found
+def result(*warnings: tuple[str, str]) -> Result:
+    found = Result("hash", "time", "s", estimate=1e-6)
+    for code, text in warnings:
+        found = found.with_warning(code, text)
+    return found
+
+
+ZERO, BUSY = ("zero-time", "its time is zero"), ("contended", "close other programs")
 
 
 @pytest.mark.parametrize(
     ("results", "begins"),
     [
         ([result()], []),
-        ([result(-1e-9), result(-2e-9)], ["A time of zero or less: "]),
-        ([result(0.0)], ["A time of zero or less: "]),
-        ([result(-1.0, unit="bytes")], []),
+        ([result(ZERO), result(ZERO)], ["Its time is zero."]),
         (
-            [result(busy=True), result()],
+            [result(BUSY), result()],
             ["1 of 2 results were disturbed by other programs: close other programs"],
         ),
         ([Result("hash", "time", "s", "failed", "it raised")], []),

@@ -96,7 +96,9 @@ def test_a_dry_run_lists_the_cases_and_touches_nothing(command, bench_file, tmp_
     done = command("run", bench_file, "--dry-run", "-a", "n=3")
     assert done.returncode == 0
     assert "bench_small/total[n=3,mode=plain]/call" in done.stdout
-    assert "Nothing was measured" in done.stdout
+    assert "; about 16 s of sampling. Nothing was measured." in done.stdout
+    counted = command("run", bench_file, "--dry-run", "--metric", "instructions")
+    assert "of sampling" not in counted.stdout
     assert [p for p in sorted(tmp_path.rglob("*")) if "__pycache__" not in p.parts] == before
 
 
@@ -321,6 +323,13 @@ def test_a_gate_on_the_baseline_of_a_run(command, tmp_path, fixed):
     alone = command("run", "bench_pair.py", *quick[-2:], *fixed, "-a", "mode=fat")
     assert alone.returncode == 3
     assert "gate: nothing was compared; give --baseline" in alone.stdout
+
+
+def test_a_side_that_fails_is_the_stronger_message(command, tmp_path, fixed):
+    (tmp_path / "bench_pair.py").write_text(PAIR.replace("time.sleep(", "assert mode == 'lean', ("))
+    done = command("run", "bench_pair.py", *fixed, "--baseline", "mode=lean", "--fail-on", "slower")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "gate: 1 case not measured" in done.stdout
 
 
 def test_cont_of_a_complete_run_measures_nothing_and_shows_everything(run, command, stored):

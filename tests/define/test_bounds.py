@@ -115,7 +115,7 @@ def test_a_grid_without_end_is_named_by_its_benchmark(tmp_path):
         json.dumps({"benchmark": [{"name": "x", "stmt": "pass", "axes": axes}]})
     )
     said = refused(lambda path: expand(runfile.load(path).definitions), tmp_path / "many.json")
-    assert "many.json: benchmark[0]: about 1e20 points" in said
+    assert "many.json: benchmark 'x': about 1e20 points" in said
 
 
 def test_an_exception_at_import_with_a_very_long_text(tmp_path):

@@ -93,18 +93,26 @@ MISTAKES = {
     "key": ("[run]\nbugdet = 1\n", "run: unknown key 'bugdet'; did you mean budget?"),
     "benchmark key": (
         "[[benchmark]]\nname='a'\nstmt='pass'\nset_up=''\n",
-        "benchmark[0]: unknown key 'set_up'; did you mean setup?",
+        "benchmark 'a': unknown key 'set_up'; did you mean setup?",
     ),
     "far key": ("[run]\nzzz = 1\n", "run: unknown key 'zzz'; choose from: suites, axes"),
-    "missing": ("[[benchmark]]\nname = 'a'\n", "benchmark[0].stmt: required key is missing"),
+    "missing": ("[[benchmark]]\nname = 'a'\n", "benchmark 'a': stmt: required key is missing"),
+    "no name": (
+        "[[benchmark]]\nname='a'\nstmt='pass'\n[[benchmark]]\nstmt='pass'\n",
+        "mine.toml: benchmark 2: name: required key is missing",
+    ),
+    "name": (
+        "[[benchmark]]\nname='a b'\nstmt='pass'\n",
+        "mine.toml: benchmark 'a b': name: expected a name without spaces",
+    ),
     "value": (
         "[[benchmark]]\nname='a'\nstmt='pass'\n[[benchmark]]\nname='b'\nstmt='pass'\n"
         "axes.n = [1, {}]\n",
-        "benchmark[1].axes.n: expected text, finite numbers or true/false, found {}",
+        "benchmark 'b': axes.n: expected text, finite numbers or true/false, found {}",
     ),
     "nan": (
         "[[benchmark]]\nname='a'\nstmt='pass'\naxes.n = [nan]\n",
-        "benchmark[0].axes.n: expected text, finite numbers or true/false, found nan",
+        "benchmark 'a': axes.n: expected text, finite numbers or true/false, found nan",
     ),
     "axis": (
         "[[benchmark]]\nname='a'\nstmt='pass'\naxes.class = [1]\n",
@@ -112,15 +120,15 @@ MISTAKES = {
     ),
     "source": (
         "[[benchmark]]\nname='a'\nstmt='x ='\n",
-        "benchmark[0].stmt: not valid Python, line 1: invalid syntax",
+        "benchmark 'a': stmt: not valid Python, line 1: invalid syntax",
     ),
     "stage": (
         "[[benchmark]]\nname='a'\nstmt='pass'\nstage='foward'\n",
-        "benchmark[0].stage: unknown stage 'foward'; did you mean forward?",
+        "benchmark 'a': stage: unknown stage 'foward'; did you mean forward?",
     ),
     "backward": (
         "[[benchmark]]\nname='a'\nstmt='pass'\nstage='backward'\n",
-        "benchmark[0]: stage backward needs wrt (names of tensors) or module",
+        "benchmark 'a': stage backward needs wrt (names of tensors) or module",
     ),
     "twice": (
         "[[benchmark]]\nname='a'\nstmt='pass'\n[[benchmark]]\nname='a'\nstmt='pass'\n",

@@ -85,6 +85,8 @@ def test_a_commit_that_does_more_work_is_found_and_fails_the_gate(
     )  # fmt: skip
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert of(ran.stdout, "grown").endswith("▲ slower")
+    for side in (before, after):
+        assert f"/grown[group=work]/call  {side[:10]}  time  " in ran.stderr
     assert "gate: 1 case failed" in ran.stdout  # `kept` may be called anything but 20 % slower
     assert re.search(r"^Next: opbench report \S+ -o report.html · opbench show ", ran.stderr, re.M)
 
@@ -174,11 +176,13 @@ def test_a_case_that_fails_on_one_side_is_told_and_not_judged(
     after = git_project({"work.py": "def it():\n    raise ValueError('broken')\n"})
     ran = opbench_here(
         "ab", "--commit", before, "--commit", after, "bench_it.py", *ROUGH,
-        cwd=tmp_path / "project",
+        "--fail-on", "slower", cwd=tmp_path / "project",
     )  # fmt: skip
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "1 unknown" in ran.stdout
-    assert "new is failed: ValueError: broken" in ran.stdout
+    again = opbench_here("compare", "last", "--fail-on", "slower", cwd=tmp_path / "project")
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert "the new side failed: ValueError: broken" in ran.stdout
 
 
 def test_every_mistake_is_told_before_anything_runs(

@@ -59,8 +59,8 @@ COMPARISON = Comparison(
             1.02e-5,
             **judged("unknown", 1.02, 0.05, 0.08, reason="reaches beyond ±3% | <b>"),
         ),
-        row("ops/gone/forward", 1e-5, None, reason="new is crashed SIGSEGV"),
-        row("ops/gone/backward", 1e-5, None, reason="new is crashed SIGSEGV"),
+        row("ops/gone/forward", 1e-5, None, reason="the new side crashed SIGSEGV"),
+        row("ops/gone/backward", 1e-5, None, reason="the new side crashed SIGSEGV"),
         row("ops/add[n=64]/forward", 4096, 8192, unit="bytes", **judged("slower", 2.0, 0.0)),
         row("ops/view/forward", 0, 4096, unit="bytes", verdict="slower", reason="one side is zero"),
         row(

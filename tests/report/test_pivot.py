@@ -29,6 +29,9 @@ def row(value: float, low: float, high: float, verdict: str, unit: str = "s") ->
         (row(2500.0, 2400.0, 2600.0, "slower"), "2500× slower [2400, 2600]"),
         (row(1.0, 0.99, 1.012, "same"), "same [0.99, 1.01]"),
         (row(1.1, 0.8, 1.4, "unknown"), "unknown [0.80, 1.40]"),
+        # Disturbed, or near the margin: it reads in the direction of its neighbours.
+        (row(0.72, 0.66, 0.78, "unknown"), "unknown (1.39× faster [1.28, 1.52])"),
+        (row(2.0, 1.5, 2.5, "unknown"), "unknown (2.00× slower [1.50, 2.50])"),
         (row(2.0, 2.0, 2.0, "slower", "bytes"), "2.00× larger"),
     ],
 )

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from opbench.case import Case
+from opbench.result import Result
+from opbench.running.recording import Finished
 from opbench.stats.prior import EARLIER_WEIGHT
 from opbench.store import RunRecord, Store
 
@@ -277,6 +280,15 @@ def _forget(store: Store, case_hash: str) -> None:
 
     with store._database.writing() as connection:
         connection.execute(delete(tables.results).where(tables.results.c.case_hash == case_hash))
+
+
+def test_that_a_case_failed_is_said_before_what_a_gate_could_not_judge():
+    case = Case("s", "a", "call", "f()")
+    outcomes = [(case, Result(case.hash, "time", "s", each)) for each in ("ok", "unsupported")]
+    lacking = Finished("run", outcomes)
+    assert [lacking.exit_code_with(gate) for gate in (0, 1, 3)] == [0, 1, 3]
+    failed = Finished("run", [*outcomes, (case, Result(case.hash, "memory", "bytes", "crashed"))])
+    assert [failed.exit_code_with(gate) for gate in (0, 1, 3)] == [1, 1, 1]
 
 
 @pytest.mark.slow

@@ -11,8 +11,8 @@ from opbench.sampling.outcome import (
     exact_results,
     failure,
     from_samples,
-    slower_at_first,
 )
+from opbench.stats.settling import slower_at_first
 from opbench.workers.session import SessionEnded
 
 CASE = Case("s", "n", "call", "pass")
@@ -155,6 +155,41 @@ def test_blocks_at_two_speeds_are_reported_with_the_mean_that_their_median_hides
     assert "0.79 times this estimate" in warning.text  # (7 * 0.4 + 13) / 20
     (slow,) = from_samples(CASE, TIME, at_two_speeds(2.0, 4), {}, Adaptive(), PLACE).warnings
     assert "25% of them take 100% more time" in slow.text
+
+
+NOISE = {0: -2e-9, 1: 0.5e-9, 2: 2.5e-9}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda start, block: -3e-10 + 1e-12 * block,
+        lambda start, block: 0.0,
+        # Of either sign, by chance.
+        lambda start, block: NOISE[start],
+        lambda start, block: 2e-12 + 1e-14 * block,
+    ],
+)
+def test_a_time_that_cannot_be_told_from_zero_says_so_and_nothing_else(value):
+    found = samples(value=value)
+    assert warnings(found) == {
+        "zero-time": "its time cannot be told from zero: a call takes less than the loop around it "
+        "varies here; give it more to do"
+    }
+    written = Case("s", "n", "call", "int x = 0;", language="cpp")
+    (warning,) = from_samples(written, TIME, found, {}, Adaptive(), PLACE).warnings
+    assert "or the compiler removed the statement; " in warning.text
+
+
+def test_a_short_time_and_a_wide_interval_are_no_time_of_zero():
+    assert codes(samples(value=lambda start, block: 5e-10)) == set()
+    wide = samples(2, value=lambda start, block: 1e-6 * (1 + 9 * start))
+    assert "imprecise" in codes(wide)
+    assert "zero-time" not in codes(wide)
+    memory = Metric("memory", "bytes", "", sampled=True)
+    nothing = samples(value=lambda start, block: 0.0)
+    found = from_samples(CASE, memory, nothing, {}, Adaptive(), PLACE)
+    assert "zero-time" not in {warning.code for warning in found.warnings}
 
 
 def test_bursts_and_starts_that_differ_are_not_two_speeds():

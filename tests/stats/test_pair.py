@@ -156,6 +156,44 @@ def test_load_does_not_explain_a_multiple_unless_most_blocks_were_disturbed():
 # -- values that repeat ------------------------------------------------------------------------
 
 
+def settling(result: Result, slower: float) -> Result:
+    """The first four of the blocks of each child are slower than the rest by so much."""
+    seen: dict[tuple[int, int], int] = {}
+    samples = []
+    for sample in result.samples:
+        place = (sample.start, sample.session)
+        seen[place] = seen.get(place, 0) + 1
+        samples.append(replace(sample, value=sample.value * (1 + slower * (seen[place] <= 4))))
+    return replace(result, samples=tuple(samples))
+
+
+def test_what_settled_by_as_much_as_two_runs_differ_is_no_verdict():
+    quiet = {"drift": 0.0005, "drift_freedom": 50.0, "layout": 0.001, "layout_freedom": 50.0}
+    base, new = (
+        replace(result(value, "", samples=blocks(value, count=12)), detail=quiet)
+        for value in (1e-5, 1.1e-5)
+    )
+    clear = compare_results(base, new)
+    assert clear.reason == ""
+    assert clear.low > 1.05
+    for sides in ((settling(base, 0.2), new), (base, settling(new, 0.2))):
+        assert (
+            "had not settled: its first samples were 20% slower" in compare_results(*sides).reason
+        )
+    assert (
+        compare_results(
+            settling(base, 0.07),
+            replace(
+                new,
+                samples=tuple(replace(sample, value=2 * sample.value) for sample in new.samples),
+            ),
+        ).reason
+        == ""
+    ), "7 % does not explain a factor of two"
+    together = [replace(side, detail={"design": "paired"}) for side in (settling(base, 0.2), new)]
+    assert compare_results(*(replace(side, group="g") for side in together)).reason == ""
+
+
 def test_a_verdict_on_counts_needs_no_suite():
     pair = compare_results(counted("a", 100).result, counted("a", 200).result)
     assert (pair.value, pair.verdict, pair.design) == (2.0, "slower", "exact")

@@ -160,6 +160,16 @@ def _side(
     return Side(name, run, results)
 
 
+def different(base: Side, new: Side) -> None:
+    """Refuse the same results on both sides: a run agrees with itself."""
+    keys = [[stored.result.key() for stored in side.results] for side in (base, new)]
+    if base.run.id == new.run.id and keys[0] == keys[1]:
+        raise UserError(
+            f"both sides are the same run, {base.run.id}; name another one: an id (opbench runs), "
+            "or last~1, the one before the latest"
+        )
+
+
 def same_machine(base: Side, new: Side) -> None:
     if base.machine != new.machine:
         raise UserError(

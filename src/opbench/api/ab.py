@@ -99,7 +99,8 @@ def ab(
         command(),
     )
     with python_progress() if listener is None else nullcontext(listener) as shown_by:
-        finished = recording.measure(request, shown_by)
+        called = {side.name: name for side, name in zip(sides, names)}
+        finished = recording.measure(request, shown_by, sides=called)
     if listener is None:  # the command has more to say
         uninterrupted(finished)
     base, new = (

@@ -41,7 +41,7 @@ class AbKeywords(TypedDict, total=False):
     budget: float | str | None
     #: Soft limit for one case.
     max_time_per_case: float | str | None
-    #: An answer that takes longer is a hang.
+    #: A worker that takes longer to prepare a case, or for a block of its calls, is ended.
     timeout: float | str | None
     #: Most fresh worker starts of a case: identical code differs between starts, so more of them
     #: narrow an interval that longer sampling cannot.
@@ -60,11 +60,11 @@ class AbKeywords(TypedDict, total=False):
     jobs: int | None
     #: Measure on a Ray cluster (docs/fleet.md); ray is that of this machine.
     on: str | None
-    #: Groups timed at once: per node, and per GPU.
+    #: Groups (cases timed in turn) at once: per node, and per GPU.
     slots: str | None
     #: Only nodes with this: memory=64GiB, cpu=MODEL, gpu=MODEL, a label or resource of Ray.
     require: str | Sequence[str] | None
-    #: How often a group is measured again after its node died.
+    #: How often a group (cases timed in turn) is measured again after its node died.
     retries: int | None
     #: The store: a path ending in .db, or postgresql://USER@HOST/DATABASE.
     store: str | Path | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,7 +37,8 @@ class Display(Listener):
     def __init__(self, live: Any, failures: bool = True) -> None:
         self._live = live
         self._failures = failures
-        self._planned: float | None = None
+        self._planned = 0.0
+        self._sides: Mapping[str, str] = {}
         self._over = threading.Event()
         self._total = 0
         self._done: set[tuple[str, str]] = set()
@@ -65,6 +66,9 @@ class Display(Listener):
 
     def planned(self, seconds: float) -> None:
         self._planned = seconds
+
+    def sides(self, names: Mapping[str, str]) -> None:
+        self._sides = names
 
     def started(self, run_id: str, cases: int, already_done: int) -> None:
         self._total = cases
@@ -112,11 +116,12 @@ class Display(Listener):
 
     def measured(self, case: Case, result: Result) -> None:
         self._done.add((case.hash, result.environment))
-        if not result.ok and result.outcome != "unsupported":
+        if result.failed:
             self._failed += 1
             if self._failures and result.outcome_text not in self._reasons:
                 self._reasons.add(result.outcome_text)
-                line = Text(f"{case.id}: {result.outcome_text}", style="red")
+                name = named(case, result, self._sides)
+                line = Text(f"{name}: {result.outcome_text}", style="red")
                 self._live.console.print(line)
         self._draw()
 
@@ -158,8 +163,8 @@ class Display(Listener):
         """By the cases that are done, whose time includes worker starts; before, by the plan."""
         if done:
             return f", about {elapsed / done * (total - done):.0f} s left"
-        if self._planned is not None and self._planned > elapsed:
-            return f", at most about {self._planned - elapsed:.0f} s left"
+        if self._planned > elapsed:
+            return f", {sampling_text(self._planned - elapsed)} left"
         return ""
 
     def _fleet_picture(self, state: FleetState, elapsed: float) -> Group:
@@ -171,6 +176,17 @@ class Display(Listener):
             f"{elapsed:.0f} s" + (f", about {left:.0f} s left" if left is not None else ""),
         )
         return Group(bar, Text(fleet_line(state), overflow="ellipsis", no_wrap=True))
+
+
+def sampling_text(seconds: float) -> str:
+    """Of what a run takes, as much as is known before it begins."""
+    return f"about {seconds:.0f} s of sampling"
+
+
+def named(case: Case, result: Result, sides: Mapping[str, str]) -> str:
+    """The case, and which side of it, where there are several."""
+    side = sides.get(result.environment)
+    return f"{case.id}  {side}" if side else case.id
 
 
 def counting_line(cases: int, workers: int, seconds: float) -> str:
@@ -215,6 +231,7 @@ class Lines(Listener):
         self._reported = 0.0
         self._lost = 0
         self._planned = ""
+        self._sides: Mapping[str, str] = {}
         self._workers: set[str] = set()
         #: Why cases failed; what stops many is said once.
         self._reasons: set[str] = set()
@@ -236,7 +253,11 @@ class Lines(Listener):
         self._console.print(complete_line(run_id), highlight=False)
 
     def planned(self, seconds: float) -> None:
-        self._planned = f", at most about {seconds:.0f} s"
+        if seconds:
+            self._planned = f", {sampling_text(seconds)}, more where calls are long"
+
+    def sides(self, names: Mapping[str, str]) -> None:
+        self._sides = names
 
     def started(self, run_id: str, cases: int, already_done: int) -> None:
         stored = f", {plural(already_done, 'result')} stored before" if already_done else ""
@@ -266,7 +287,7 @@ class Lines(Listener):
             known = result.outcome_text in self._reasons
             text = result.outcome if known else result.outcome_text
             self._reasons.add(result.outcome_text)
-        self._print(f"{case.id}  {result.metric}  {text}")
+        self._print(f"{named(case, result, self._sides)}  {result.metric}  {text}")
 
     def _print(self, line: str) -> None:
         self._console.print(line, soft_wrap=True, markup=False)

@@ -56,7 +56,7 @@ def ab(
     group: str = GROUP,
     raw: bool = RAW,
 ) -> int:
-    """Compare two environments or commits: both run at once, interleaved block by block."""
+    """Compare two environments or commits. Both run at once, interleaved block by block."""
     from opbench.analyse.gate import Gate
     from opbench.api.ab import ab as run_ab
     from opbench.api.progress import progress
@@ -89,5 +89,4 @@ def ab(
         commands = [["report", finished.id, "-o", "report.html"], ["show", case.id]]
         line = next_line(commands, options)
         console.print(line, soft_wrap=True, markup=False, style="dim")
-    # A case that failed is the more telling reason for having measured nothing.
-    return finished.exit_code if finished.failures else code or finished.exit_code
+    return finished.exit_code_with(code)

@@ -20,6 +20,7 @@ from opbench.cli.options import (
     MARKDOWN,
     MATCH,
     RAW,
+    checked,
     run_option,
 )
 from opbench.define.reading import names
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
     from opbench.store.records import StoredResult
 
 
+def _two(text: str) -> str:
+    if text != "2":
+        raise ValueError(f"expected 2, found {text!r}")
+    return text
+
+
 def compare(
     sides: list[str] = typer.Argument(
         None,
@@ -39,7 +46,9 @@ def compare(
         "or two captures.",
         autocompletion=run_names,
     ),
-    last: int = typer.Option(None, "--last", min=2, max=2, help="The latest two runs: --last 2."),
+    last: str = typer.Option(
+        None, "--last", metavar="2", callback=checked(_two), help="The latest two runs: --last 2."
+    ),
     col: str = typer.Option(None, "--col", metavar="KEY", help="Compare the values of this key."),
     row: list[str] = typer.Option([], "--row", metavar="KEYS", help="Keys that identify a row."),
     filter: str = typer.Option(
@@ -62,7 +71,7 @@ def compare(
     raw: bool = RAW,
     store: str = run_option("store"),
 ) -> int:
-    """Compare stored results: ratio, interval and verdict for every case."""
+    """Compare stored results: ratio and verdict for every case."""
     from opbench.analyse.gate import Gate
     from opbench.cli.comparison_output import FORMATS, check_files, give
     from opbench.cli.report_output import check_format
@@ -104,14 +113,14 @@ def _compare_files(sides: list[str]) -> bool:
     return True
 
 
-def _wanted(sides: list[str], last: int | None, col: str | None) -> list[str]:
+def _wanted(sides: list[str], last: str | None, col: str | None) -> list[str]:
     """The sides to compare: two names, one run with --col, or --last 2."""
     from opbench.errors import UserError
 
     if last:
         if sides:
             raise UserError("--last 2 names both sides; leave out BASE and NEW")
-        sides = [f"last~{last - 1}", "last"]
+        sides = ["last~1", "last"]
     if not 1 <= len(sides) <= 2:
         raise UserError("compare takes two sides, or one run and --col KEY, or --last 2")
     if len(sides) == 2 and col is not None:
@@ -134,11 +143,13 @@ class Selection:
 def comparisons(store: Store, sides: list[str], selection: Selection) -> list[Comparison]:
     """One comparison of two sides, or one per further value of `col` within a single side."""
     from opbench.analyse.projection import check_key, columns
-    from opbench.analyse.sides import find_side, labels_of, same_machine, side_names
+    from opbench.analyse.sides import different, find_side, labels_of, same_machine, side_names
     from opbench.analyse.within import ENVIRONMENT, bases_among, compared_key
     from opbench.errors import UserError
 
     chosen = [find_side(store, text) for text in sides]
+    if len(chosen) == 2:
+        different(*chosen)
     everything = [stored for side in chosen for stored in side.results]
     for key in selection.rows:
         check_key(key, everything)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,9 @@ def show_functions(comparisons: Sequence[Comparison], view: FunctionView) -> Non
     from opbench.analyse.functions import changes_in
     from opbench.errors import plural
     from opbench.report.functions import changes
-    from opbench.report.terminal.console import Console
+    from opbench.report.table import console_for
 
-    console = Console(highlight=False)
+    console = console_for(sys.stdout)
     for comparison in comparisons:
         cases = changes_in(comparison, view)
         for case in cases[:SHOWN]:

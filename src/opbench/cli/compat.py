@@ -35,8 +35,11 @@ def install(
     folder: Path = typer.Argument(..., metavar="DIR", help="Made where there is none."),
     force: bool = typer.Option(False, "--force", help="Overwrite files that are there already."),
 ) -> None:
-    """Lay out mxnet_benchmarks, benchmark_driver.py, patching_hook.py, run_benchmarks.py and
-    instruction_counts/main.py in DIR; scripts in DIR import them as they did the originals."""
+    """Lay out the scripts of the older suites in DIR.
+
+    They are mxnet_benchmarks, benchmark_driver.py, patching_hook.py, run_benchmarks.py and
+    instruction_counts/main.py; scripts in DIR import them as they did the originals.
+    """
     files = {folder / name: text for name, text in shipped()}
     other = [path for path, text in files.items() if differs(path, text)]
     if other and not force:

@@ -67,7 +67,9 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def completion(shell: str = typer.Argument(metavar="bash|zsh|fish", help="Your shell.")) -> None:
-    """Print the script that completes commands, options, suites, runs and case ids.
+    """Print the script that makes Tab complete in your shell.
+
+    It completes commands, options, suites, runs and case ids.
 
     bash: put `eval "$(opbench completion bash)"` into ~/.bashrc. zsh: the same with zsh, after
     compinit, into ~/.zshrc. fish: `opbench completion fish | source` into config.fish.
@@ -77,13 +79,14 @@ def completion(shell: str = typer.Argument(metavar="bash|zsh|fish", help="Your s
     typer.echo(SCRIPTS[shell], nl=False)
 
 
-def answer_shells() -> None:
-    """Lets the parser answer a shell that asks; typer does so by itself only for apps with its own
-    options for installing."""
+def answer_shells(command: Callable[..., Any]) -> None:
+    """Lets the parser answer a shell that asks, which ends the process; typer does so by itself
+    only for apps with its own options for installing."""
     if os.environ.get(ASKED):
         from typer.completion import completion_init
 
         completion_init()
+        command(prog_name="opbench")
 
 
 # ------------------------------------------------------------------------------------- values

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from opbench.cli.options import GROUP, MATCH, RAW
+from opbench.cli.options import AT_LEAST_1, GROUP, MATCH, RAW
 
 
 def count(
@@ -23,8 +23,12 @@ def count(
     env: str = typer.Option(
         "current", metavar="NAME|PATH", help="An environment, or the path of an interpreter."
     ),
-    number: int = typer.Option(None, min=1, metavar="N", help="Calls that are counted together."),
-    repeats: int = typer.Option(None, min=1, metavar="N", help="How often; the smallest is kept."),
+    number: str = typer.Option(
+        None, callback=AT_LEAST_1, metavar="N", help="Calls that are counted together."
+    ),
+    repeats: str = typer.Option(
+        None, callback=AT_LEAST_1, metavar="N", help="How often; the smallest is kept."
+    ),
     include: list[str] = typer.Option(
         [], "-I", metavar="FOLDER", help="C++: a folder of headers. May be repeated."
     ),
@@ -51,6 +55,7 @@ def count(
     from opbench.api.count import count as counted_of
     from opbench.api.progress import progress
     from opbench.report.functions import breakdown
+    from opbench.report.table import console_for
     from opbench.report.terminal.console import Console
 
     try:
@@ -62,8 +67,8 @@ def count(
                 language=language,
                 globals=globals,
                 env=env,
-                number=number,
-                repeats=repeats,
+                number=int(number) if number else None,
+                repeats=int(repeats) if repeats else None,
                 extra_include_paths=include,
                 extra_cflags=shlex.split(extra_cflags),
                 extra_ldflags=shlex.split(extra_ldflags),
@@ -74,7 +79,7 @@ def count(
     except NotCounted as error:
         print(f"opbench: {error}", file=sys.stderr)
         return error.exit_code
-    console = Console(highlight=False)
+    console = console_for(sys.stdout)
     console.print(str(found), soft_wrap=True, markup=False)
     for warning in found.results["instructions"].warnings:
         console.print(f"{warning.code}: {warning.text}", soft_wrap=True, markup=False)

@@ -40,7 +40,7 @@ class Row(NamedTuple):
 def doctor(
     json: bool = typer.Option(False, "--json", help="Print facts and advice as JSON instead."),
 ) -> None:
-    """Show facts about this machine, and what to do about those that distort measurements."""
+    """Show facts about this machine, and how to measure better."""
     from opbench.machine.advice import advice
     from opbench.report.terminal.console import Console
 

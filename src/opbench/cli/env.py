@@ -25,6 +25,7 @@ def list_() -> None:
     """List the environments that `--env` takes."""
     from opbench.envs import builds, interpreters
     from opbench.envs.environments import current, interpreter_facts_of
+    from opbench.envs.requirements import applying, pinned
     from opbench.report.table import Column, Table, console_for, grid
 
     here = interpreter_facts_of(current())
@@ -34,11 +35,11 @@ def list_() -> None:
     for name, predefined in builds.PREDEFINED.items():
         if name not in built:
             newest = ".".join(map(str, predefined.newest_python))
-            asked = " ".join(predefined.requirements)
+            asked = " ".join(applying(predefined.requirements))
             rows.append((name, f"≤ {newest}", asked, "built on first use"))
     for build in built.values():
-        asked = " ".join(map(str, build.requirements))
-        rows.append((build.name, build.python_version, asked, f"built {_day(build.created)}"))
+        packages = " ".join(pinned(build.requirements, build.packages))
+        rows.append((build.name, build.python_version, packages, f"built {_day(build.created)}"))
     rows += [(name, "", python, "added") for name, python in interpreters.added().items()]
     columns = [Column(name, wrap="fold") for name in ("environment", "python", "packages", "")]
     console_for(sys.stdout).print(grid(Table(columns, rows)))
@@ -80,7 +81,7 @@ def add(
         ..., metavar="PATH", help="An interpreter, or the folder of a virtual environment."
     ),
 ) -> None:
-    """Give a name to an interpreter that is there: a build from source, a conda environment."""
+    """Name an existing interpreter: a build of yours, or conda's."""
     from opbench.envs import interpreters
     from opbench.envs.environments import find, interpreter_facts_of
 
@@ -98,11 +99,12 @@ def show(name: str = typer.Argument(help="An environment of `opbench env list`."
     """Show what an environment consists of."""
     from opbench.envs import builds
     from opbench.envs.environments import current, find, interpreter_facts_of
+    from opbench.envs.requirements import applying
     from opbench.errors import UserError
 
     build = builds.load(name)
     if build is None and name in builds.PREDEFINED:
-        asked = " ".join(builds.PREDEFINED[name].requirements)
+        asked = " ".join(applying(builds.PREDEFINED[name].requirements))
         raise UserError(
             f"'{name}' ({asked}) is not built yet; it is built on first use, or with: "
             f"opbench env create {name}"

@@ -21,7 +21,7 @@ def import_(
     name: str = typer.Option("", help="A name for the run. [default: the file's]"),
     store: str = run_option("store"),
 ) -> None:
-    """Import results of other tools, or an export of opbench, into the store.
+    """Import results of other tools, or an export of opbench.
 
     Each file becomes a run; files that one Opacus command wrote, or one `target/criterion` holds,
     become one run. They are read, never executed. Imported runs can be listed, compared, exported

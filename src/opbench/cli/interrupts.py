@@ -33,7 +33,7 @@ class Interrupts:
         try:
             yield
         finally:
-            # The interpreter is about to end: a signal may end it without a word, as at its start.
+            # The interpreter is about to end: a signal may end it at once, as at its start.
             for number, handler in before.items():
                 signal.signal(number, handler)
 

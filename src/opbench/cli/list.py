@@ -22,7 +22,7 @@ def list_(
     ),
     hashes: bool = typer.Option(False, "--hash", help="Print each case's hash before its id."),
 ) -> None:
-    """List suites, or the cases of suites and files, one id per line."""
+    """List suites, or the ids of cases of suites and files."""
     if not targets and not options.keys() - {"device", "threads"}:
         _suites()
         return

@@ -101,8 +101,8 @@ def parser() -> Any:
 def exit_code() -> int:
     try:
         _check_folder()
-        answer_shells()
-        code = parser()(standalone_mode=False, prog_name="opbench")
+        answer_shells(parser())
+        code = _called(parser(), sys.argv[1:])
         if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -113,6 +113,15 @@ def exit_code() -> int:
     except Exception as error:
         return explain(error)
     return code if isinstance(code, int) else 0
+
+
+def _called(command: Any, words: list[str]) -> Any:
+    """What the command returns. Called itself, it would turn Ctrl-C into an exit code."""
+    try:
+        with command.make_context("opbench", words) as context:
+            return command.invoke(context)
+    except typer.Exit as end:  # after --help
+        return end.exit_code
 
 
 def _check_folder() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from opbench.cli.completion import values_of
-from opbench.define.reading import expression, fraction
+from opbench.define.reading import count, expression, fraction
 from opbench.plan.option import SWITCH, Option
 from opbench.plan.options import OPTIONS, options_of
 
@@ -35,12 +35,19 @@ def checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return callback
 
 
+#: The callback of an option that is a number of something.
+AT_LEAST_1 = checked(count)
+
 #: Options of `ab` and `compare`.
 MARGIN = typer.Option(
     "3%", "--margin", callback=checked(fraction), help="Same: the whole interval is within ± this."
 )
 FAIL_ON = typer.Option(
-    [], "--fail-on", metavar="slower[:3%]", help="Exit with 1 if a case gets this verdict."
+    [],
+    "--fail-on",
+    metavar="slower[:3%]",
+    help="Exit with 1 if a case gets this verdict, by so much at least: slower, faster, same, "
+    "unknown; of bytes and counts also larger, smaller, more, fewer.",
 )
 MARKDOWN = typer.Option(None, "--markdown", help="Write a pull-request comment to this file.")
 JUNIT = typer.Option(None, "--junit", help="Write JUnit XML to this file.")

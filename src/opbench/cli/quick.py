@@ -71,13 +71,10 @@ def answer(
 def remarks(results: Sequence[Result]) -> list[str]:
     """What a reader must know of the times above, each once."""
     from opbench.report.warnings.run_note import ADVICE, SAID
+    from opbench.sampling.outcome import ZERO_TIME
 
-    found = []
-    if any(result.unit == "s" and (result.estimate or 0.0) <= 0 for result in results if result.ok):
-        found.append(
-            "A time of zero or less: a call takes less than the loop around it varies here; give "
-            "it more to do."
-        )
+    zero = (each.text for result in results for each in result.warnings if each.code == ZERO_TIME)
+    found = [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(zero)]
     code = "contended"
     if count := sum(any(each.code == code for each in result.warnings) for result in results):
         found.append(f"{count} of {len(results)} results {SAID[code]}: {ADVICE[code]}.")

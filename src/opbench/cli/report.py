@@ -9,7 +9,7 @@ from opbench.cli.report_page import page
 
 report = typer.Typer(
     name="report",
-    help="A run as one HTML page (`opbench report [RUN] -o report.html`), or a report of its own.",
+    help="A run as one HTML page, or a report of its own.",
     cls=ReportGroup,
     rich_markup_mode=None,
 )

@@ -41,7 +41,7 @@ def page(
     show: bool = typer.Option(False, "--open", help="Open the page in the browser."),
     store: str = run_option("store"),
 ) -> None:
-    """Write one self-contained HTML file: summary, charts, and every case of a run.
+    """Write a run as one HTML file: summary, charts, every case.
 
     With --charts and no --output, only the charts are written.
     """

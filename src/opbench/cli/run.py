@@ -33,7 +33,7 @@ def run(
     dry_run: bool = typer.Option(False, "--dry-run", help="Show what would run; measure nothing."),
     fail_on: list[str] = FAIL_ON,
 ) -> int:
-    """Measure suites and files; store and show the metrics of every case."""
+    """Measure suites and files; store and show the results."""
     from opbench.cli.consent import ask_before_continuing
     from opbench.cli.env import ready
     from opbench.report.terminal.console import Console
@@ -72,7 +72,7 @@ def run(
             end = f"Interrupted; finished results are stored. {_way_on(options)}"
         console.print(end, soft_wrap=True, markup=False)  # not wrapped, so that it can be copied
         return 130
-    code = _judged(finished, gate) or finished.exit_code
+    code = finished.exit_code_with(_judged(finished, gate))
     if finished.store and finished.results:
         console.print(_what_next(finished, options), soft_wrap=True, markup=False, style="dim")
     return code
@@ -150,6 +150,7 @@ def _with_way_on(error: UserError, options: dict[str, Any]) -> UserError:
 
 
 def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
+    from opbench.api.progress import sampling_text
     from opbench.api.request import build
     from opbench.errors import plural
     from opbench.plan.groups import placed
@@ -164,13 +165,10 @@ def _dry_run(targets: list[str], options: dict[str, Any]) -> int:
     cases = len(request.cases)
     places = [place.name for place in request.environments]
     where = f" in {', '.join(places)}" if places != ["current"] else ""
-    limit = planned_seconds(request, placed(request.groups, request.environments))
+    seconds = planned_seconds(request, placed(request.groups, request.environments))
+    planned = f"; {sampling_text(seconds)}" if seconds else ""
     print(
         f"\n{plural(cases, 'case')}{where}, {', '.join(settled.metrics)}; "
-        f"{request.policy.text}; at most about {_minutes(limit)}. Nothing was measured."
+        f"{request.policy.text}{planned}. Nothing was measured."
     )
     return 0
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from opbench.cli.completion import run_names
-from opbench.cli.options import run_option
+from opbench.cli.options import AT_LEAST_1, run_option
 from opbench.errors import UserError, plural, printable
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def runs(
     store: str = run_option("store"),
-    limit: int = typer.Option(20, "-n", min=1, help="How many to list."),
+    limit: str = typer.Option(
+        "20", "-n", metavar="N", callback=AT_LEAST_1, help="How many to list."
+    ),
     delete: list[str] = typer.Option(
         [],
         "--delete",
@@ -31,7 +33,7 @@ def runs(
     ),
     yes: bool = typer.Option(False, "--yes", "-y", help="With --delete: do not ask."),
 ) -> None:
-    """List the stored runs, newest first: status, outcomes, and the command line."""
+    """List the stored runs, newest first, with their outcomes."""
     from opbench.store import Store
 
     with Store.open(store, create=False) as opened:
@@ -40,7 +42,7 @@ def runs(
         for ref in delete:
             _delete(opened, ref, yes)
         if not (rename or delete):
-            _list(opened, limit)
+            _list(opened, int(limit))
 
 
 def _rename(store: Store, ref: str, name: str) -> None:

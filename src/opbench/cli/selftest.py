@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from opbench.cli.options import checked
+from opbench.cli.options import AT_LEAST_1, checked
 from opbench.define.reading import fraction, seconds
 from opbench.errors import plural
 
@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 
 def selftest(
-    pairs: int = typer.Option(5, "-n", "--pairs", min=1, help="Pairs per operator and effect."),
+    pairs: str = typer.Option(
+        "5",
+        "-n",
+        "--pairs",
+        metavar="N",
+        callback=AT_LEAST_1,
+        help="Pairs per operator and effect.",
+    ),
     effect: list[str] = typer.Option(
         ["2%", "5%"], "--effect", metavar="2%", help="Extra work to inject; may be repeated."
     ),
@@ -28,7 +35,7 @@ def selftest(
     device: str = typer.Option("cpu", metavar="cpu|cuda[:N]", help="Where to measure."),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
 ) -> int:
-    """Measure identical pairs and pairs with injected work; report false alarms and detections."""
+    """Measure identical pairs and pairs with injected work. Report false alarms and detections."""
     from opbench.api.progress import progress
     from opbench.api.selftest import selftest as run_selftest
     from opbench.report.terminal.console import Console
@@ -39,7 +46,7 @@ def selftest(
         raise typer.BadParameter(str(error)) from None
     with progress(Console(stderr=True)) as listener:
         report = run_selftest(
-            pairs,
+            int(pairs),
             [0.0, *effects],
             seconds=float(time_per_pair),
             framework=framework,

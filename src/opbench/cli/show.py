@@ -51,7 +51,7 @@ def show(
     ),
     store: str = run_option("store"),
 ) -> None:
-    """Show a case: its source, its results, or a script that reproduces it."""
+    """Show a case: its source, its results, or its script."""
     if all(Path(case).is_file() for case in cases) and _show_files([*map(Path, cases)]):
         return
     from opbench.analyse.functions import FunctionView
@@ -68,7 +68,7 @@ def show(
     elif script:
         print(script_of(chosen), end="")
     else:
-        _describe(chosen, results)
+        _describe(chosen, _with_samples(results, store))
 
 
 def _show_files(paths: list[Path]) -> bool:
@@ -95,6 +95,17 @@ def _find(text: str, targets: list[str], store: str | None) -> tuple[Case, list[
         return known
     others = partial(stored_ids, store) if not targets else list
     return spelled(text, targets) or among(text, defined(targets), others), []
+
+
+def _with_samples(results: list[StoredResult], store: str | None) -> list[StoredResult]:
+    """With their samples where a warning says to look at them here: they are much to read."""
+    from opbench.report.starts import SHOWN
+    from opbench.store import Store
+
+    if not any(warning.code in SHOWN for each in results for warning in each.result.warnings):
+        return results
+    with Store.open(store, create=False) as opened:
+        return opened.results(case_id=results[0].case.id, samples=True)
 
 
 def _counted(case: Case, results: list[StoredResult]) -> StoredResult:
@@ -134,10 +145,10 @@ def _functions(counted: StoredResult, view: FunctionView, inclusive: bool, by_li
     from opbench.analyse.functions import by_function, stats_of
     from opbench.errors import UserError
     from opbench.report.functions import breakdown
-    from opbench.report.terminal.console import Console
+    from opbench.report.table import console_for
 
     stats = stats_of(counted.result, counted.case)
-    console = Console(highlight=False)
+    console = console_for(sys.stdout)
     console.print(Text(counted.case.id, style="bold"), Text(counted.run_id, style="dim"))
     whole = stats.counts() / stats.number_per_run
     if by_line:
@@ -159,6 +170,7 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
     from rich.syntax import Syntax
     from rich.text import Text
 
+    from opbench.report import starts
     from opbench.report.terminal.console import Console
     from opbench.report.units import format_interval
     from opbench.result import LAST_WORDS
@@ -198,6 +210,8 @@ def _describe(case: Case, results: list[StoredResult]) -> None:
         console.print(Text(f"{stored.run_id}  {result.environment}  {result.metric}  {text}"))
         for warning in result.warnings:
             console.print(Text(f"    {warning.code}: {warning.text}", style="yellow"))
+            for line in starts.lines(warning.code, result):
+                console.print(Text(f"      {line}"))
         for kind in LAST_WORDS:
             for line in str(result.detail.get(kind) or "").splitlines():
                 console.print(Text(f"    {line}", style="dim"))

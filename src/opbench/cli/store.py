@@ -28,7 +28,7 @@ def copy(
         [], "--run", metavar="RUN", help="Only this run (id or name).", autocompletion=run_names
     ),
 ) -> None:
-    """Copy runs with all their results; what TO has already is left alone."""
+    """Copy runs with all their results. What TO has is left alone."""
     from opbench.report.terminal.console import Console
     from opbench.store import Store
     from opbench.store.connection.database import Database
@@ -80,7 +80,7 @@ def check(
 def upgrade(
     where: str = typer.Argument(None, metavar="[STORE]", help="[default: .opbench/results.db]"),
 ) -> None:
-    """Upgrade a store to this opbench's schema; older versions can no longer read it."""
+    """Upgrade a store to this opbench's schema. Older versions can no longer read it."""
     from opbench.store.connection.address import parse_address
     from opbench.store.connection.database import upgrade as upgraded
 

@@ -1,8 +1,7 @@
 """Standard output and error as the commands use them.
 
-What `print` is given is made `visible`. A terminal that cannot encode a character gets
-one it can. A reader that is gone ends the command quietly; an error stream that is full or closed ends
-nothing.
+What `print` is given is made `visible`. A terminal that cannot encode a character gets one it can.
+A reader that is gone ends the command quietly; an error stream that is full or closed ends nothing.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ def workers(
         False, "--stop", help="End them; one that is in use ends with the command that uses it."
     ),
 ) -> int:
-    """List the worker starts that are kept for the next command, or end them."""
+    """List the worker starts that are kept, or end them."""
     from opbench.errors import plural
     from opbench.workers.shared import NoSupervisor, Supervisor
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -111,8 +112,9 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a value opbench can use; write a finite number")
 
 
-def first_error(error: ValidationError, model: type[BaseModel]) -> str:
-    """The first error as `benchmark[2].axes.n: what was expected, what was found`."""
+def first_error(error: ValidationError, model: type[BaseModel], content: Any = None) -> str:
+    """The first error as `benchmark 'matmul': axes.n: what was expected, what was found`; what is
+    in a list goes by its name in the `content`, or else is counted from one."""
     errors = error.errors(include_url=False)
     first = errors[0]
     location = [part for part in first["loc"] if part != "[key]"]
@@ -129,9 +131,30 @@ def first_error(error: ValidationError, model: type[BaseModel]) -> str:
     else:
         expected = first["msg"].replace("Input should be ", "expected ")
         text = f"{expected}, found {_shortened(first['input'])}"
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return (f"{path.lstrip('.')}: " if path else "") + text + more
+    return "".join(f"{part}: " for part in _place(location, content)) + text + more
+
+
+def _place(location: list[int | str], content: Any) -> Iterator[str]:
+    """`benchmark 'matmul'` and `axes.n`: a part for each item of a list, and one for the keys."""
+    keys = ""
+    for part in location:
+        try:
+            content = content[part]
+        except (TypeError, LookupError):
+            content = None
+        if isinstance(part, int):
+            yield f"{keys} {_title(content, part)}"
+            keys = ""
+        else:
+            keys += f".{part}" if keys else part
+    if keys:
+        yield keys
+
+
+def _title(item: Any, index: int) -> str:
+    name = item.get("name") if isinstance(item, dict) else None
+    return _shortened(name) if name and isinstance(name, str) else str(index + 1)
 
 
 def _keys_at(location: list[int | str], model: Any) -> list[str]:

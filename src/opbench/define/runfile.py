@@ -133,13 +133,12 @@ class RunFile:
 def load(path: str | Path) -> RunFile:
     """Read and check a run file; nothing in it is executed."""
     path = Path(path)
+    found = with_tables(read(path), path.parent)
     try:
-        content = Content.model_validate(with_tables(read(path), path.parent))
+        content = Content.model_validate(found)
     except ValidationError as error:
-        raise UserError(f"{path}: {first_error(error, Content)}") from None
-    definitions = [
-        definition_of(benchmark, path, index) for index, benchmark in enumerate(content.benchmark)
-    ]
+        raise UserError(f"{path}: {first_error(error, Content, found)}") from None
+    definitions = [definition_of(benchmark, path) for benchmark in content.benchmark]
     return RunFile(path, content.run, definitions)
 
 
@@ -152,7 +151,7 @@ def with_tables(content: Any, folder: Path) -> Any:
     return {**content, "run": {**run, "shapes": str(folder / shapes)}}
 
 
-def definition_of(benchmark: Benchmark, path: Path, index: int) -> Definition:
+def definition_of(benchmark: Benchmark, path: Path) -> Definition:
     return Definition(
         suite=path.stem,
         name=benchmark.name,
@@ -161,7 +160,7 @@ def definition_of(benchmark: Benchmark, path: Path, index: int) -> Definition:
         framework=benchmark.framework,
         modules=imported(benchmark.globals, benchmark.setup, benchmark.stmt),
         stages=benchmark.all_stages,
-        origin=f"{path}: benchmark[{index}]",
+        origin=f"{path}: benchmark {benchmark.name!r}",
     )
 
 

@@ -71,7 +71,7 @@ class TargetFile:
 
 @dataclass(frozen=True)
 class CollectedFile:
-    """A user's Python file, as the process that imported it describes it (`worker/probe/collect.py`)."""
+    """A user's Python file, as `worker/probe/collect.py`, which imported it, describes it."""
 
     file: TargetFile
     content: Mapping[str, Any]

@@ -338,7 +338,7 @@ class FleetExecutor:
             return
         for case, result in pairs:
             self._results[result.key()] = (case, result)
-            self._failed += not result.ok and result.outcome != "unsupported"
+            self._failed += result.failed
             self.listener.measured(case, result)
 
     def _report(self) -> None:

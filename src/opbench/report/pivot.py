@@ -110,16 +110,19 @@ def cell(result: Result | None, row: ComparisonRow | None) -> Cell:
 
 
 def factor(row: ComparisonRow) -> str:
-    """`1.02× slower [1.01, 1.03]`, `3.1× faster [2.9, 3.3]`, `same [0.99, 1.01]`."""
+    """`1.02× slower [1.01, 1.03]`, `3.1× faster [2.9, 3.3]`, `same [0.99, 1.01]`; what is unknown,
+    and would be a change otherwise, as that change: `unknown (1.3× faster [1.2, 1.4])`."""
     if row.value is None or row.low is None or row.high is None:
         return verdict_word(row.verdict, row.unit)
     value, low, high = row.value, row.low, row.high
-    if row.verdict == "faster":
+    changed = row.verdict if row.verdict in ("slower", "faster") else ""
+    if row.verdict == "unknown" and (low > 1 or 0 < high < 1):
+        changed = "slower" if low > 1 else "faster"
+    if changed == "faster":
         value, low, high = 1 / value, 1 / high, 1 / low
     # As many digits as the interval needs to be one.
     decimals = 3 if 0 < high - low < 0.02 else 2 if value < 10 else 1 if value < 100 else 0
     interval = f" [{low:.{decimals}f}, {high:.{decimals}f}]" if low != high else ""
-    word = verdict_word(row.verdict, row.unit)
-    if row.verdict in ("slower", "faster"):
-        return f"{value:.{decimals}f}× {word}{interval}"
-    return f"{word}{interval}"
+    word = verdict_word(changed or row.verdict, row.unit)
+    text = f"{value:.{decimals}f}× {word}{interval}" if changed else f"{word}{interval}"
+    return f"unknown ({text})" if changed and row.verdict == "unknown" else text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opbench.case import Case
@@ -28,7 +28,10 @@ class FleetState:
 
 class Listener:
     def planned(self, seconds: float) -> None:
-        """How long the run takes at most, worker starts included; a guess."""
+        """What sampling takes, worker starts included: a guess; zero where nothing is sampled."""
+
+    def sides(self, names: Mapping[str, str]) -> None:
+        """What the environments are called, where every case is measured in several."""
 
     def started(self, run_id: str, cases: int, already_done: int) -> None: ...
 

@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from opbench.store.records import RunRecord
 
 
-#: Outcomes that make a run end with exit code 1. What a framework cannot do is no failure, but a
-#: metric of which no case at all has a value was not measured.
-FAILURES = ("failed", "crashed", "timeout", "out_of_memory", "mismatch")
-
-
 #: Signals that are sent by others, not raised by a fault of the code.
 OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 MILLISECOND = 1e-3
@@ -59,7 +54,7 @@ class Finished:
 
     @property
     def failures(self) -> list[tuple[Case, Result]]:
-        return [(case, result) for case, result in self.results if result.outcome in FAILURES]
+        return [(case, result) for case, result in self.results if result.failed]
 
     @property
     def unmeasured(self) -> dict[str, str]:
@@ -73,9 +68,16 @@ class Finished:
 
     @property
     def exit_code(self) -> int:
+        """1 where a case failed. What a framework cannot do is no failure, but a metric of which
+        no case at all has a value was not measured."""
         if self.status == "interrupted":
             return 130
         return 1 if self.failures else UNMEASURED if self.unmeasured else 0
+
+    def exit_code_with(self, gate: int) -> int:
+        """With the exit code of a gate: that a case failed is the more telling reason for having
+        measured nothing."""
+        return self.exit_code if self.failures else gate or self.exit_code
 
 
 @dataclass
@@ -129,9 +131,16 @@ class Recording:
             self.store.close()
 
     def measure(
-        self, request: Request, listener: Listener, baseline: Baseline | None = None
+        self,
+        request: Request,
+        listener: Listener,
+        baseline: Baseline | None = None,
+        sides: Mapping[str, str] | None = None,
     ) -> Finished:
-        """Measure what is missing. An interrupt ends the children, keeps what is finished."""
+        """Measure what is missing. An interrupt ends the children, keeps what is finished.
+
+        `sides`: what several environments are called, where not by their names.
+        """
         if request.fleet is None:
             environments = framework_envs.of(request, listener.building)
         else:
@@ -153,6 +162,8 @@ class Recording:
         groups = placed(request.groups, request.environments, request.framework_envs)
         slots = sum(len(group.cases) for group in groups)
         listener.planned(planned_seconds(request, groups))
+        if len(request.environments) > 1:
+            listener.sides(sides or {each.name: each.name for each in request.environments})
         listener.started(self.record.id, slots, len(earlier))
         run = Finished(self.record.id, store=self._where, baseline=baseline, name=self.record.name)
         run.status = "failed"
@@ -307,9 +318,16 @@ START_SECONDS, PLAIN_START_SECONDS = 8.0, 1.0
 
 
 def planned_seconds(request: Request, groups: Sequence[PlannedGroup]) -> float:
-    """What the run takes at most: the limit of every case and metric, and the worker starts."""
+    """What sampling takes: the limit of every case and metric, and the worker starts; zero where
+    no metric is sampled.
+
+    Calls that take a second may need more, and counting and compiling come on top: how long they
+    take is known when they begin.
+    """
     known = metrics()
-    sampled = sum(name in known and known[name].sampled for name in request.metrics) or 1
+    sampled = sum(name in known and known[name].sampled for name in request.metrics)
+    if not sampled:
+        return 0.0
     limits = sum(len(group.cases) * group.time_factor for group in groups)
     kinds = {(slot.environment, slot.case.preload) for group in groups for slot in group.slots}
     starts = sum(START_SECONDS if preload else PLAIN_START_SECONDS for _, preload in kinds)

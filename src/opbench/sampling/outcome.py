@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from opbench.case import Case
@@ -17,22 +17,26 @@ from opbench.stats.contention import CONTENDED_SHARE, disturbed_share, undisturb
 from opbench.stats.estimate import Estimate, starts_for
 from opbench.stats.groups import two_speeds
 from opbench.stats.needed import MOST_STARTS
+from opbench.stats.settling import UNSETTLED, slower_at_first
 from opbench.stats.start_variance import Learnt
 from opbench.workers.session import SessionEnded
 
 #: Below this share of throttled blocks the median does not see them.
 THROTTLED_SHARE = 0.1
 
-#: A case was not warm when the first third of its samples is slower than the last by this much.
-UNSETTLED = 0.05
-#: Fewer samples of a child have no thirds to speak of.
-UNSETTLED_SAMPLES = 9
-
 #: An interval this little wider than asked is as good as asked.
 NEARLY = 1.1
 
 #: Fewer worker starts leave the interval to what starts are known to do elsewhere.
 FEW_STARTS = 3
+
+#: Code of the warning about a time that cannot be told from zero.
+ZERO_TIME = "zero-time"
+#: A loop around a call takes some 10 ns in Python: an interval that reaches zero is wide for other
+#: reasons where a call takes longer.
+LOOP_SECONDS = 1e-8
+#: Less than a cycle of any processor is no time of a call, however narrow its interval.
+CYCLE_SECONDS = 2e-10
 
 NOT_SAMPLED = SessionEnded("failed", "no block of it was measured")
 
@@ -112,12 +116,14 @@ def from_samples(
         created=time.time(),
         **place,
     )
-    for code, text in _warnings(result, found, policy):
+    for code, text in _warnings(case, result, found, policy):
         result = result.with_warning(code, text)
     return result
 
 
-def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple[str, str]]:
+def _warnings(
+    case: Case, result: Result, found: Estimate, policy: Policy
+) -> Iterator[tuple[str, str]]:
     """Code and text: one sentence that says what is true of this case, and what to do."""
     held = [each for each in result.detail.get("seen") or () if each.get("throttled")]
     share = disturbed_share(result.samples)
@@ -133,6 +139,10 @@ def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple
             f"{share:.0%} of the blocks were disturbed by other programs, here or on the host of a "
             "virtual machine; close those you can, or measure at a quieter time",
         )
+    if _not_above_zero(result):
+        # What else could be said of it is about the loop.
+        yield ZERO_TIME, _zero_time(case)
+        return
     slower = slower_at_first(result.samples)
     if slower > UNSETTLED:
         cause = "other programs ran, or it was not warm" if share else "it was not warm"
@@ -175,6 +185,24 @@ def _warnings(result: Result, found: Estimate, policy: Policy) -> Iterator[tuple
         )
 
 
+def _not_above_zero(result: Result) -> bool:
+    """Whether a time cannot be told from zero: the loop around the calls is taken off."""
+    if result.unit != "s" or result.estimate is None or result.low is None:
+        return False
+    reaches_zero = result.low <= 0 and result.estimate < LOOP_SECONDS
+    return reaches_zero or result.estimate < CYCLE_SECONDS
+
+
+def _zero_time(case: Case) -> str:
+    less = "a call takes less than the loop around it varies here"
+    if case.language == "cpp":
+        return (
+            f"its time cannot be told from zero: {less}, or the compiler removed the statement; "
+            "give it more to do, and a result that the compiler must keep (volatile)"
+        )
+    return f"its time cannot be told from zero: {less}; give it more to do"
+
+
 def _blocks(samples: Sequence[Sample]) -> list[list[float]]:
     """The values of each worker start, of the blocks that count."""
     (kept,) = undisturbed(samples)
@@ -209,19 +237,6 @@ def _why_wide(result: Result, found: Estimate, policy: Adaptive) -> str:
         f"worker starts of identical code differ by {found.between:.1%} here and longer sampling "
         f"will not help; {', or '.join(ways) or 'quiet the machine (opbench doctor)'}"
     )
-
-
-def slower_at_first(samples: Sequence[Sample]) -> float:
-    """How much slower the first third of a typical child's samples was than the last."""
-    sessions: dict[tuple[int, int], list[float]] = {}
-    for sample in samples:
-        sessions.setdefault((sample.start, sample.session), []).append(sample.value)
-    excesses = []
-    for values in sessions.values():
-        third = len(values) // 3
-        if len(values) >= UNSETTLED_SAMPLES and (last := median(values[-third:])) > 0:
-            excesses.append(median(values[:third]) / last - 1)
-    return median(excesses) if excesses else 0.0
 
 
 def exact_results(

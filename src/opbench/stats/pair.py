@@ -18,6 +18,7 @@ from opbench.stats.drift import ENOUGH
 from opbench.stats.estimate import Placed
 from opbench.stats.prior import Prior
 from opbench.stats.ratio import BETWEEN_RUNS, DESIGNS, Ratio, exp, ratio
+from opbench.stats.settling import UNSETTLED, slower_at_first
 from opbench.stats.start_variance import NOTHING_LEARNT, Learnt
 from opbench.stats.verdict import Question
 
@@ -42,6 +43,8 @@ class Measured(Protocol):
 
     @property
     def ok(self) -> bool: ...
+    @property
+    def outcome(self) -> str: ...
     @property
     def outcome_text(self) -> str: ...
     @property
@@ -130,7 +133,10 @@ def compare_results(base: Measured, new: Measured, *, same_run: bool = True) -> 
     seconds, fixed = _seconds(base) + _seconds(new), new.detail.get("stopped") == "runs"
     explained = found.low < BY_LOAD and found.high > 1 / BY_LOAD
     most = CONTENDED_SHARE if explained and not same_run else DISTURBED
-    return Pair.of(found, _disturbed(most, base=base, new=new), seconds, fixed)
+    reason = _disturbed(most, base=base, new=new)
+    if not reason and design == "separate":
+        reason = _unsettled(found, base=base, new=new)
+    return Pair.of(found, reason, seconds, fixed)
 
 
 def shared_starts(base: Measured, new: Measured) -> tuple[Numbers, Numbers] | None:
@@ -150,6 +156,18 @@ def _disturbed(most: float, **sides: Measured) -> str:
     for side, result in sides.items():
         if (share := disturbed_share(result.samples)) > most:
             return f"{share:.0%} of the {side} blocks were disturbed by other programs"
+    return ""
+
+
+def _unsettled(found: Ratio, **sides: Measured) -> str:
+    """Whether a difference may be that one side was measured earlier in its warm-up, in words."""
+    if found.low <= 1 <= found.high:
+        return ""
+    for side, result in sides.items():
+        slower = slower_at_first(result.samples)
+        if slower > UNSETTLED and found.low < 1 + slower and found.high > 1 / (1 + slower):
+            more = f"its first samples were {slower:.0%} slower than its last"
+            return f"{NAMES[side]} had not settled: {more}"
     return ""
 
 
@@ -259,16 +277,27 @@ def _added(sides: Sequence[Sequence[Block]]) -> list[Placed]:
     ]
 
 
+NAMES = {"base": "the base", "new": "the new side"}
+#: Outcomes as verbs, where they are none.
+SAID = {
+    "timeout": "timed out",
+    "out_of_memory": "ran out of memory",
+    "unsupported": "is unsupported",
+    "mismatch": "gave another result",
+}
+
+
 def _obstacle(base: Measured, new: Measured) -> str:
     """What keeps two results from being compared at all."""
     for side, result in (("base", base), ("new", new)):
         if not result.ok:
-            return f"{side} is {result.outcome_text}"
+            rest = result.outcome_text.removeprefix(result.outcome)
+            return f"{NAMES[side]} {SAID.get(result.outcome, result.outcome)}{rest}"
         if result.estimate is None:
-            return f"{side} has no value"
+            return f"{NAMES[side]} has no value"
         values = (result.estimate, result.low, result.high, *(s.value for s in result.samples))
         if not all(math.isfinite(value) for value in values if value is not None):
-            return f"{side} has values that are not finite"
+            return f"{NAMES[side]} has values that are not finite"
     if base.unit != new.unit:
         return f"one is in {base.unit}, the other in {new.unit}"
     if is_sampled(base):

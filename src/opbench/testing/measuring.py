@@ -131,7 +131,7 @@ def reported(run: Run, asked_for: Settings, alone_text: str) -> Measured:
         text = spelled_for_pytest(comparison_text(compared).rstrip())
         found.lines += text.splitlines()
     found.lines += new_cases(compared)
-    found.lines += gate_lines([compared], gate)
+    found.lines += map(spelled_for_pytest, gate_lines([compared], gate))
     found.failed |= bool(gate.exit_code([compared]))
     return found
 
@@ -206,7 +206,7 @@ def spelled_for_pytest(text: str) -> str:
     def option(found: re.Match[str]) -> str:
         return f"--opbench-option {found[1].replace('-', '_')}={found[2] or '…'}"
 
-    return OPTION.sub(option, text)
+    return OPTION.sub(option, text).replace("--fail-on", "--opbench-fail-on")
 
 
 def given(texts: Sequence[str]) -> dict[str, Any]:
