@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console
 
 from opbench.cli.env import building
+from opbench.envs import builds
+from opbench.envs.requirements import parse
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,6 +29,16 @@ def test_the_list_has_the_current_the_predefined_and_the_built(opbench_here: Com
     assert "built on first use" in rows["mxnet"]
     assert "numpy==2.2.5" in rows["np22"]
     assert "platform_machine" not in listed.stdout
+
+
+def test_the_list_has_what_is_installed_of_what_was_asked(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = parse(["numpy<3", "openblas==1; platform_machine == 'vax'"])
+    build = builds.Build("mine", asked, ("numpy==2.2.6", "six==1"), "3.11.7", "2026-11-19T04:00")
+    monkeypatch.setattr(builds, "built", lambda: [build])
+    (row,) = (line for line in command("env", "list").stdout.splitlines() if " mine " in line)
+    assert row.split() == ["mine", "3.11.7", "numpy==2.2.6", "built", "2026-11-19"]
 
 
 def test_show_tells_the_interpreter_and_every_package(

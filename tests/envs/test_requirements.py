@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from opbench.envs.installer import MAX_LENGTH, reason
-from opbench.envs.requirements import parse
+from opbench.envs.requirements import applying, parse, pinned
 from opbench.errors import UserError
 
 
@@ -59,6 +59,20 @@ def test_what_cannot_be_installed_is_refused_in_one_line(given: str, said: str) 
     with pytest.raises(UserError, match=r"\A[^\n]+\Z") as refused:
         parse([given])
     assert said in str(refused.value)
+
+
+def test_a_marker_is_not_shown_and_what_it_leaves_out_neither() -> None:
+    asked = ["numpy==1.23.5; python_version > '3'", "openblas==1; platform_machine == 'vax'"]
+    assert applying(asked) == ["numpy==1.23.5"]
+    packages = ["numpy==1.23.5", "scipy_openblas32==0.3", "six==1"]
+    assert pinned(parse(asked), packages) == ["numpy==1.23.5"]
+
+
+def test_what_is_installed_is_shown_with_its_version(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").touch()
+    asked = parse(["numpy<3", "Scipy-OpenBLAS32", str(tmp_path)])
+    packages = ["mine==1", "numpy==2.2.6", "scipy_openblas32==0.3"]
+    assert pinned(asked, packages) == [str(tmp_path), "scipy_openblas32==0.3", "numpy==2.2.6"]
 
 
 def test_nothing_is_no_environment() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 
 import page_store
+from opbench.analyse.within import comparisons_of
 from opbench.case import Case
+from opbench.report.charts.chart import Drawing
 from opbench.report.charts.every import drawings
 from opbench.report.charts.history import _ticks
+from opbench.report.charts.ratios import ORDERS
 from opbench.report.charts.scaling import scaling
 from opbench.report.page.contents import Contents, gather
 from opbench.store import RunRecord, Store, StoredResult
@@ -57,9 +60,15 @@ def test_stages_are_a_choice_of_the_page(tmp_path):
 def test_the_ticks_of_a_history_can_be_told_apart():
     day, hour = 86_400.0, 3_600.0
     start = 1_794_744_000.0
-    assert _ticks([(start, "a"), (start + day, "b")]) == ["2026-11-15", "2026-11-16"]
-    assert _ticks([(start, "a"), (start + hour, "b")]) == ["11-15 12:00", "11-15 13:00"]
-    assert _ticks([(start, "a"), (start, "b")]) == ["a", "b"]
+
+    def ticks(*after: float) -> list[str]:
+        return _ticks([(start + seconds, run, "") for seconds, run in zip(after, "ab")])
+
+    assert ticks(0, day) == ["2026-11-15", "2026-11-16"]
+    assert ticks(0, hour) == ["11-15 12:00", "11-15 13:00"]
+    assert ticks(0, 0) == ["a", "b"]
+    one_run = [(start, "a", "HEAD~1"), (start, "a", "HEAD")]
+    assert _ticks(one_run) == ["2026-11-15 HEAD~1", "2026-11-15 HEAD"]
 
 
 def test_functions_of_one_group_are_lines_of_one_picture():
@@ -73,3 +82,32 @@ def test_functions_of_one_group_are_lines_of_one_picture():
     assert first.words["{title}"] == "ops/attention: scaling with n"
     assert first.words["{lines}"] == ["flash", "naive"]
     assert second.words["{lines}"] == ["fused", "plain"]
+
+
+def compared(*groups: str) -> list[Drawing]:
+    """The charts of the run of functions, each group with two of them; the second is faster."""
+    results = [
+        timed(case(name, group=group), value, design="paired", group=group)
+        for group in groups
+        for name, value in (("library", 2e-5), ("mine", 1e-5))
+    ]
+    run = RunRecord("r", request={"baseline": "name=library"})
+    return list(drawings(Contents(run, results, comparisons=comparisons_of(run, results))))
+
+
+def test_functions_have_their_groups_below_the_chart_of_factors():
+    (factors,) = (each for each in compared("softmax", "mlp") if each.kind == "factors")
+    assert factors.data["points"]["benchmark"] == ["softmax", "mlp"]
+    assert factors.choice["At"] == "–"
+
+
+def test_one_factor_is_no_chart():
+    assert [each.kind for each in compared("softmax")] == ["ratios"] * len(ORDERS)
+
+
+def test_the_legend_of_ratios_has_the_verdicts_that_occur():
+    ratios = compared("softmax", "mlp")[0]
+    assert ratios.words["{verdicts}"] == ["faster"]
+    assert ratios.words["{colours}"] == ["var(--faster)"]
+    assert ratios.words["{shapes}"] == ["triangle-down"]
+    assert "var(--" not in str(ratios.chart().to_dict())

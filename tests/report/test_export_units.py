@@ -29,7 +29,7 @@ from opbench.report.units import SCALES, format_interval, format_percent, format
         (4_194_304.0, "bytes", "4.19 MB"),
         (999_999.0, "bytes", "1.00 MB"),
         (1.5e13, "bytes", "15.0 TB"),
-        (1234567.0, "instructions", "1,234,567 instructions"),
+        (1234567.0, "instructions", "1,234,567"),
         (1234.5, "count", "1,234.5"),
         (7.0, "count", "7"),
         (2.5e12, "flop/s", "2.50e+12 flop/s"),

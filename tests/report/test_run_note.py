@@ -104,6 +104,12 @@ def test_what_an_interval_assumes_of_a_single_start_is_not_reported_as_seen():
     )
 
 
+def test_a_case_in_two_environments_has_two_rows():
+    pairs = [result(n, "contended") for n in range(4)]
+    also = [(case, replace(each, environment="HEAD~1")) for case, each in pairs]
+    assert note([*pairs, *also]).facts == "8 of 8 rows were disturbed by other programs"
+
+
 def test_a_case_of_two_metrics_is_one_case():
     pairs = [result(n, "contended") for n in range(4)]
     also = [(case, replace(each, metric="device_time")) for case, each in pairs]

@@ -37,7 +37,7 @@ def count(
         "", metavar="FLAGS", help="C++: flags of the linker, objects and libraries."
     ),
     timeout: str = typer.Option(
-        "60s", metavar="60s", help="An answer that takes longer is a hang."
+        "60s", metavar="60s", help="A case whose answer takes longer is ended."
     ),
     pool: bool = typer.Option(
         True,

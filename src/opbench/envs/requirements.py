@@ -7,11 +7,13 @@ the installer, never text for a shell; other options are refused.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Pep508
+from packaging.utils import canonicalize_name
 
 from opbench.errors import UserError
 from opbench.files import expanded
@@ -35,6 +37,30 @@ class Requirement:
 
     def __str__(self) -> str:
         return self.text
+
+
+def applying(texts: Iterable[str]) -> list[str]:
+    """Those that are installed on this machine, without the marker that says so."""
+    wanted = [Pep508(text) for text in texts]
+    here = [each for each in wanted if each.marker is None or each.marker.evaluate()]
+    return [str(each).partition(";")[0] for each in here]
+
+
+def pinned(requirements: Iterable[Requirement], packages: Iterable[str]) -> list[str]:
+    """What was installed for each of the requirements: its package with the version. Nothing for
+    one that a marker left out; a project or a file stands as it is."""
+    by_name = {_name(package): package for package in packages}
+    named = [(each.text, _name(each.text)) for each in requirements]
+    return [by_name.get(name, text) for text, name in named if name in by_name or _is_file(text)]
+
+
+def _name(text: str) -> str:
+    """Of a package, in its normal form: `scipy_openblas32==0.3` → `scipy-openblas32`."""
+    return canonicalize_name(re.split(r"[^\w.-]", text, maxsplit=1)[0])
+
+
+def _is_file(text: str) -> bool:
+    return text.startswith(FILE_OPTIONS) or _is_path(text)
 
 
 def parse(texts: Iterable[str]) -> tuple[Requirement, ...]:

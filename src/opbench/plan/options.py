@@ -105,14 +105,15 @@ class RunOptions:
     budget: float | None = option(
         None, DURATION,
         "Time for the whole run; what is left after the first pass goes to the noisiest cases.",
-        SAMPLING, adjustable=True,
+        SAMPLING, otherwise="no limit", adjustable=True,
     )  # fmt: skip
     max_time_per_case: float = option(
         5.0, DURATION, "Soft limit for one case.", SAMPLING, where=ALL_MEASURING, metavar="5s"
     )
     timeout: float = option(
-        60.0, DURATION, "An answer that takes longer is a hang.", SAMPLING, where=ALL_MEASURING,
-        adjustable=True,
+        60.0, DURATION,
+        "A worker that takes longer to prepare a case, or for a block of its calls, is ended.",
+        SAMPLING, where=ALL_MEASURING, adjustable=True,
     )  # fmt: skip
     max_starts: int | None = option(
         None, COUNT,
@@ -159,7 +160,7 @@ class RunOptions:
         metavar="ray|ray://HOST:PORT", adjustable=True,
     )  # fmt: skip
     slots: str = option(
-        "", TEXT, "Groups timed at once: per node, and per GPU.", CLUSTER,
+        "", TEXT, "Groups (cases timed in turn) at once: per node, and per GPU.", CLUSTER,
         metavar="cpu=1,gpu=1", otherwise="cpu=1,gpu=1", adjustable=True,
     )  # fmt: skip
     replicate_on: int = option(
@@ -171,8 +172,9 @@ class RunOptions:
         CLUSTER, metavar="NAME=VALUE", adjustable=True,
     )  # fmt: skip
     retries: int | None = option(
-        None, COUNT_FROM_0, "How often a group is measured again after its node died.", CLUSTER,
-        otherwise="2", adjustable=True,
+        None, COUNT_FROM_0,
+        "How often a group (cases timed in turn) is measured again after its node died.",
+        CLUSTER, otherwise="2", adjustable=True,
     )  # fmt: skip
 
     store: str | None = option(

@@ -119,8 +119,8 @@ def format_time(seconds: float | None, shape: str) -> str:
 
 
 def unit_name(unit: str) -> str:
-    """What stands after a number that is not scaled; a count needs no word."""
-    return {"bytes": "B", "count": ""}.get(unit, unit)
+    """What stands after a number that is not scaled. A count needs no word: its metric is one."""
+    return {"bytes": "B", **dict.fromkeys(COUNTED, "")}.get(unit, unit)
 
 
 def _scale(value: float, scales: tuple[tuple[float, str], ...], digits: int) -> tuple[float, str]:

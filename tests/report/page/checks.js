@@ -74,5 +74,5 @@ function dimmed() {
 // Entries of the legend that reach beyond the picture.
 function cutOff() {
   const edge = document.querySelector("#chart").getBoundingClientRect().right;
-  return [...document.querySelectorAll("#chart .pickable")].filter((e) => e.getBoundingClientRect().right > edge).map((e) => e.textContent);
+  return [...document.querySelectorAll("#chart .role-legend-label text")].filter((e) => e.getBoundingClientRect().right > edge).map((e) => e.textContent);
 }

@@ -12,7 +12,9 @@ import pytest
 import page_store
 from opbench.report.page.contents import gather
 from opbench.report.page.page import save
+from opbench.result import Warning
 from opbench.store import Store
+from synthetic import add_run, case, timed
 
 #: Seconds between two looks; selenium's own half a second would be most of the time spent here.
 POLL = 0.02
@@ -26,11 +28,43 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pages(filled: Path) -> dict[str, Path]:
-    """`operators`: a night of operators beside earlier ones; `layers`: a run with a baseline."""
+def two_sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `opbench ab` leaves of two functions of a group, on two days; HEAD is slower."""
+    path = tmp_path_factory.mktemp("ab") / "results.db"
+    commits = {"aaaa11112222": "a" * 40, "bbbb11112222": "b" * 40}
+    with Store.open(path) as store:
+        request = {
+            "baseline": "name=library",
+            "commits": ["HEAD~1", "HEAD"],
+            "sides": [["aaaa11112222", "HEAD~1"], ["bbbb11112222", "HEAD"]],
+        }
+        held = (Warning("throttled", "the GPU was held back"),)
+        results = [
+            timed(
+                case(name, group="softmax"),
+                value * slow,
+                environment=place,
+                fingerprint=place,
+                warnings=held,
+            )
+            for name, value in (("library", 1e-5), ("written_out", 2e-5))
+            for place, slow in (("aaaa11112222", 1), ("bbbb11112222", 1.5))
+        ]
+        for day in range(2):
+            add_run(store, day, "", *results, request=request)
+        for place, commit in commits.items():
+            store.add_environment(place, {"interpreter": {"commit": commit}})
+    return path
+
+
+@pytest.fixture(scope="session")
+def pages(filled: Path, two_sides: Path) -> dict[str, Path]:
+    """`operators`: a night of operators beside earlier ones; `layers`: a run with a baseline;
+    `sides`: the two of `opbench ab`."""
     found = {}
-    with Store.open(filled, create=False) as store:
-        for name, run in (("operators", "night 11"), ("layers", "layers")):
+    runs = ((filled, "operators", "night 11"), (filled, "layers", "layers"))
+    for path, name, run in (*runs, (two_sides, "sides", "last")):
+        with Store.open(path, create=False) as store:
             found[name] = filled.parent / f"{name}.html"
             save(gather(store, run), found[name])
     return found

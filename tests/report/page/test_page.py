@@ -23,7 +23,6 @@ from opbench.result import Result, Sample
 from opbench.store import RunRecord, Store, StoredResult
 from opbench.store.errors import StoreError
 from opbench.store.payload import sample_columns
-from synthetic import add_run, case, timed
 
 BLOCK = re.compile(r'<script type="application/x-opbench" id="([^"]+)">([^<]*)</script>')
 
@@ -127,25 +126,6 @@ def test_a_page_can_be_compared_with_any_run(filled):
     assert contents.history is None
 
 
-@pytest.fixture(scope="module")
-def two_sides(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `opbench ab` leaves of two functions of a group; HEAD is slower."""
-    path = tmp_path_factory.mktemp("ab") / "results.db"
-    with Store.open(path) as store:
-        request = {
-            "baseline": "name=library",
-            "commits": ["HEAD~1", "HEAD"],
-            "sides": [["aaaa11112222", "HEAD~1"], ["bbbb11112222", "HEAD"]],
-        }
-        results = [
-            timed(case(name, group="softmax"), value * slow, environment=place, fingerprint=place)
-            for name, value in (("library", 1e-5), ("written_out", 2e-5))
-            for place, slow in (("aaaa11112222", 1), ("bbbb11112222", 1.5))
-        ]
-        add_run(store, 0, "", *results, request=request)
-    return path
-
-
 @pytest.mark.parametrize("against", [None, "HEAD~1", "aaaa11112222"])
 def test_a_run_of_two_sides_is_compared_by_their_names(two_sides, against):
     with Store.open(two_sides, create=False) as store:
@@ -154,9 +134,20 @@ def test_a_run_of_two_sides_is_compared_by_their_names(two_sides, against):
     assert (comparison.base, comparison.new) == ("HEAD~1", "HEAD")
     assert [row.verdict for row in comparison.rows] == ["slower", "slower"]
     text = page_of(contents)
-    assert blocks(text)["data-table"]["words"]["environment"] == ["HEAD~1", "HEAD"]
-    words = re.sub(r"<[^>]+>", " ", text.partition("<script")[0]).split()
-    assert "2 cases in 4 rows" in " ".join(words)
+    data = blocks(text)["data-table"]
+    assert data["words"]["environment"] == ["HEAD~1", "HEAD"]
+    assert (data["cases"], len(data["ids"])) == (2, 4)
+    words = " ".join(re.sub(r"<[^>]+>", " ", text.partition("<script")[0]).split())
+    assert "2 cases in 4 rows" in words
+    assert "throttled: 4 rows (100 %)" in words
+
+
+def test_points_of_one_run_are_told_apart_by_their_side(two_sides):
+    with Store.open(two_sides, create=False) as store:
+        history = blocks(page_of(gather(store)))["data-table"]["history"]
+    sides = [(commit, side) for _, _, _, commit, _, side in history["runs"]]
+    assert sides == [("b" * 12, "HEAD"), ("a" * 12, "HEAD~1")] * 2
+    assert [points for _, _, _, points in history["tracks"]] == [4, 4]
 
 
 def test_a_run_is_not_compared_with_itself(two_sides):

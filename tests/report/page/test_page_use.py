@@ -72,6 +72,28 @@ def test_back_closes_a_case_and_forward_opens_it_again(visit):
     wait(browser, "!document.querySelector('#case').open && !location.hash.includes('case=')")
 
 
+def test_the_address_names_the_side_of_a_case(visit):
+    """Both sides of a comparison have the same cases."""
+    browser = visit("sides")
+    assert texts(browser, "#grid-body .environment") == ["HEAD~1", "HEAD"] * 2
+    click(browser, "#line-1")
+    wait(browser, "document.querySelector('#copy-script') !== null")
+    assert hash_of(browser) == "#case=ops/library[group=softmax]/forward&at=HEAD"
+    facts = text(visit("sides", browser.execute_script("return location.hash")), ".case-facts")
+    assert "environment HEAD" in facts.split(" · ")
+    one(browser, "#case").send_keys("k")
+    wait(browser, "location.hash.endsWith('at=HEAD~1')")
+    wait(browser, "document.querySelector('.case-facts').textContent.endsWith('HEAD~1')")
+    one(browser, "#case").send_keys("j")
+    wait(browser, "location.hash.endsWith('at=HEAD')")
+
+
+def test_an_address_of_the_case_alone_opens_its_first_row(visit):
+    browser = visit("sides", "#case=ops/written_out[group=softmax]/forward")
+    wait(browser, "document.querySelector('.case-facts') !== null")
+    assert text(browser, ".case-facts").endswith("environment HEAD~1")
+
+
 def test_an_address_that_means_nothing_does_no_harm(visit):
     for fragment in (
         "#case=no such case",
@@ -95,6 +117,23 @@ def test_what_is_the_same_in_every_case_is_said_once(visit):
     click(browser, "#grid-body .line")
     wait(browser, "document.querySelector('#case').open")
     assert text(browser, "#case-title").startswith("layers/")
+
+
+def test_rows_are_counted_as_rows_where_a_case_has_several(visit):
+    browser = visit("sides")
+    assert text(browser, "#shown") == "4 rows"
+    search(browser, "library")
+    assert text(browser, "#shown") == "2 of 4 rows"
+
+
+def test_the_table_is_no_higher_than_its_rows(visit):
+    browser = visit("sides")
+    height = "document.querySelector('#grid-body').clientHeight"
+    assert browser.execute_script(f"return {height}") == 4 * 40
+    search(browser, "library")
+    assert browser.execute_script(f"return {height}") == 4 * 40, "a search moves nothing"
+    many = visit()
+    assert many.execute_script(f"return {height}") > 400
 
 
 def test_each_metric_has_its_own_change(visit):
@@ -143,6 +182,16 @@ def test_a_line_of_the_legend_is_picked(visit):
     assert check(browser, "dimmed") == 10
     ActionChains(browser).click(label).perform()
     assert check(browser, "dimmed") == 0
+
+
+def test_a_chart_of_few_rows_leaves_no_empty_space(visit):
+    browser = visit("sides")
+    click(browser, "#tab-ratios")
+    wait(browser, "document.querySelectorAll('#chart .mark').length > 1")
+    assert texts(browser, "#chart .role-legend-label text") == ["slower"]
+    sizes = "['#chart', '#chart svg'].map((e) => document.querySelector(e).clientHeight)"
+    box, drawn = browser.execute_script(f"return {sizes}")
+    assert box - drawn < 20
 
 
 def test_the_wheel_with_shift_zooms(visit):
@@ -213,11 +262,28 @@ def test_whatever_can_be_used_has_a_name_and_is_reached_by_tab(visit, page):
     assert check(browser, "repeatedIds") == []
 
 
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+
+
+@pytest.mark.parametrize("page", ["operators", "layers", "sides"])
+def test_a_phone_shows_the_changes(visit, page):
+    browser = visit(page)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    try:
+        wait(browser, "document.querySelector('#line-0').clientHeight === 73")
+        widths = """return [...document.querySelectorAll('#grid-body .ratio')]
+            .filter((each) => each.textContent).map((each) => each.clientWidth)"""
+        found = browser.execute_script(widths)
+        assert found
+        assert all(width > 40 for width in found)
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 @pytest.mark.parametrize("page", ["operators", "layers"])
 def test_nothing_is_wider_than_a_phone(visit, page):
     browser = visit(page)
-    phone = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
     try:
         browser.refresh()
         wait(browser, "document.documentElement.dataset.ready === 'yes'")
@@ -225,6 +291,7 @@ def test_nothing_is_wider_than_a_phone(visit, page):
             click(browser, f"#{tab}")
             wait(browser, "document.querySelectorAll('#chart svg').length > 0")
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, tab
+            assert check(browser, "cutOff") == [], tab
         click(browser, "#tab-scaling")
         wait(browser, "document.querySelectorAll('#chart .pickable').length === 3")
         assert check(browser, "cutOff") == []

@@ -19,22 +19,32 @@ def command(opbench_here):
 
 
 def test_limits_are_measured_stored_and_shown_with_operators(command, tmp_path):
-    quick = ("--framework", "numpy", "--threads", "1", "--dtype", "float32", "--n", "64")
-    shown = command("peaks", *quick, "--precision", "50%").stdout
-    assert "float32" in shown
+    quick = ("--framework", "numpy", "--threads", "1", "--n", "64", "--precision", "50%")
+
+    def roofline():
+        done = command("report", "roofline", "-f", "csv")
+        found = csv.DictReader(io.StringIO(done.stdout))
+        return {row["case"].partition("[")[0]: row for row in found}, done.stderr
+
+    shown = command("peaks", *quick, "--dtype", "float64").stdout
+    assert "float64" in shown
     assert "copy" in shown
     command(
         *("run", "ops", "-a", "op=exp,dot", "-a", "framework=numpy", "-a", "size=small"),
         *("--num-runs", "1", "--num-repeats", "5"),
     )
-    table = command("report", "roofline", "-f", "csv").stdout
-    rows = {row["case"].partition("[")[0]: row for row in csv.DictReader(io.StringIO(table))}
+    rows, said = roofline()
+    assert {row["bound"] for row in rows.values()} == {""}, "they compute in float32"
+    assert said.strip() == "limits of this machine are unknown; measure them: opbench peaks"
+    command("peaks", *quick, "--dtype", "float32")
+    rows, said = roofline()
     assert set(rows) == {"ops/exp", "ops/dot"}
     for row in rows.values():
         assert float(row["flops_per_second"]) > 0
         assert float(row["bytes_per_second"]) > 0
         assert row["bound"] in ("memory", "arithmetic")
         assert float(row["share"]) > 0
+    assert said == ""
     done = command("report", "roofline", "--chart", "chart.svg")
     assert "limits (cpu, 1 thread" in done.stdout
     assert (tmp_path / "chart.svg").read_text().startswith("<svg")

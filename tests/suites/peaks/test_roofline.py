@@ -67,6 +67,21 @@ def test_without_peaks_of_that_machine_there_is_a_rate_and_no_share():
     assert point.bytes == pytest.approx(5e9)
 
 
+@pytest.mark.parametrize("missing", ["gemm", "copy"])
+def test_with_one_limit_unknown_it_is_unknown_which_is_lower(missing):
+    """`opbench peaks` stopped early: with the copy known, memory limits this sum."""
+    known = [each for each in PEAKS if each.case.name != missing]
+    total = stored("sum", 0.001, 1e6, 5e6, dtype="float32")
+    (point,) = roofline([total], peaks_of(known, FACTS), FACTS)
+    assert (point.bound, point.share) == ("", None)
+
+
+def test_what_does_no_arithmetic_needs_the_limit_of_memory_only():
+    move = stored("transpose", 0.001, 0, 8e6, dtype="float32")
+    (point,) = roofline([move], peaks_of(PEAKS[-1:], FACTS), FACTS)
+    assert (point.bound, point.share) == ("memory", pytest.approx(0.8))
+
+
 def test_on_a_gpu_the_time_it_works_counts_where_it_is_known():
     both = [
         stored("add", 0.004, 1e6, 5e6, metric="host_time", device="cuda"),

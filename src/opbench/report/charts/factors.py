@@ -58,6 +58,8 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
         return key[0] != "forward_backward", counted(" ".join(key))
 
     for stage, axes in sorted(panels, key=order):
+        if len(panels[stage, axes]) == 1:
+            continue  # a single point is told better by the table
         points = [
             {
                 "case": row.case_id,
@@ -89,9 +91,17 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
 
 
 def _split(title: str) -> tuple[str, str, str]:
-    """`layers/linear[batch_size=16]/forward_backward` → its name, its axes, its stage."""
+    """`layers/linear[batch_size=16]/forward_backward` → its name, its axes, its stage. Functions
+    that are compared by their names have that of their group: `bench/*[group=softmax,n=64]/call`,
+    or, outside of a group, their axes."""
     head, _, rest = title.partition("[")
     axes, _, stage = rest.partition("]/") if rest else ("", "", "")
     if not rest:
         head, _, stage = title.rpartition("/")
-    return head.rpartition("/")[2], axes, stage
+    name = head.rpartition("/")[2]
+    if name == "*":
+        labels = axes.split(",")
+        groups = [label for label in labels if label.startswith("group=")]
+        name = groups[0].partition("=")[2] if groups else axes
+        axes = ",".join(label for label in labels if label not in groups) if groups else ""
+    return name, axes, stage

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from opbench.analyse.history import Series
+from opbench.analyse.sides import labels_of
 from opbench.report.charts.chart import (
     DOT,
     NEAR,
@@ -20,12 +21,15 @@ from opbench.report.charts.chart import (
     tips,
 )
 from opbench.report.units import format_change, format_time
+from opbench.store.history import Origin
 
 #: Values farther than this many interquartile ranges from the quartiles are drawn as arrows at the
 #: edge: one bad night must not flatten a year.
 FENCE = 3
 #: Dates below the chart: more would overlap.
 DAYS = 6
+#: What the dotted lines are, in the words of `opbench history`.
+DOTTED = "dotted: another environment, opbench or case"
 
 _X = quantity(
     "run", "run, oldest first", scale={"nice": False, "padding": 12},
@@ -52,7 +56,7 @@ _OUTLIERS = [
 _TIP = tips("value", "interval", "run id", "when", "commit")
 _INSIDE = [*_OUTLIERS, {"filter": "!datum.beyond"}]
 _CHANGE = {
-    "field": "kind", "type": "nominal", "title": None,
+    "field": "kind", "type": "nominal", "legend": None,  # the text of each says it
     "scale": {"domain": ["slower", "faster"], "range": ["var(--slower)", "var(--faster)"]},
 }  # fmt: skip
 SPEC = {
@@ -116,17 +120,18 @@ def history(series: Series) -> Drawing | None:
         }
         for change in series.changes
     ]
-    days = _ticks([(row.run.created, row.run.id) for row in series.points])
+    days = _ticks([(row.run.created, row.run.id, side_of(row.origin)) for row in series.points])
     levels = [
         {"run": start, "to": end, "level": level / factor}
         for start, end, level in levels_of(series)
     ]
-    machine = ", ".join(part for part in (series.hardware, series.environment) if part)
+    machine = ", ".join(filter(None, (series.hardware, series.environment)))
+    subtitle = "; ".join(filter(None, (machine, DOTTED if series.notes else "")))
     return Drawing(
         "history",
         SPEC,
         {
-            "{title}": {"text": series.case_id, "subtitle": machine},
+            "{title}": {"text": series.case_id, "subtitle": subtitle},
             "{y}": f"{series.metric}, {symbol}",
             "{ticks}": list(range(0, len(days), max(1, -(-len(days) // DAYS)))),
             "{days}": f"{json.dumps(days)}[datum.value]",
@@ -141,13 +146,22 @@ def history(series: Series) -> Drawing | None:
     )
 
 
-def _ticks(runs: Sequence[tuple[float, str]]) -> list[str]:
-    """Days; with the time of day where a day has several runs, ids where not even that differs."""
-    texts = [run_id for _, run_id in runs]
-    for shape in ("%m-%d %H:%M", "%Y-%m-%d"):
-        shorter = [format_time(created, shape) for created, _ in runs]
-        texts = shorter if len(set(shorter)) == len(runs) else texts
-    return texts
+def side_of(origin: Origin) -> str:
+    """What tells the points of one run apart: its side of `opbench ab`, or the commit it measured;
+    empty for the only one."""
+    built = origin.environment if origin.built_from else ""
+    return labels_of(origin.run).get(origin.environment, built)
+
+
+def _ticks(points: Sequence[tuple[float, str, str]]) -> list[str]:
+    """Days; with the time of day where a day has several runs, ids where not even that differs.
+    Then with the side where a run has several points."""
+    shapes = ("%Y-%m-%d", "%m-%d %H:%M")
+    runs = [[format_time(created, shape) for created, _, _ in points] for shape in shapes]
+    runs.append([run_id for _, run_id, _ in points])
+    sides = [[f"{run} {p[2]}".rstrip() for run, p in zip(each, points)] for each in runs]
+    forms = (form for form in (*runs, *sides) if len(set(form)) == len(points))
+    return next(forms, sides[-1])
 
 
 def levels_of(series: Series) -> list[tuple[float, float, float]]:

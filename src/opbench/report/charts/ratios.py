@@ -29,9 +29,9 @@ ORDERS = {
 _CASE = category("case", axis={"labelLimit": "{labels}"})
 _COLOUR = {
     "field": "verdict", "type": "nominal", "title": None,
-    "scale": {"domain": list(REPORTED), "range": [f"var(--{name})" for name in REPORTED]},
+    "scale": {"domain": "{verdicts}", "range": "{colours}"},
 }  # fmt: skip
-_SHAPE = {**_COLOUR, "scale": {"domain": list(REPORTED), "range": SHAPES}}
+_SHAPE = {**_COLOUR, "scale": {"domain": "{verdicts}", "range": "{shapes}"}}
 _SCALE = {**LOG, "nice": False, "padding": 12}
 SPEC = {
     "title": "{title}",
@@ -73,6 +73,7 @@ def ratios(
         }
         for row in shown
     ]
+    verdicts = [name for name in REPORTED if any(row.verdict == name for row in shown)]
     mean = next((mean for mean in comparison.means if mean.metric == metric), None)
     note = ""
     if mean is not None and mean.cases > 1:
@@ -89,6 +90,10 @@ def ratios(
             "{title}": f"{comparison.base} → {comparison.new}",
             "{x}": f"{metric}: {comparison.new} ÷ {comparison.base}",
             "{labels}": 420,
+            # The same colour and shape in every chart, and a legend of those that occur.
+            "{verdicts}": verdicts,
+            "{colours}": [f"var(--{name})" for name in verdicts],
+            "{shapes}": [SHAPES[REPORTED.index(name)] for name in verdicts],
         },
         {"points": columns_of(points), "one": {"one": [1.0]}},
         {

@@ -21,10 +21,11 @@ from opbench.report.table import (
     markdown,
     printed,
 )
-from opbench.report.units import COUNTED, format_change, format_percent, format_ratio, format_value
+from opbench.report.units import format_change, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
     from opbench.report.terminal.console import Console
+    from opbench.result import Result
 
 #: A sign with the colour, in the order of `REPORTED`: not everybody sees the colour.
 SIGNS = {"slower": "▲", "faster": "▼", "same": "=", "unknown": "?"}
@@ -197,7 +198,5 @@ def as_markdown(comparison: Comparison) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _value(result: object, unit: str) -> str:
-    """Counts without their unit: the metric says it."""
-    estimate = getattr(result, "estimate", None)
-    return format_value(estimate, "count" if unit in COUNTED else unit)
+def _value(result: Result | None, unit: str) -> str:
+    return format_value(None if result is None else result.estimate, unit)

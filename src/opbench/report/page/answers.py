@@ -11,7 +11,7 @@ from typing import Any
 from opbench.analyse.compare import Comparison
 from opbench.analyse.history import MANY, Change, Series
 from opbench.analyse.side_by_side import side_by_side
-from opbench.report.charts.history import levels_of
+from opbench.report.charts.history import DOTTED, levels_of, side_of
 from opbench.report.history import cause_text, difference_text
 from opbench.report.page.packing import Words, number, packed
 from opbench.report.page.table import Place, place_of
@@ -76,8 +76,10 @@ def history(
     points]; one of an environment that this run has not goes to the first row of its case.
     """
     origins = {row.origin for series in all_series for row in series.points}
-    runs = {origin.index: origin.run for origin in sorted(origins, key=lambda each: each.index)}
-    position = {index: at for at, index in enumerate(runs)}
+    sides = {origin: (origin.index, side_of(origin)) for origin in origins}
+    # One for each side of a run, oldest first.
+    runs = {sides[origin]: origin for origin in sorted(origins, key=lambda each: sides[each])}
+    position = {place: at for at, place in enumerate(runs)}
     known = [series for series in all_series if series.case_id in rows and series.metric in metrics]
     kinds: dict[tuple[str, str, str], int] = {}
     listed = []
@@ -100,16 +102,18 @@ def history(
     changes.sort(key=lambda change: -abs(math.log(change[2])) if change[2] else 0.0)
     head = {
         "runs": [
-            [run.id, round(run.created), run.name, run.commit[:12], run.version]
-            for run in runs.values()
+            [run.id, round(run.created), run.name, origin.commit[:12], run.version, side]
+            for (_, side), origin in runs.items()
+            for run in (origin.run,)
         ],
+        "dotted": DOTTED,
         "kinds": [list(kind) for kind in kinds],
         "tracks": listed,
         "changes": changes[:CHANGES],
         "changes_found": len(changes),
         "piece": TRACKS,
     }
-    return head, Points(known, {origin: position[origin.index] for origin in origins})
+    return head, Points(known, {origin: position[sides[origin]] for origin in origins})
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,11 @@ def place_of(result: Result) -> Place:
     return result.case_hash, result.environment
 
 
+def cases_in(rows: Sequence[Row]) -> int:
+    """The sides of a comparison measure the same cases, in a row for each."""
+    return len({(row.case.id, row.case.device) for row in rows})
+
+
 def metrics_of(rows: Sequence[Row]) -> dict[str, str]:
     """Unit by metric: times first, then in order of appearance."""
     found: dict[str, str] = {}
@@ -75,6 +80,7 @@ def table(rows: Sequence[Row], labels: Mapping[str, str] | None = None) -> dict[
     metrics = metrics_of(rows)
     return {
         "ids": [row.case.id for row in rows],
+        "cases": cases_in(rows),
         "words": {name: each.texts for name, each in words.items()},
         "columns": columns,
         "threads": [row.case.threads for row in rows],

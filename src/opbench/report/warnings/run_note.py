@@ -97,7 +97,9 @@ def run_note(results: Sequence[Result]) -> RunNote:
     )
     if not counts and not drifted:
         return RunNote()
-    parts = [f"{count} of {total} cases {SAID[code]}" for code, count in counts.items()]
+    # In several environments or on several nodes, a case has several rows.
+    what = "cases" if total == len({case for case, _, _ in cases}) else "rows"
+    parts = [f"{count} of {total} {what} {SAID[code]}" for code, count in counts.items()]
     if "imprecise" in counts or drifted:
         parts.append(_scatter(wide, typical))
     advice = list(dict.fromkeys(_advice(code, sampled) for code in counts)) or [SIDE_BY_SIDE]

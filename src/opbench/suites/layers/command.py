@@ -73,10 +73,14 @@ def layers(
         "--grad-sample-modes",
         "--modes",
         metavar="MODE...",
-        help="Each layer in each of these: baseline, hooks, functorch, ew, ghost.",
+        help="Each layer in each of these: baseline, hooks, functorch, ew, ghost. [default: hooks "
+        "for gsm_linear and the like, baseline for others]",
     ),
 ) -> int:
-    """Measure layers as the classic Opacus runner does: num_runs runs of num_repeats steps."""
+    """Measure layers as the classic Opacus runner does.
+
+    Each is measured in num_runs runs of num_repeats steps.
+    """
     from opbench.machine.gpu import default_device
     from opbench.report.terminal.console import Console
     from opbench.suites.layers.pickles import Files, Pickles, check_folder, check_suffix

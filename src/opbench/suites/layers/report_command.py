@@ -49,7 +49,7 @@ def layers(
     ),
     store: str = run_option("store"),
 ) -> None:
-    """Factors of each mode over the layer as it is, for time and memory, with intervals."""
+    """Factors of each mode over the plain layer, time and memory."""
     from opbench.suites.layers import csv_file
     from opbench.suites.layers import report as text
     from opbench.suites.layers.factors_published import published

@@ -17,7 +17,7 @@ def ops(
         False, "--uncovered", help="List what each framework has and the catalogue lacks."
     ),
 ) -> int:
-    """List the operators that `opbench run ops` measures, or show how each framework calls one."""
+    """List the operators of `opbench run ops`, or show one."""
     if uncovered and (name or category):
         what = f"operator {name}" if name else f"category {category}"
         raise UserError(

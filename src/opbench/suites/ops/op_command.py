@@ -32,7 +32,7 @@ def op(
     shapes: str = run_option("shapes"),
     margin: str = MARGIN,
 ) -> int:
-    """Measure one operator at once: a row per size, a column per framework."""
+    """Measure an operator: a row per size, a column per framework."""
     from opbench import frameworks as known
     from opbench.define.reading import fraction, names
     from opbench.errors import UserError, first_of

@@ -29,7 +29,7 @@ def ops(
     output: Path = typer.Option(None, "--output", "-o", help="Write here, not to the terminal."),
     store: str = run_option("store"),
 ) -> None:
-    """Every operator measured: quantiles, mean, interval; frameworks side by side; fusion."""
+    """Every operator measured; frameworks side by side; fusion."""
     from opbench.suites.ops import report as text
     from opbench.suites.ops.results import files
 

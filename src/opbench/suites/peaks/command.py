@@ -35,7 +35,9 @@ def peaks(
     precision: str = run_option("precision", default=0.05),
     store: str = run_option("store"),
 ) -> int:
-    """Measure what this machine can do at most: matrix products of each dtype, and a copy.
+    """Measure what this machine can do at most.
+
+    That is the fastest matrix product of each dtype, and the fastest copy.
 
     `opbench report roofline` shows how much of these limits each operator achieves.
     """

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opbench.case import Case
 from opbench.result import Result
 from opbench.store.records import StoredResult
+from opbench.suites.peaks.definitions import BYTES
 from opbench.suites.peaks.limits import (
     SUITE,
     TIMES,
@@ -40,7 +41,7 @@ class Point:
     bytes: float
     #: FLOP per byte; zero for what only moves data.
     intensity: float
-    #: `memory` or `arithmetic`; empty where the machine's limits are not known.
+    #: `memory` or `arithmetic`; empty where one of the machine's limits is not known.
     bound: str = ""
     #: Of the limit; more than 1 where data stays in the caches, which a copy from memory does not.
     share: float | None = None
@@ -97,10 +98,13 @@ def point(stored: StoredResult, peaks: Mapping[Place, Peaks], place: Place) -> P
 def limit(
     flops: float, moved: float, intensity: float, dtype: str, peaks: Peaks | None
 ) -> tuple[str, float | None]:
-    """What limits an operator, and the share of that limit which it achieves."""
-    if peaks is None:
+    """What limits an operator, and the share of that limit which it achieves. Unknown where one of
+    the two limits is not known, as after an interrupted `opbench peaks`: the other may be lower."""
+    arithmetic = peaks.flops.get(dtype, 0.0) if peaks else 0.0
+    # Of other dtypes no product is measured: memory is the only limit to hold them against.
+    missing = bool(flops) and dtype in BYTES and not arithmetic
+    if peaks is None or not peaks.bandwidth or missing:
         return "", None
-    arithmetic = peaks.flops.get(dtype, 0.0)
-    if peaks.bandwidth and (not arithmetic or intensity * peaks.bandwidth < arithmetic):
-        return "memory", moved / peaks.bandwidth if moved else None
-    return ("arithmetic", flops / arithmetic) if arithmetic and flops else ("", None)
+    if arithmetic and intensity * peaks.bandwidth >= arithmetic:
+        return "arithmetic", flops / arithmetic
+    return "memory", moved / peaks.bandwidth if moved else None

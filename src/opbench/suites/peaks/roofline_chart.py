@@ -90,7 +90,7 @@ def drawing(points: Sequence[Point], peaks: Mapping[Place, Peaks]) -> Drawing | 
         "The roofs are what this machine was measured to reach: the fastest matrix product and "
         "the fastest copy."
         if roofs
-        else "The limits of this machine are unknown; measure them with `opbench peaks`."
+        else "Limits of this machine are unknown; measure them with `opbench peaks`."
     )
     return Drawing(
         "roofline",

@@ -30,7 +30,7 @@ def roofline(
     ),
     store: str = run_option("store"),
 ) -> None:
-    """Achieved GFLOP/s and GB/s of each operator, and the share of the machine's limit."""
+    """GFLOP/s and GB/s of operators, and shares of the limits."""
     from opbench.store import Store
     from opbench.suites.peaks import roofline_table as text
     from opbench.suites.peaks.limits import SUITE
@@ -71,5 +71,5 @@ def roofline(
         except OSError as error:
             raise UserError(f"cannot write {chart}: {error.strerror}") from None
         typer.echo(f"chart in {chart}" if drawn else "no operator computes: no chart", err=True)
-    if not any(point.place in peaks for point in points):
-        typer.echo("the limits of this machine are unknown; measure them: opbench peaks", err=True)
+    if not any(point.bound for point in points):
+        typer.echo("limits of this machine are unknown; measure them: opbench peaks", err=True)

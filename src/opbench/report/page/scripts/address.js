@@ -1,7 +1,20 @@
 // What is looked at stands in the address: search, filters, order, tab and case. A link to it shows
 // the same, and Back closes a case.
 
-const SEPARATE = new Set(["q", "sort", "comparison", "tab", "case"]);
+const SEPARATE = new Set(["q", "sort", "comparison", "tab", "case", "at", "on"]);
+// Sides of a comparison have the same cases: these say which row of a case it is.
+const PLACES = { at: "environment", on: "device" };
+
+function rowParts(row) {
+  const several = Object.entries(PLACES).filter(([, name]) => page.table.words[name].length > 1);
+  return { case: page.table.ids[row], ...Object.fromEntries(several.map(([key, name]) => [key, facet(row, name)])) };
+}
+
+// The row that an address names; of one that names the case alone, the first; −1 for none.
+function rowIn(parts) {
+  const named = Object.entries(PLACES).filter(([key]) => key in parts);
+  return page.table.ids.findIndex((id, row) => id === parts.case && named.every(([key, name]) => facet(row, name) === parts[key]));
+}
 
 function addressParts() {
   const parts = {};
@@ -10,7 +23,7 @@ function addressParts() {
   if (state.comparison >= 0) parts.comparison = String(state.comparison);
   if (shownChart.chosen) parts.tab = shownChart.kind;
   Object.assign(parts, state.facets);
-  if (opened.row !== null) parts.case = page.table.ids[opened.row];
+  if (opened.row !== null) Object.assign(parts, rowParts(opened.row));
   return parts;
 }
 
@@ -49,7 +62,7 @@ function followAddress() {
   drawFacets();
   refresh();
   if (parts.tab && byId(`tab-${parts.tab}`)) chooseTab(parts.tab);
-  const row = parts.case === undefined ? -1 : page.table.ids.indexOf(parts.case);
+  const row = rowIn(parts);
   if (row >= 0) openCase(row);
   else closeCase();
 }

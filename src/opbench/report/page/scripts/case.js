@@ -4,7 +4,7 @@ const opened = { row: null, from: null };
 
 async function openCase(row) {
   const dialog = byId("case");
-  const linked = readAddress().case === page.table.ids[row];
+  const linked = rowIn(readAddress()) === row;
   const step = !dialog.open && !linked;
   if (!dialog.open) {
     opened.from = document.activeElement;

@@ -18,18 +18,26 @@ function drawHistoryTab(host, space) {
   if (changes.length) host.append(changesList(changes));
   const at = shownTrack;
   trackPoints(at).then(async (points) => {
-    if (points && at === shownTrack && space.isConnected) shownChart.view = await drawTrack(space, at, points);
+    if (!points || at !== shownTrack || !space.isConnected) return;
+    if (points.notes.length) byId("chart-note").append(` ${dottedText()}`);
+    shownChart.view = await drawTrack(space, at, points);
   });
+}
+
+function dottedText() {
+  return `${capitalised(page.table.history.dotted)}.`;
 }
 
 function trackOptions() {
   const { tracks, changes, kinds } = page.table.history;
-  // A case has one history on each machine: nodes of a fleet have names, others show theirs too.
-  const machines = new Set(kinds.map(([machine]) => machine)).size;
+  // A case has one history on each machine: nodes of a fleet have names, others show theirs too. And
+  // one in each environment.
+  const [machines, , environments] = [0, 1, 2].map((part) => new Set(kinds.map((kind) => kind[part])).size);
   const name = ([row, metric, kind]) => [
     page.table.ids[row],
     ...(page.table.metrics.length > 1 ? [metricName(page.table.metrics[metric])] : []),
     ...(machines > 1 ? [`on ${kinds[kind][0] || "an unnamed machine"}`] : []),
+    ...(environments > 1 ? [`in ${kinds[kind][2]}`] : []),
   ].join(" · ");
   const changed = new Set(changes.map(([track]) => track));
   const rest = tracks.map((_, at) => at).filter((at) => !changed.has(at)).slice(0, 2000);
@@ -50,11 +58,13 @@ function changesList(changes) {
   return list;
 }
 
-// Days; with the time of day where a day has several runs, and ids where not even that differs.
+// As `opbench.report.charts.history`: days; with the time of day where a day has several runs, and
+// ids where not even that differs. Then with the side, where one run has several points.
 function tickTexts(runs) {
-  const forms = [([, created]) => formatDay(created), ([, created]) => formatMoment(created).slice(5), ([id]) => id];
-  const told = forms.find((form) => new Set(runs.map(form)).size === runs.length) || forms[2];
-  return runs.map(told);
+  const times = [([, created]) => formatDay(created), ([, created]) => formatMoment(created).slice(5), ([id]) => id];
+  const sides = times.map((time) => (run) => `${time(run)} ${run[5]}`.trimEnd());
+  const form = [...times, ...sides].find((each) => new Set(runs.map(each)).size === runs.length) || sides[2];
+  return runs.map(form);
 }
 
 // The datasets of `opbench.report.charts.history`, from the columns the page has.
@@ -65,7 +75,7 @@ function drawTrack(host, at, points, height = 300) {
   if (!good.length) return null;
   const middle = good.map(([, value]) => value).sort((a, b) => a - b)[good.length >> 1];
   const [factor, symbol] = scaleOf(middle || 1, metric.unit) || [1, metric.unit];
-  const days = tickTexts(runs.map(([id, created]) => [id, created]));
+  const days = tickTexts(runs);
   const every = Math.max(1, Math.ceil((days.length * 110) / Math.max(280, host.clientWidth)));
   const datasets = {
     points: good.map(([run, value]) => {
@@ -94,7 +104,9 @@ function drawCaseHistory(row) {
   if (at < 0) return;
   trackPoints(at).then((points) => {
     if (!points || opened.row !== row) return;
-    const host = section("history", "History", `${plural(points.e.length, "point")}. ${points.steps.length ? points.causes.join("; ") : "No change of level."}`);
+    const notes = [`${plural(points.e.length, "point")}.`, points.steps.length ? `${points.causes.join("; ")}.` : "No change of level.",
+      points.notes.length ? dottedText() : ""];
+    const host = section("history", "History", notes.filter(Boolean).join(" "));
     const space = make("div");
     host.append(space);
     drawTrack(space, at, points, 200);

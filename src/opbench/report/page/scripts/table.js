@@ -70,6 +70,8 @@ function startTable() {
 function measureRows() {
   grid.height = narrow.matches ? 74 : 40;
   byId("grid").style.setProperty("--row", `${grid.height}px`);
+  // The box has room for all rows, whatever is filtered: a search does not move what is below it.
+  byId("grid").style.setProperty("--all", `${rows.count * grid.height}px`);
 }
 
 function drawHead() {
@@ -151,9 +153,8 @@ function refresh() {
   const column = state.sort === null ? null : grid.columns[state.sort];
   grid.shown = sorted(matching(state), column, state.down, state.comparison);
   grid.current = 0;
-  const total = rows.count;
-  byId("shown").textContent = grid.shown.length === total
-    ? plural(total, "case") : `${grouped(String(grid.shown.length))} of ${plural(total, "case")}`;
+  const total = plural(rows.count, page.table.cases < rows.count ? "row" : "case");
+  byId("shown").textContent = grid.shown.length === rows.count ? total : `${grouped(String(grid.shown.length))} of ${total}`;
   byId("clear").hidden = !state.search && !Object.keys(state.facets).length;
   byId("grid").setAttribute("aria-rowcount", grid.shown.length + 1);
   byId("grid-body").scrollTop = 0;
@@ -162,7 +163,7 @@ function refresh() {
 
 function drawRows() {
   const body = byId("grid-body"), space = byId("grid-space");
-  space.style.height = `${grid.shown.length * grid.height}px`;
+  space.style.height = grid.shown.length ? `${grid.shown.length * grid.height}px` : "auto";
   const first = Math.max(0, Math.floor(body.scrollTop / grid.height) - 4);
   const last = Math.min(grid.shown.length, Math.ceil((body.scrollTop + body.clientHeight) / grid.height) + 4);
   const lines = [];
