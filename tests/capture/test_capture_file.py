@@ -20,6 +20,7 @@ from opbench.capture.writing import lines, write
 HEADER = {"opbench": "capture", "version": 1, "steps": 1, "threads": 1, "device": "cpu"}
 ADD = {"call": "aten::add.Tensor", "args": [{"t": "float32[2,3]"}, {"t": "float32[2,3]"}],
        "count": {"forward": 1}}  # fmt: skip
+OPTIONAL = ("kwargs", "out", "at", "seconds", "modules", "more_modules")
 
 
 def text(*contents: object) -> list[str]:
@@ -34,7 +35,7 @@ def an_example() -> Capture:
     calls = (
         OperatorCall(0, "aten::index_add_", "default", (weight, 0, index, view), {"alpha": 1},
              writes=(0,), counts={"optimizer": 2}, seconds={"optimizer": 0.5},
-             modules=("layer.0",), apis=("torch.Tensor.index_add_",)),
+             modules=("layer.0",), more_modules=3, apis=("torch.Tensor.index_add_",)),
         OperatorCall(1, "aten::_to_copy", "default", (mask,),
              {"dtype": TorchConstant("dtype", "float16"),
               "device": TorchConstant("device", "cuda:1"),
@@ -192,7 +193,10 @@ JSON = st.recursive(
 
 @example(key="args", value=[{"dtype": []}])
 @example(key="args", value=[{"layout": {}}])
-@given(key=st.sampled_from([*ADD, "kwargs", "out", "at", "seconds", "modules"]), value=JSON)
+@given(
+    key=st.sampled_from([*ADD, *OPTIONAL]),
+    value=JSON,
+)
 @settings(max_examples=100)
 def test_whatever_stands_in_a_line_ends_in_a_capture_or_in_one_line_of_advice(key, value):
     try:

@@ -98,6 +98,17 @@ def test_start_and_stop_write_the_default_file(tmp_path, monkeypatch):
     assert "aten::cos" in names(tmp_path / "opbench-capture.jsonl")
 
 
+def test_two_modules_are_named_and_the_others_counted(tmp_path):
+    import opbench
+
+    model = torch.nn.Sequential(*(torch.nn.ReLU() for _ in range(5)))
+    with opbench.record(tmp_path / "c.jsonl"):
+        x = torch.ones(3).relu()  # in no module
+        model(x)
+    relu = next(c for c in read(tmp_path / "c.jsonl").calls if c.operator == "aten::relu")
+    assert (relu.modules, relu.more_modules) == (("0", "1"), 3)
+
+
 def test_arguments_that_share_memory_are_told_so(tmp_path):
     import opbench
 
@@ -179,14 +190,18 @@ def test_the_step_before_the_window_is_where_arguments_are_copied(tmp_path, monk
     assert any(tensor.values != (0.0, 0.0) for call in moments for tensor in call.tensors)
 
 
-def test_what_has_no_words_here_costs_only_itself(tmp_path):
+def test_what_cannot_be_recorded_costs_only_itself(tmp_path):
     import opbench
 
     with opbench.record(tmp_path / "c.jsonl"):
         torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8).dequantize()
+        torch.nested.nested_tensor([torch.ones(3), torch.ones(2)]).cos()
         torch.ones(3, dtype=torch.int64) & 1
     calls = {call.operator: call for call in read(tmp_path / "c.jsonl").calls}
-    assert "no words for" in calls["aten::dequantize"].obstacle
+    said = {"dequantize": "a quantized tensor (qint8)", "cos": "a nested tensor"}
+    said["quantize_per_tensor"] = "a value (unknown dtype 'qint8')"
+    for name, what in said.items():
+        assert calls[f"aten::{name}"].obstacle == f"{what} cannot be recorded"
     assert any(name in calls for name in ("aten::__and__", "aten::bitwise_and"))
 
 

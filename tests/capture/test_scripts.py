@@ -72,6 +72,24 @@ def test_collectives_are_recorded_and_everything_else_runs_again(tmp_path, way):
     check_replay(tmp_path / "c.jsonl")
 
 
+def test_a_compiled_pooling_runs_again(tmp_path):
+    """Its operators are Inductor's own, and so are the strides of its tensors."""
+    import opbench
+
+    torch._dynamo.reset()
+    net = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3), torch.nn.MaxPool2d(2), torch.nn.Conv2d(4, 2, 3)
+    )
+    model, optimizer = torch.compile(net), torch.optim.SGD(net.parameters())
+    with opbench.record(tmp_path / "c.jsonl", steps="2"):
+        for _ in range(2):
+            model(torch.randn(2, 3, 10, 10)).sum().backward()
+            optimizer.step()
+    names = [call.name for call in read(tmp_path / "c.jsonl").calls if call.compiled]
+    assert len(names) == 2
+    check_replay(tmp_path / "c.jsonl")
+
+
 @pytest.mark.parametrize("way", ["wrapped", "in place"])
 def test_a_compiled_model_is_recorded_region_by_region(tmp_path, way):
     torch._dynamo.reset()

@@ -99,12 +99,13 @@ def test_a_step_that_does_not_end_is_no_step(captured, one):
     assert counts["backward"] > 2 * one["backward"]
 
 
-def test_a_program_of_one_step_is_that_step(captured, one):
+def test_a_program_of_one_step_is_that_step(captured, one, tmp_path):
     def single():
         Program().step()
         torch.ones(3).sinh()
 
     counts, steps = captured(single, auto=True)
+    assert read(tmp_path / "c.jsonl").header["only_step"]
     assert steps == 1
     assert {phase: counts[phase] for phase in ("forward", "backward", "optimizer")} == {
         phase: one[phase] for phase in ("forward", "backward", "optimizer")
@@ -125,6 +126,84 @@ def test_without_an_optimizer_the_order_holds_what_follows_the_model(tmp_path):
     capture = read(tmp_path / "c.jsonl")
     assert len(capture.order) == sum(call.count for call in capture.calls)
     assert {step.phase for step in capture.order} == {"forward", "backward"}
+
+
+def sequence(*modules):
+    """A program that calls these without gradients, one after the other, five times."""
+
+    def run():
+        x = torch.ones(2, 3)
+        with torch.no_grad():
+            for _ in range(5):
+                for module in modules:
+                    module(x)
+
+    return run
+
+
+@pytest.fixture
+def of_calls(captured, tmp_path):
+    """What a window of calls holds: its counts, the name of the model, and what it leaves out."""
+
+    def run(program, calls):
+        found = captured(program, calls=calls)
+        capture = read(tmp_path / "c.jsonl")
+        skipped = {name: count for name, (count, _) in capture.skipped.items()}
+        return found, capture.header["model"], skipped
+
+    return run
+
+
+def test_the_module_with_the_most_parameters_is_the_model(of_calls, captured):
+    model, small, none = torch.nn.Linear(3, 9), torch.nn.Bilinear(3, 3, 1), torch.nn.Tanh()
+    alone, name, skipped = of_calls(sequence(model), "3-4")
+    assert (name, skipped, alone[1]) == ("Linear", {}, 2)
+    called = lambda x: small(x, x)  # noqa: E731
+    for program in (sequence(none, called, model), sequence(model, none, called)):
+        assert of_calls(program, "3-4") == (alone, "Linear", {"Tanh": 5, "Bilinear": 5})
+
+
+def test_what_was_called_before_the_model_is_not_the_window(of_calls):
+    model, before = torch.nn.Linear(3, 9), torch.nn.Tanh()
+
+    def calibrated():
+        for _ in range(2):
+            before(torch.ones(2, 3))
+        sequence(model)()
+
+    alone, *_ = of_calls(sequence(model), "3")
+    assert of_calls(calibrated, "3") == (alone, "Linear", {"Tanh": 2})
+
+
+def test_only_the_calls_of_the_model_are_timed(tmp_path):
+    import time
+
+    class Slow(torch.nn.Module):
+        def forward(self, x):
+            time.sleep(0.05)
+
+    recorder = recording.OperatorRecorder(tmp_path / "c.jsonl", calls="2").start()
+    sequence(torch.nn.Linear(3, 9), Slow())()
+    recorder.finish()
+    header = read(tmp_path / "c.jsonl").header
+    assert header["steps_timed"] == 3
+    assert header["step_seconds"] < 0.05
+    assert sum(header["phase_seconds"].values()) < 0.05
+
+
+@pytest.mark.parametrize("calls", ["1", "2", "3"])
+def test_inference_mode_around_each_call_changes_nothing(captured, calls):
+    """It restores, when it ends, where the dispatcher looks for modes."""
+    model = torch.nn.Linear(3, 9)
+
+    def program():
+        for _ in range(4):
+            with torch.inference_mode():
+                model(torch.ones(2, 3))
+            assert torch.zeros(1).sum() == 0
+
+    counts, steps = captured(program, calls=calls)
+    assert (counts["forward"], steps) == (1, 1)
 
 
 def in_thread(work):

@@ -33,6 +33,9 @@ POINT_TO_POINT = (
     "_c10d_functional::irecv", "_c10d_functional::batch_p2p_ops",
 )  # fmt: skip
 
+#: Why calls of a module were not recorded.
+NOT_THE_MODEL = "a module with fewer parameters than the model"
+
 #: In the order in which a training step runs through them.
 PHASES = ("data", "forward", "backward", "optimizer")
 
@@ -63,7 +66,9 @@ class OperatorCall:
     #: Phase → seconds that the GPU worked for it in the captured window; of all calls of a capture
     #: on a GPU, zeros included, or of none.
     device_seconds: Mapping[str, float] = field(default_factory=dict)
+    #: The first modules it was called in, and how many there were beside them.
     modules: tuple[str, ...] = ()
+    more_modules: int = 0
     #: The Python functions behind it, or the autograd node.
     apis: tuple[str, ...] = ()
     #: Axis → (position among `scale.integers`, its value at that axis' probe), where it differs.
@@ -97,6 +102,11 @@ class OperatorCall:
     @cached_property
     def tensors(self) -> tuple[TensorSpec, ...]:
         return tuple(tensors_in(self.given.values))
+
+    @property
+    def dense(self) -> bool:
+        """Whether all its tensors are strided: what a sparse one costs depends on its values."""
+        return not any(tensor.layout for tensor in self.tensors)
 
     @property
     def compiled(self) -> bool:

@@ -25,7 +25,6 @@ from opbench.capture.checks import (
 )
 from opbench.capture.contents.decoding import values_of
 from opbench.capture.values import (
-    ITEM_SIZE,
     Arguments,
     GroupSpec,
     ModuleSpec,
@@ -36,6 +35,7 @@ from opbench.capture.values import (
     TorchConstant,
     contiguous,
 )
+from opbench.define.program import ITEM_SIZE
 
 TENSOR = re.compile(r"(\w+)\[([\d,]*)\]", re.ASCII)
 #: Every dtype of torch is spelled so, and nothing else that torch has: `torch.save` is no dtype.

@@ -27,6 +27,8 @@ LONGEST_NAME = 200
 LONGEST_LIST = 1000
 DEEPEST = 8
 
+#: Has no one shape.
+NESTED = Opaque("nested tensor")
 CONSTANTS = {torch.dtype: "dtype", torch.layout: "layout", torch.memory_format: "memory_format"}
 
 
@@ -39,14 +41,14 @@ def describe(value: Any, ranges: bool = False, depth: int = 0) -> Any:
     if isinstance(value, str):
         return value if len(value) <= LONGEST_TEXT else Opaque(f"text of {len(value)} characters")
     if isinstance(value, torch.Tensor):
-        return describe_tensor(value, value.requires_grad, ranges)
+        return NESTED if value.is_nested else describe_tensor(value, value.requires_grad, ranges)
     if type(value) in CONSTANTS:
         return TorchConstant(CONSTANTS[type(value)], name_of(value))
     if isinstance(value, torch.device):
         return TorchConstant("device", str(value))
     if isinstance(value, torch.Generator):
         return TorchConstant("generator", value.device.type)
-    if isinstance(value, (GroupSpec, StorageSpec, TorchConstant)):
+    if isinstance(value, (GroupSpec, Opaque, StorageSpec, TorchConstant)):
         return value
     if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
         return StorageSpec(value.nbytes())

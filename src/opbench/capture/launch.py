@@ -6,6 +6,7 @@ that (setting environment variables, say) works as ever.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import importlib.abc
 import importlib.util
@@ -14,7 +15,10 @@ import os
 import runpy
 import sys
 import traceback
+import types
+import zipfile
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -84,8 +88,10 @@ class Launch:
                     from opbench.capture.notebook import run_notebook
 
                     run_notebook(script)
-                else:
+                elif zipfile.is_zipfile(script):
                     runpy.run_path(script, run_name="__main__")
+                else:
+                    run_script(os.path.abspath(script))
         except SystemExit as end:
             code = end.code
         except BaseException as error:
@@ -115,6 +121,21 @@ class Launch:
         found["path"] = str(getattr(self.recorder, "path", ""))
         with contextlib.suppress(OSError):  # a full disk, which is no reason to end a training
             Path(self.options["report"]).write_text(json.dumps(found), encoding="utf-8")
+
+
+def run_script(path: str) -> None:
+    """As `python SCRIPT` would; `runpy` gives a package, and a path that a `chdir` breaks."""
+    main = types.ModuleType("__main__")
+    main.__dict__.update(
+        __file__=path,
+        __cached__=None,
+        __builtins__=builtins,
+        __loader__=SourceFileLoader("__main__", path),
+    )
+    if sys.version_info < (3, 14):  # where annotations are not evaluated before they are asked for
+        main.__annotations__ = {}
+    sys.modules["__main__"] = main
+    exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), main.__dict__)
 
 
 def print_as_python_would(error: BaseException) -> None:

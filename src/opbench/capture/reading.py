@@ -222,6 +222,7 @@ def operator_call(
             ).items()
         },
         modules=labels_of(content.get("modules", []), "modules"),
+        more_modules=whole(content.get("more_modules", 0), "more_modules"),
         apis=labels_of(content.get("api", []), "api"),
         at={
             axis: tuple(pair_of(pair) for pair in sequence(pairs, "at"))

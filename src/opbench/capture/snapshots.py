@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from opbench.capture.contents.regimes import first_row, values_of
-from opbench.capture.describing import describe, describe_tensor
+from opbench.capture.describing import NESTED, describe, describe_tensor, name_of
 from opbench.capture.values import Arguments, Opaque, StorageSpec, TensorSpec
 
 #: Elements looked at to tell the regime of floats.
@@ -60,7 +60,8 @@ def take_snapshots(
 
     def copied(argument: Any) -> Any:
         if isinstance(argument, torch.Tensor):
-            return snapshot(argument, next(addresses), ordered)
+            place = next(addresses)
+            return unrecordable(argument) or snapshot(argument, place, ordered)
         if isinstance(argument, (list, tuple)):
             return [copied(each) for each in argument]
         if isinstance(argument, (torch.UntypedStorage, torch.TypedStorage)):
@@ -68,6 +69,13 @@ def take_snapshots(
         return argument
 
     return [copied(each) for each in args], {name: copied(v) for name, v in kwargs.items()}
+
+
+def unrecordable(tensor: torch.Tensor) -> Opaque | None:
+    """What stands for a tensor of which no equal one could be created."""
+    if tensor.is_quantized:
+        return Opaque(f"quantized tensor ({name_of(tensor.dtype)})")
+    return NESTED if tensor.is_nested else None
 
 
 def snapshot(tensor: torch.Tensor, address: int, ordered: bool) -> TensorSnapshot:
@@ -92,7 +100,7 @@ def snapshot(tensor: torch.Tensor, address: int, ordered: bool) -> TensorSnapsho
 
 def sampled(tensor: torch.Tensor) -> torch.Tensor | None:
     """A copy: the call may write to the original."""
-    if tensor.numel() == 0 or tensor.is_meta or tensor.is_quantized:
+    if tensor.numel() == 0 or tensor.is_meta:
         return None
     tensor = tensor.detach()
     floating = tensor.dtype.is_floating_point or tensor.dtype.is_complex

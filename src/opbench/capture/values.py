@@ -12,11 +12,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-ITEM_SIZE = {
-    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2,
-    "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16, "uint16": 2, "uint32": 4,
-    "uint64": 8, "float8_e4m3fn": 1, "float8_e5m2": 1,
-}  # fmt: skip
+from opbench.define.program import ITEM_SIZE
 
 
 @dataclass(frozen=True)
@@ -128,7 +124,7 @@ class Opaque:
 
     @property
     def obstacle(self) -> str:
-        return f"an argument is a {self.description}, which a file cannot hold"
+        return f"a {self.description} cannot be recorded"
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def call_line(call: OperatorCall) -> dict[str, Any]:
         "awaited_seconds": {p: rounded(value) for p, value in call.awaited_seconds.items()},
         "device_seconds": {p: rounded(value) for p, value in call.device_seconds.items()},
         "modules": list(call.modules),
+        "more_modules": call.more_modules,
         "api": list(call.apis),
         "at": {axis: [list(pair) for pair in pairs] for axis, pairs in call.at.items()},
     }

@@ -79,7 +79,7 @@ def test_a_part_of_the_calls_does_not_pass_for_the_step():
     found = replay_of(CAPTURE, [result(MM, 1.0)])
     assert fidelity(found).tried_share == pytest.approx(0.6)
     text = "\n".join(map(str, replay_parts(found)))
-    assert "Only 1 of 3 unique calls were tried, 60 % of the captured time" in text
+    assert "Only 1 of 3 unique calls was tried, 60 % of the captured time" in text
     assert "Unexplained" not in text
 
 
@@ -141,4 +141,4 @@ def test_the_table_of_operators_adds_up():
 
 def test_a_call_that_a_file_cannot_hold_says_why():
     odd = replace(MM, args=(Opaque("Storage"),))
-    assert "a Storage, which a file cannot hold" in odd.obstacle
+    assert "a Storage cannot be recorded" in odd.obstacle

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from tests.capture.models import SCRIPT
@@ -15,9 +17,6 @@ from opbench.suites.captured.probing import base_sizes, words_at
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory):
     """One script, captured once: steps 2 and 3 of 5."""
-    import subprocess
-    import sys
-
     folder = tmp_path_factory.mktemp("script")
     (folder / "train.py").write_text(SCRIPT)
     done = subprocess.run(
@@ -110,6 +109,7 @@ def test_a_module_its_inference_and_no_values(opbench_here, tmp_path):
     words = ("--calls", "2", "--no-values", "-o", "c.jsonl", "-m", "project.train")
     done = opbench_here("capture", *words, "--infer", "--steps", "4")
     assert done.returncode == 3  # the script's own
+    assert "1 call of Sequential" in done.stdout
     capture = read(tmp_path / "c.jsonl")
     assert capture.phases == ("data", "forward")
     assert capture.steps == 1
@@ -161,9 +161,10 @@ for _ in range(3):
 
 def test_a_window_that_never_comes_and_a_script_that_fails(capture_of, tmp_path):
     done = capture_of(f"{THREE_STEPS}raise ValueError('at the end')\n", "--steps", "30")
-    assert done.returncode == 2
+    assert done.returncode == 1  # the script's own
     assert "ended after 3 optimizer steps" in done.stderr
     assert "before steps 30 could be captured" in done.stderr
+    assert done.stderr.endswith("the script ended with exit status 1\n")
     assert not (tmp_path / "opbench-capture.jsonl").exists()
 
 
@@ -183,6 +184,38 @@ def test_a_script_that_ends_hard_leaves_what_was_written(capture_of, tmp_path):
     assert "c.jsonl: " in done.stdout
     assert "ended with exit status 7" in done.stderr
     assert read(tmp_path / "c.jsonl").steps == 1
+
+
+def test_a_script_that_is_ended_by_a_signal(capture_of):
+    done = capture_of(f"{THREE_STEPS}os.kill(os.getpid(), 15)", "-o", "c.jsonl")
+    assert done.returncode == 128 + 15
+    assert "c.jsonl: " in done.stdout
+    assert done.stderr == "opbench: the script was ended by SIGTERM\n"
+
+
+def test_a_script_that_fails_before_it_ran_anything(capture_of, tmp_path):
+    done = capture_of("import torch\nraise SystemExit(3)\n")
+    assert done.returncode == 3
+    assert "before anything could be captured" in done.stderr
+    assert not (tmp_path / "opbench-capture.jsonl").exists()
+
+
+#: What a script can know of itself.
+ITSELF = """
+import os, sys
+names = {n: repr(v) for n, v in globals().items() if n[:2] == "__" and n != "__loader__"}
+found = open("found.txt", "w")
+os.chdir(os.path.dirname(os.__file__))
+print(sorted(names.items()), __file__, sys.argv, sys.path[0], __annotations__, file=found)
+print(type(__loader__), sys.modules["__main__"].__dict__ is globals(), file=found)
+"""
+
+
+def test_a_script_knows_of_itself_what_it_does_in_plain_python(capture_of, tmp_path):
+    capture_of(ITSELF)
+    captured = (tmp_path / "found.txt").read_text()
+    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, check=True)
+    assert captured == (tmp_path / "found.txt").read_text()
 
 
 def test_a_closed_stdout_is_no_failure(capture_of):

@@ -129,7 +129,7 @@ def test_a_call_that_cannot_be_replayed_says_why(group, said):
 
 def test_an_object_or_a_sparse_tensor_is_refused():
     (found,) = matched(both(reduce_of(8, op=Opaque("thing"))))
-    assert "a thing, which a file cannot hold" in found.obstacle
+    assert "a thing cannot be recorded" in found.obstacle
     sparse = TensorSpec("float32", (8,), layout="sparse_coo")
     (found,) = matched(both(replace(reduce_of(8), args=([sparse], BOTH, SUM, None))))
     assert "sparse" in found.obstacle

@@ -7,15 +7,16 @@ from dataclasses import replace
 import pytest
 from tests.suites.captured.test_account import CAPTURE, MM, MUL, RELU, call, result
 
-from opbench.capture.calls import Capture, OperatorCall
+from opbench.capture.calls import NOT_THE_MODEL, Capture, OperatorCall
 from opbench.capture.values import TensorSpec
 from opbench.capture.writing import write
 from opbench.suites.captured.account import replay_of
 from opbench.suites.captured.findings.by_module import rows_of, table
 from opbench.suites.captured.findings.differences import differences
 from opbench.suites.captured.findings.ledger import ledger
+from opbench.suites.captured.findings.notes import notes
 from opbench.suites.captured.findings.work import work_of
-from opbench.suites.captured.report import replay_parts
+from opbench.suites.captured.report import capture_parts, replay_parts
 
 TIMED = replace(
     CAPTURE,
@@ -105,6 +106,9 @@ def test_a_phase_that_failed_in_order_counts_its_calls_one_by_one():
     account = ledger(replay_of(TIMED, found))
     assert account.hot_phases == ("forward",)
     assert [entry.parts["operators"] for entry in account.entries] == [1.5, 1.8, 2.4]
+    assert "In order, forward failed: boom; its operators are the sum" in text_of(*found)
+    assert "In order, backward" not in text_of(*found)
+    assert "In order" not in text_of(*found[:3]), "nobody asked for it"
 
 
 def test_what_the_replay_in_order_leaves_out_is_named_and_counts_by_its_own_time():
@@ -152,6 +156,31 @@ def test_disturbed_blocks_and_a_choice_made_under_load_are_named():
     assert any("the capture was made under load" in str(part) for part in parts)
 
 
+def test_one_call_is_not_several():
+    assert "Only 1 of 3 unique calls was tried" in text_of(result(MM, 1.0))
+    assert "1 tried unique call was replayed." in text_of(result(MM, 1.0))
+    every = [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.25)]
+    assert "Only 2 of 3 unique calls were tried" in text_of(*every[:2])
+    assert "All 2 tried unique calls were replayed." in text_of(*every[:2])
+    assert "All 3 unique calls were replayed." in text_of(*every)
+
+
+def test_what_a_reader_of_a_capture_has_to_know():
+    assert notes(CAPTURE) == []
+    slow = replace(TIMED, calls=(replace(MM, seconds={"forward": 60.0}), RELU))
+    assert (
+        "of the captured step, but a step that was not recorded 10.0 s: the capture was"
+        in (notes(slow)[0])
+    )
+    skipped = {"Tanh": (1, NOT_THE_MODEL), "flex": (2, "it calls Python")}
+    left = replace(CAPTURE, skipped=skipped, header={**CAPTURE.header, "model": "Linear"})
+    assert notes(left) == ["Not recorded: 1 call of Tanh; Linear has the most parameters."]
+    shown = [str(part) for part in capture_parts(left)]
+    assert shown[-2:] == ["not recorded: flex, 2 calls: it calls Python", *notes(left)]
+    single = replace(CAPTURE, header={**CAPTURE.header, "only_step": True})
+    assert "let it take a second one" in notes(single)[0]
+
+
 def test_a_replay_that_takes_longer_than_the_step_is_explained():
     step = ledger(replay_of(TIMED, [result(MM, 1.0), result(RELU, 0.5), result(MUL, 1.2)])).total
     assert "longer than the step" not in text_of(
@@ -171,6 +200,9 @@ def test_operators_by_module_with_their_work_and_what_they_could_gain():
     view = replace(mm, index=1, operator="aten::view", modules=())
     assert (work_of(mm).flops, work_of(mm).bytes) == (2 * 10 * 20 * 30, 4 * (200 + 600 + 300))
     assert work_of(view) is None
+    parts = (TensorSpec("int64", (2, 5)), TensorSpec("float32", (5,)))
+    sparse = replace(a, layout="sparse_coo", parts=parts)
+    assert work_of(replace(mm, args=(sparse, b))).flops == 0.0  # nobody counted them
     capture = replace(CAPTURE, calls=(mm, view))
     replay = replay_of(capture, [result(mm, 1.0), result(view, 0.1)])
     first, second = rows_of(replay, {0: 0.25})
@@ -183,6 +215,20 @@ def test_operators_by_module_with_their_work_and_what_they_could_gain():
     assert first.step_at_limit(10.0) == pytest.approx(8.5)
     assert second.roofline is None
     assert second.step_at_limit(10.0) is None
+
+
+def test_a_row_says_how_many_modules_make_its_calls():
+    def module_of(*calls):
+        capture = replace(CAPTURE, calls=calls)
+        (row,) = rows_of(replay_of(capture, [result(call, 1.0) for call in calls]))
+        return row.module
+
+    six = replace(MM, modules=("0.0", "1.0"), more_modules=4)
+    assert module_of(six) == "0.0 + 5 more"
+    assert module_of(replace(MM, modules=("0.0",))) == "0.0"
+    other = replace(MM, index=9, modules=("0.0", "7.0"))
+    assert module_of(replace(six, more_modules=0), other) == "0.0 + 2 more"
+    assert module_of(replace(MM, modules=())) == "–"
 
 
 def test_times_of_operators_have_the_interval_of_their_sum():

@@ -7,15 +7,16 @@ from typing import Any
 
 import torch
 from torch.compiler import is_compiling
-from torch.overrides import TorchFunctionMode, resolve_name
+from torch.overrides import resolve_name
 
+from opbench.capture.api.unseen import UnseenMode
 from opbench.capture.operators.phases import Phases
 
 #: By function and `__name__`: to Python `torch.mm` equals `torch.spmm`, which one function serves.
 _names: dict[tuple[Any, str], str] = {}
 
 
-class FunctionNames(TorchFunctionMode):
+class FunctionNames(UnseenMode):
     """Keeps the name of the outermost torch function that is running in `phases.api`."""
 
     def __init__(self, phases: Phases) -> None:

@@ -15,15 +15,15 @@ from functools import wraps
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from opbench.capture.api.log import ApiLog
+from opbench.capture.api.unseen import UnseenMode
 from opbench.capture.codec import API
 from opbench.capture.describing import INIT, describe_arguments
 from opbench.errors import UserError
 
 
-class ApiHooks(TorchFunctionMode):
+class ApiHooks(UnseenMode):
     """Everything that has to be in place while calls are recorded, and removed afterwards."""
 
     def __init__(self, log: ApiLog, functions: Iterable[Any] = (), defer: bool = False) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from opbench.capture.calls import Capture, OperatorCall, Step
 from opbench.capture.exchange.execution_trace import MEMORY_FORMATS, SCALAR_TYPES
 from opbench.capture.exchange.traced import DTYPES, parsed
-from opbench.capture.values import ITEM_SIZE, TensorSpec, TorchConstant, contiguous
+from opbench.capture.values import TensorSpec, TorchConstant, contiguous
+from opbench.define.program import ITEM_SIZE
 
 TYPES = {name: kind for kind, name in reversed(DTYPES.items())}
 #: torch's numbers for its constants; the one layout that there is here is 0.

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from statistics import median
 from typing import Any
 
-from opbench.capture.calls import Capture, OperatorCall, Step
+from opbench.capture.calls import NOT_THE_MODEL, Capture, OperatorCall, Step
 from opbench.capture.checks import Wrong
 from opbench.capture.compiled.regions import Region
 from opbench.capture.describing import LONGEST_NAME, name_of
 from opbench.capture.operators.device_clock import DeviceTimes
 from opbench.capture.reading import operator_call
 from opbench.capture.snapshots import described_arguments
-from opbench.capture.values import ITEM_SIZE, Opaque, TensorSpec
+from opbench.capture.values import Opaque, TensorSpec
 from opbench.capture.writing import call_line
+from opbench.define.program import ITEM_SIZE
 
 #: Modules and functions named per call; a layer norm of a large model is in hundreds of modules.
 MOST_NAMES = 2
@@ -63,7 +65,7 @@ class LoggedCall:
         self.running[phase] = self.running.get(phase, 0) + 1
         if seconds is not None:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
-        if module not in self.modules and len(self.modules) < MOST_NAMES:
+        if module and module not in self.modules:
             self.modules[module] = None
         if api and api not in self.apis and len(self.apis) < MOST_NAMES:
             self.apis[api] = None
@@ -104,14 +106,15 @@ class LoggedCall:
             device_seconds={}
             if device is None
             else {phase: device.of_call.get((self.index, phase), 0.0) for phase in self.counts},
-            modules=tuple(name[:LONGEST_NAME] for name in self.modules if name),
+            modules=tuple(name[:LONGEST_NAME] for name in islice(self.modules, MOST_NAMES)),
+            more_modules=max(0, len(self.modules) - MOST_NAMES),
             apis=tuple(name[:LONGEST_NAME] for name in self.apis),
         )
         try:
             operator_call(call_line(call), call.index, {})
         except Wrong as error:
             # An unknown dtype or device must not spoil the rest of the file.
-            reason = Opaque(f"value this format has no words for ({error})"[:LONGEST_NAME])
+            reason = Opaque(f"value ({error})"[:LONGEST_NAME])
             return replace(call, args=(reason,), kwargs={}, outputs=())
         return call
 
@@ -148,6 +151,8 @@ class OperatorLog:
     last_order: list[Entry] = field(default_factory=list)
     #: Calls of what is not an operator of the registry, by name.
     skipped: dict[str, int] = field(default_factory=dict)
+    #: Calls of modules that are not the model, by class.
+    others: Mapping[str, int] = field(default_factory=dict)
     overflown: bool = False
     #: Where in `order` the calls of the top module ended, as long as no optimizer stepped.
     call_ends: list[int] = field(default_factory=list)
@@ -214,6 +219,7 @@ class OperatorLog:
         )
         reason = "no operator of the registry: it calls Python"
         skipped = {name: (count, reason) for name, count in self.skipped.items()}
+        skipped |= {name: (count, NOT_THE_MODEL) for name, count in self.others.items()}
         for kernel, (count, seconds) in (self.device.others if self.device else {}).items():
             spent = f"{seconds * 1e6:.4g} µs on the GPU"
             skipped[kernel[:LONGEST_NAME]] = (count, f"launched by no operator, {spent}")

@@ -232,6 +232,9 @@ def part(argument: Any, tensors: list[Tensor]) -> Any:
     """What of an argument tells two calls apart."""
     if isinstance(argument, Tensor):
         tensors.append(argument)
+        if argument.is_nested:  # and has no one shape
+            sizes = tuple(argument._nested_tensor_size().flatten().tolist())
+            return ("nested", sizes, argument.dtype, argument.device)
         try:
             return (argument.shape, argument.stride(), argument.dtype, argument.device)
         except (RuntimeError, NotImplementedError):  # a sparse tensor has no strides
@@ -275,7 +278,7 @@ def sharing(tensors: list[Tensor], reads: tuple[int, ...]) -> tuple[Any, ...]:
 
 def shapes(result: Any) -> list[tuple[torch.dtype, tuple[int, ...]]]:
     if isinstance(result, Tensor):
-        return [(result.dtype, tuple(result.shape))]
+        return [] if result.is_nested else [(result.dtype, tuple(result.shape))]
     if isinstance(result, (tuple, list)):
         return [pair for each in result for pair in shapes(each)]
     return []

@@ -76,6 +76,7 @@ class Phases:
         step_ended: Callable[[], None],
         call_ended: Callable[[], None],
         turned: Callable[[], None] | None = None,
+        call_begins: Callable[[torch.nn.Module | None], bool] = lambda _module: True,
     ) -> None:
         self.now = "data"
         #: The Python function that is running, outermost; empty outside of any.
@@ -104,6 +105,8 @@ class Phases:
         #: When the running, or the last, call of a top module began.
         self.call_began = 0.0
         self._step_ended, self._call_ended, self._turned = step_ended, call_ended, turned
+        #: Told of the top module that is called; whether the call belongs to what is recorded.
+        self._call_begins = call_begins
         #: The thread that is followed (without `turned`, always the one that began), the one that
         #: began, and how well the first is known to be the one that trains.
         self._followed = self._home = get_ident()
@@ -127,9 +130,13 @@ class Phases:
         """A new step begins now."""
         self.seconds, self.busy, self.elsewhere, self.waiting = {}, {}, set(), 0.0
         self._spent, self._sums = [], Sums()
+        self.leave_out()
+        self.module_of_node.clear()
+
+    def leave_out(self) -> None:
+        """The time since the last change belongs to no phase."""
         self._since, self._busy_since = perf_counter(), thread_time()
         self._thread = get_ident()
-        self.module_of_node.clear()
 
     def handle(self, phase: str, seconds: float, busy: float) -> None:
         """A call was recorded: what it and its recording took. (Called in every call: the sums are
@@ -202,6 +209,7 @@ class Phases:
         self._wrap(torch.autograd, "backward", self._around_backward)
         self._wrap(torch.autograd, "grad", self._around_backward)
         self._wrap(Optimizer, "zero_grad", self._around_zero_grad)
+        self._wrap(torch.inference_mode, "__exit__", self._around_leaving_inference)
         if hasattr(_MultiProcessingDataLoaderIter, "_next_data"):
             self._wrap(_MultiProcessingDataLoaderIter, "_next_data", self._around_waiting)
 
@@ -219,6 +227,7 @@ class Phases:
         """A compiled function begins. A model that is called compiled calls no hook, so this is
         where its forward begins."""
         if not self._path and not self._backward and self.now == "data":
+            self._call_begins(None)
             self.enter("forward")
             self.call_began = perf_counter()
             self._compiled_call = True
@@ -261,8 +270,9 @@ class Phases:
             if module not in self._names:
                 for name, child in module.named_modules():
                     self._names[child] = name or type(module).__name__
-            if not self._backward and self.now != "forward":
-                self.enter("forward")
+            if not self._backward:
+                recorded = self._call_begins(module)
+                self.enter("forward" if recorded else self.now)
             self.call_began = perf_counter()
         self.module = self._names.get(module) or type(module).__name__
         self._path.append(self.module)
@@ -307,6 +317,16 @@ class Phases:
             return original(*args, **kwargs)
         finally:
             self.enter(before)
+
+    def _around_leaving_inference(self, original: Callable[..., Any], *args: Any) -> Any:
+        """The dispatcher looks for modes again where it did at the beginning, although one may have
+        come or gone since."""
+        try:
+            return original(*args)
+        finally:
+            modes = torch._C._len_torch_dispatch_stack() > 0
+            for key in (torch._C.DispatchKey.Python, torch._C.DispatchKey.PythonTLSSnapshot):
+                torch._C._dispatch_tls_set_dispatch_key_included(key, modes)
 
     def _around_waiting(self, original: Callable[..., Any], *args: Any) -> Any:
         if not self._follows():

@@ -25,6 +25,7 @@ from opbench.capture.operators.between import between
 from opbench.capture.operators.device_clock import device_clock
 from opbench.capture.operators.log import LoggedCall, OperatorLog
 from opbench.capture.operators.mode import OperatorMode
+from opbench.capture.operators.models import Models
 from opbench.capture.operators.phases import Phases, Seen
 from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import VERSION
@@ -73,7 +74,10 @@ class OperatorRecorder:
         self.log = OperatorLog()
         # Of a block, what its own thread does is recorded.
         turned = None if self.window.kind == "all" else self._turned
-        self.phases = Phases(self._step_ended, self._call_ended, turned)
+        self.phases = Phases(self._step_ended, self._call_ended, turned, self._call_begins)
+        self._models = Models(self._another_model)
+        #: Whether the top module that is running is the model.
+        self._in_model = True
         self._regions = CompiledRegions(self._region, self._step_aside, self._come_back)
         self.written = False
         #: Told of every time the file is written.
@@ -89,9 +93,10 @@ class OperatorRecorder:
         self._rehearsing = False
         #: The first step, when the window is the second: there may be none.
         self._only: tuple[OperatorLog, list[float], Seen | None] | None = None
+        self._only_step = False
         self._names: FunctionNames | None = None
         self._names_aside = False
-        #: Steps of the optimizer, and calls of the top module, that were seen.
+        #: Steps of the optimizer, and calls of the model, that were seen.
         self.steps = self.calls = 0
         #: Units (steps or calls) recorded, and when the running one began.
         self._recorded = 0
@@ -113,12 +118,19 @@ class OperatorRecorder:
         self.phases.watch()
         self._regions.watch()
         os.register_at_fork(after_in_child=self.abandon)
+        self._begin()
+        return self
+
+    def _begin(self) -> None:
+        """Nothing was seen yet of what is to be recorded."""
+        self.steps = self.calls = self._recorded = 0
+        self._captured, self._unrecorded, self._marked, self._only = [], [], [], None
+        self._close()
         if self.window.kind in ("all", "auto") or self.window.first <= 2:
             self._open()
             self._rehearsing = self.window.first == 2
         self.phases.restart()
         self._unit_began = perf_counter()
-        return self
 
     def finish(self) -> None:
         """Write the file, unless the window has already ended; stop watching. Raises if the file
@@ -142,9 +154,10 @@ class OperatorRecorder:
             self.log.drop_unfinished()
         elif self._only is not None:
             self.log, self._captured, self._seen = self._only
-            self._recorded = 1
+            self._recorded, self._only_step = 1, True
         else:
-            return self.window.kind == "auto"  # no step at all: calls of a model, perhaps
+            # No step at all: calls of a model, perhaps.
+            return self.window.kind == "auto" and bool(self.log.calls)
         return True
 
     def abandon(self) -> None:
@@ -177,6 +190,31 @@ class OperatorRecorder:
             self._names = None
             self.phases.api = ""
 
+    def _pause(self) -> None:
+        if self._mode is not None:
+            self._mode.active = False
+            if self._mode.clock is not None:
+                self._mode.clock.push_own()
+        self._names_off()
+
+    def _go_on(self) -> None:
+        if self._mode is not None:
+            self._mode.active = True
+            if self._mode.clock is not None:
+                self._mode.clock.pop()
+        self._names_on()
+        self.phases.leave_out()
+
+    def _names_off(self) -> None:
+        if self._names is not None and _get_current_function_mode() is self._names:
+            self._names.__exit__(None, None, None)
+            self._names_aside = True
+
+    def _names_on(self) -> None:
+        if self._names is not None and self._names_aside:
+            self._names.__enter__()
+        self._names_aside = False
+
     # -- compiled code ---------------------------------------------------------------------
 
     def _region(self, region: Region, inputs: Any, run: Callable[[], Any]) -> Any:
@@ -186,15 +224,11 @@ class OperatorRecorder:
 
     def _step_aside(self) -> None:
         """A compiled function begins: what the compiler could trace of ours is taken away."""
-        if self._names is not None and _get_current_function_mode() is self._names:
-            self._names.__exit__(None, None, None)
-            self._names_aside = True
+        self._names_off()
         self.phases.step_aside()
 
     def _come_back(self) -> None:
-        if self._names is not None and self._names_aside:
-            self._names.__enter__()
-        self._names_aside = False
+        self._names_on()
         self.phases.come_back()
 
     def _unwatch(self) -> None:
@@ -206,7 +240,27 @@ class OperatorRecorder:
         if not self._over():
             self._unit_ended("steps", self.steps, perf_counter() - self._unit_began)
 
+    def _call_begins(self, module: torch.nn.Module | None) -> bool:
+        """A top module is called; with a window of calls, only what the model does is recorded."""
+        if self._over() or self.window.kind == "steps":
+            return True
+        self._in_model = self._models.call(module, settled=self.written)
+        if not self._in_model and self.window.kind == "calls":
+            self._pause()
+            return False
+        return True
+
+    def _another_model(self) -> None:
+        self.log.call_ends.clear()
+        if self.window.kind == "calls":
+            self._begin()
+
     def _call_ended(self) -> None:
+        if not self._in_model:
+            self._in_model = True
+            if self.window.kind == "calls":
+                self._go_on()
+            return
         self.calls += 1
         if self._over():
             return
@@ -219,12 +273,8 @@ class OperatorRecorder:
         """The program works in another thread: what was seen so far was not it."""
         if self._over() or self.written:
             return
-        self.steps = self.calls = self._recorded = 0
-        self._captured, self._unrecorded, self._marked, self._only = [], [], [], None
-        if self._mode is not None:
-            self._close()
-            self._open()
-        self._unit_began = perf_counter()
+        self._models = Models(self._another_model)
+        self._begin()
 
     def _over(self) -> bool:
         return self._finished or os.getpid() != self._pid
@@ -290,6 +340,10 @@ class OperatorRecorder:
             "device": self._device(),
             "values": self.values,
         }
+        if self._models.name and (not self._recorded or self.window.kind == "calls"):
+            facts["model"] = self._models.name
+        if self._only_step:
+            facts["only_step"] = True
         if self._ranks is not None:
             facts["rank"], facts["ranks"] = self._ranks
         if self.sizes:
@@ -338,6 +392,8 @@ class OperatorRecorder:
     def _write(self) -> None:
         self._ranks = self._ranks or rank_of()
         self.path = path_of_rank(self._given, self._ranks)
+        if self.window.kind == "calls":
+            self.log.others = self._models.others
         write(self.log.capture(self.header(), self.values, self.path.stem), self.path)
         self.written = True
         self.on_written()

@@ -33,7 +33,7 @@ def collectives(
         60.0, min=1.0, metavar="SECONDS", help="How long ranks wait for each other in one call."
     ),
 ) -> int:
-    """Replay the collectives of a captured step, in as many processes as it had ranks.
+    """Replay a captured step's collectives, a process per rank.
 
     Under torchrun, each of its processes is one rank.
     """

@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from opbench import children, files
 from opbench.errors import Terminated, UserError, plural, unknown
+from opbench.suites.captured.ending import ending, exit_status
 
 
 class CaptureCommand(TyperCommand):
@@ -35,7 +36,10 @@ SETTINGS = {"allow_interspersed_args": False, "ignore_unknown_options": False}
 
 def capture(
     words: list[str] = typer.Argument(
-        None, metavar="SCRIPT.py|NOTEBOOK.ipynb [ARGS]...", show_default=False
+        None,
+        metavar="SCRIPT.py|NOTEBOOK.ipynb [ARGS]...",
+        help="The program that trains, with its arguments.",
+        show_default=False,
     ),
     module: str = typer.Option(None, "-m", metavar="MODULE", help="Run a module, as python -m."),
     output: Path = typer.Option(
@@ -74,7 +78,10 @@ def capture(
         [], "--function", metavar="MODULE:NAME", help="With --level api: record this function, too."
     ),
 ) -> int:
-    """Record the operators of a training step: forward, backward, optimizer and data."""
+    """Record the operators of a training step, phase by phase.
+
+    The phases are forward, backward, optimizer and data.
+    """
     from opbench.capture.window import window_of
     from opbench.suites.captured.probing import base_sizes, parse_sizes, words_at
 
@@ -110,20 +117,25 @@ def capture(
         "source": module or Path(words[0]).name,
     }
     recorded = launch(words_at(words, sizes, {}), {**options, "sizes": sizes, "path": output})
-    code = int(recorded["code"])
+    code, status = int(recorded["code"]), exit_status(int(recorded["code"]))
+    if missing := lacking(recorded, steps, calls):
+        if not code:
+            raise UserError(missing)
+        print(f"opbench: {missing}\nopbench: the script {ending(code)}", file=sys.stderr)
+        return status
     written = Path(recorded.get("path") or output)
     if written.name != output.name:
         output = output.with_name(written.name)
     if code and not recorded["steps"] and not calls and level == "operators":
         print(died(output, code), file=sys.stderr)
-        return code
+        return status
     if code:
-        print(f"opbench: the script ended with exit status {code}", file=sys.stderr)
+        print(f"opbench: the script {ending(code)}", file=sys.stderr)
     if probes:
         learn(words, sizes, probes, options, output)
     if level == "operators":
         print(summary(output))
-    return code
+    return status
 
 
 def died(path: Path, code: int) -> str:
@@ -131,7 +143,7 @@ def died(path: Path, code: int) -> str:
 
     count = sum(call.count for call in read(path).calls)
     return (
-        f"opbench: the script ended with exit status {code} before its first optimizer step; "
+        f"opbench: the script {ending(code)} before its first optimizer step; "
         f"{path} holds the {plural(count, 'call')} up to there, which are not a step"
     )
 
@@ -150,7 +162,8 @@ def launch(words: list[str], options: dict[str, Any]) -> dict[str, Any]:
             recorded = json.loads(report.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             recorded = {}
-    check(recorded, options["steps"], options["calls"])
+    if failure := recorded.get("failure"):
+        raise UserError(f"{failure}; name another file with -o")
     return {**recorded, "code": code}
 
 
@@ -167,20 +180,18 @@ def _waited(process: subprocess.Popen[bytes]) -> int:
         raise
 
 
-def check(recorded: dict[str, Any], steps: str | None, calls: str | None) -> None:
-    """Raise where the script's process did not write a capture."""
-    if failure := recorded.get("failure"):
-        raise UserError(f"{failure}; name another file with -o")
+def lacking(recorded: dict[str, Any], steps: str | None, calls: str | None) -> str:
+    """Why the script's process wrote no capture; empty where it wrote one."""
     if recorded.get("written"):
-        return
-    if not recorded:
-        raise UserError("the script's process ended before the capture could be written")
-    if not recorded.get("torch"):
-        raise UserError("the script never imported torch, so there was nothing to capture")
+        return ""
+    if "torch" not in recorded:
+        return "the script's process ended before the capture could be written"
+    if not recorded["torch"]:
+        return "the script never imported torch, so there was nothing to capture"
     seen = plural(recorded["steps"], "optimizer step")
     seen += f" and {plural(recorded['calls'], 'call')} of its model"
     wanted = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
-    raise UserError(f"the script ended after {seen}, before {wanted} could be captured")
+    return f"the script ended after {seen}, before {wanted} could be captured"
 
 
 def learn(
@@ -202,7 +213,9 @@ def learn(
             path = folder / f"{axis}.jsonl"
             print(f"probing {axis}={size}", file=sys.stderr)
             at = words_at(words, sizes, {axis: size})
-            launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
+            probed = launch(at, {**options, "path": path, "sizes": {**sizes, axis: size}})
+            if missing := lacking(probed, options["steps"], options["calls"]):
+                raise UserError(missing)
             captures[axis] = (size, read(path))
     try:
         whole = combined(read(output), captures)
@@ -214,6 +227,7 @@ def learn(
 def summary(path: Path) -> str:
     from opbench.capture.reading import read
     from opbench.report.units import format_value
+    from opbench.suites.captured.findings.notes import notes
 
     capture = read(path)
     counts = {
@@ -224,9 +238,10 @@ def summary(path: Path) -> str:
     size = format_value(path.stat().st_size, "bytes")
     called = str(capture.header.get("window")).startswith("calls") or "optimizer" not in counts
     unit = "call" if called else "step"
-    units = plural(capture.steps, unit) + (" of the model" if called else "")
-    return (
-        f"{path}: {len(capture.calls)} unique calls; {sum(counts.values())} per {unit} ({parts}); "
-        f"{units}, {size}. "
-        f"Next: opbench run {path}"
+    model = capture.header.get("model") or "the model"
+    units = plural(capture.steps, unit) + (f" of {model}" if called else "")
+    written = (
+        f"{path}: {plural(len(capture.calls), 'unique call')}; {sum(counts.values())} per {unit} "
+        f"({parts}); {units}, {size}. Next: opbench run {path}"
     )
+    return "\n".join([written, *notes(capture)])

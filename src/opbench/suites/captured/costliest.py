@@ -63,7 +63,7 @@ def traffic(call: OperatorCall) -> float:
 
 def operations(call: OperatorCall) -> float:
     """Of a matrix product, two for each multiplication; zero where nobody counted them."""
-    if call.operator not in PRODUCTS:
+    if call.operator not in PRODUCTS or not call.dense:
         return 0.0
     first, second = (call.tensors[place].shape for place in PRODUCTS[call.operator])
     return 2.0 * prod(first) * second[-1]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from opbench.capture.calls import NOT_THE_MODEL
 from opbench.errors import plural
 from opbench.report.table import Column, Table, grid, plain_table
 from opbench.report.units import format_percent, format_value
@@ -22,6 +23,7 @@ from opbench.suites.captured.api.report import shortened
 from opbench.suites.captured.costliest import costliest, costliest_table
 from opbench.suites.captured.findings import by_module
 from opbench.suites.captured.findings.ledger import PARTS, Entry, Ledger, ledger
+from opbench.suites.captured.findings.notes import APART, UNDER_LOAD, notes
 from opbench.suites.captured.findings.variants import Choice, choose
 
 if TYPE_CHECKING:
@@ -54,8 +56,9 @@ def capture_parts(capture: Capture, everything: bool = False) -> list[Renderable
         share = sum(row.seconds or 0.0 for row in left) / total if total else 0.0
         parts.append(Text(f"… and {len(left)} more operators, {format_percent(share)} of the time"))
     for name, (count, reason) in capture.skipped.items():
-        parts.append(Text(f"not recorded: {name}, {plural(count, 'call')}: {reason}"))
-    return parts
+        if reason != NOT_THE_MODEL:
+            parts.append(Text(f"not recorded: {name}, {plural(count, 'call')}: {reason}"))
+    return parts + [Text(line) for line in notes(capture)]
 
 
 def about(capture: Capture) -> str:
@@ -197,8 +200,6 @@ MEANINGS = {
 DISTURBED = 0.2
 #: Of the step: what its parts may take beyond it before that is worth a word.
 LONGER = 0.1
-#: Captured and measured time of the same calls, further apart than this: one was under load.
-APART = 2.0
 
 
 def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -> list[str]:
@@ -209,17 +210,19 @@ def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -
     if calls.tried < every and calls.mode != "order":
         share = format_percent(calls.tried_share)
         lines.append(
-            f"Only {calls.tried} of {every} unique calls were tried, {share} of the captured time: "
-            "the rest of the step is not accounted for."
+            f"Only {calls.tried} of {plural(every, 'unique call')} {were(calls.tried)} tried, "
+            f"{share} of the captured time: the rest of the step is not accounted for."
         )
     if account is not None:
         shown = [text for part, text in MEANINGS.items() if account.total.parts.get(part)]
         lines += [f"{'; '.join(shown)}."] if shown else []
-        if account.hot_phases:
-            lines.append(
-                f"In order, {', '.join(account.hot_phases)} failed: there, operators are the sum "
-                "of the calls one by one."
-            )
+        for phase in account.hot_phases:
+            failed = replay.in_order.get(phase)
+            if failed is not None:
+                lines.append(
+                    f"In order, {phase} failed: {failed.reason or failed.outcome}; its operators "
+                    "are the sum of the calls one by one."
+                )
         if account.disturbed > DISTURBED:
             lines.append(
                 f"{format_percent(account.disturbed)} of the blocks were disturbed by other "
@@ -274,15 +277,15 @@ def apart(calls: Fidelity, replay: Replay) -> list[str]:
         return []
     return [
         f"The calls chosen took {format_value(captured, 's')} of the captured step, but "
-        f"{format_value(calls.total.replayed, 's')} replayed: the capture was made under load, so "
-        "the choice means little; capture again, or several steps (--steps 2-4)."
+        f"{format_value(calls.total.replayed, 's')} replayed: {UNDER_LOAD}."
     ]
 
 
 def missing_lines(calls: Fidelity, every: int, account: Ledger | None) -> list[str]:
     if calls.mode != "order" and not calls.missing:
-        which = f"All {every}" if calls.tried == every else f"All {calls.tried} tried"
-        return [f"{which} unique calls were replayed."]
+        which = "unique call" if calls.tried == every else "tried unique call"
+        every_one = "" if calls.tried == 1 else "All "
+        return [f"{every_one}{plural(calls.tried, which)} {were(calls.tried)} replayed."]
     if not calls.missing:
         return []
     lost = f"{format_percent(calls.missing_calls / calls.calls)} of the calls"
@@ -297,6 +300,10 @@ def missing_lines(calls: Fidelity, every: int, account: Ledger | None) -> list[s
     if len(named) > NAMED:
         lines.append(f"  … and {len(named) - NAMED} more")
     return lines
+
+
+def were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def busy(replay: Replay) -> str:

@@ -108,7 +108,7 @@ def replay(run: Finished, targets: Sequence[str]) -> list[RenderableType] | None
             if each.result.case_hash in reached
         }
         parts += replay_parts(found, gpu_peaks(run.store), shares)
-    failed = [pair for pair in run.results if pair[1].outcome not in ("ok", "unsupported")]
+    failed = [pair for pair in run.results if pair[1].failed]
     return [
         *parts,
         *problems(failed),

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from opbench.case import Work
 from opbench.define.definition import Axis, Context, Definition, Point
-from opbench.define.program import POSITIVE, Program, Tensor
+from opbench.define.program import ITEM_SIZE, POSITIVE, Program, Tensor
 
 SUITE = "peaks"
 
-BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+#: Dtypes whose product is measured.
+FULL, HALF = ("float64", "float32"), ("float16", "bfloat16")
+DTYPES = (*FULL, *HALF)
 
 #: Large enough that the product, and not what surrounds it, takes the time.
 SIZES = (512, 1024)
@@ -49,8 +51,8 @@ def definitions() -> list[Definition]:
                 },
             )
             for name, default, choices, dtypes, n in (
-                ("gemm", DEFAULT, tuple(PRODUCT), ("float64", "float32"), SIZES),
-                ("gemm_half", ("torch",), ("torch", "jax"), ("float16", "bfloat16"), SIZES_HALF),
+                ("gemm", DEFAULT, tuple(PRODUCT), FULL, SIZES),
+                ("gemm_half", ("torch",), ("torch", "jax"), HALF, SIZES_HALF),
             )
         ),
         Definition(
@@ -70,7 +72,7 @@ def gemm(point: Point, context: Context) -> Program:
     return Program(
         PRODUCT[context.framework.name],
         tuple(Tensor(name, (n, n), dtype, POSITIVE) for name in "ab"),
-        work=Work(flops=2.0 * n**3, bytes=3.0 * n * n * BYTES[dtype]),
+        work=Work(flops=2.0 * n**3, bytes=3.0 * n * n * ITEM_SIZE[dtype]),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from opbench.case import Case
 from opbench.result import Result
 from opbench.store.records import StoredResult
-from opbench.suites.peaks.definitions import BYTES
+from opbench.suites.peaks.definitions import DTYPES
 from opbench.suites.peaks.limits import (
     SUITE,
     TIMES,
@@ -102,7 +102,7 @@ def limit(
     the two limits is not known, as after an interrupted `opbench peaks`: the other may be lower."""
     arithmetic = peaks.flops.get(dtype, 0.0) if peaks else 0.0
     # Of other dtypes no product is measured: memory is the only limit to hold them against.
-    missing = bool(flops) and dtype in BYTES and not arithmetic
+    missing = bool(flops) and dtype in DTYPES and not arithmetic
     if peaks is None or not peaks.bandwidth or missing:
         return "", None
     if arithmetic and intensity * peaks.bandwidth >= arithmetic:

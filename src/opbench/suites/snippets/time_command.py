@@ -28,7 +28,7 @@ def time(
     ),
     margin: str = MARGIN,
 ) -> int:
-    """Compare statements at once: a row per size, a column per statement."""
+    """Compare statements: a row per size, a column per statement."""
     from opbench import frameworks
     from opbench.define.expand import expand
     from opbench.define.reading import fraction

@@ -83,7 +83,7 @@ def sweep(
     ),
     store: str = run_option("store"),
 ) -> None:
-    """Kernel and time statistics of a sweep as CSV, and time over each dim as a chart."""
+    """Statistics of a sweep as CSV, and its times as charts."""
     results, environment = _stored(run, store)
     if output is None and chart is None:
         for path in write_files(results, environment, Path()):

@@ -118,7 +118,7 @@ def program_of(sweep: Sweep, model: Model, point: Point, context: Context) -> Pr
         preload += ["torch._dynamo", "torch._inductor.compile_fx"]
     elif runtime == "ort":
         globals_ = lines(
-            "import functools\nimport os\nimport tempfile\nimport warnings\nimport onnxruntime",
+            *(f"import {name}" for name in source.ORT_IMPORTS),
             globals_, source.TENSORS, source.PARITY, source.ORT,
         )  # fmt: skip
         key = key_of(globals_, setup, str(inputs), model.user.digest if model.user else "")

@@ -22,7 +22,7 @@ def checked(data: Any, path: Path) -> Sweep:
     try:
         return Sweep.model_validate(data)
     except ValidationError as error:
-        raise UserError(f"{path}: {first_error(error, Sweep)}") from None
+        raise UserError(f"{path}: {first_error(error, Sweep, data)}") from None
 
 
 def from_file(file: TargetFile) -> tuple[Definition, Sweep]:

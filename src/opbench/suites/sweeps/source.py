@@ -64,6 +64,7 @@ def check(runtime, found, expected, again, tolerance, training):
         )
 '''
 
+ORT_IMPORTS = ("functools", "os", "re", "tempfile", "warnings", "onnxruntime")
 ORT = '''
 class Unsupported(Exception):
     """What this ONNX Runtime cannot do."""
@@ -107,6 +108,10 @@ def kept(net, inputs, key, seed):
     return model
 
 
+#: What ONNX Runtime says of an operator that does not take a number format.
+NO_SUCH_TYPE = r"Type 'tensor.(?:bfloat16|float16|float).' of input parameter .* is invalid"
+
+
 def open_session(model, device, threads, profile=""):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -118,7 +123,14 @@ def open_session(model, device, threads, profile=""):
     provider = "CUDAExecutionProvider" if device.startswith("cuda") else "CPUExecutionProvider"
     if provider not in onnxruntime.get_available_providers():
         raise Unsupported(f"this onnxruntime has no {provider}")
-    return onnxruntime.InferenceSession(model, options, providers=[provider])
+    try:
+        return onnxruntime.InferenceSession(model, options, providers=[provider])
+    except Exception as error:
+        # A number format that an operator does not take is an invalid graph to it.
+        found = re.search(NO_SUCH_TYPE, str(error))
+        if found is None or type(error).__name__ != "InvalidGraph":
+            raise
+        raise Unsupported(found[0]) from None
 
 
 def bind(session, inputs, outputs):

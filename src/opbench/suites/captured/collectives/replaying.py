@@ -20,14 +20,8 @@ import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from opbench.capture.calls import OperatorCall
-from opbench.capture.values import (
-    ITEM_SIZE,
-    GroupSpec,
-    Opaque,
-    TensorSpec,
-    TorchConstant,
-    mapped,
-)
+from opbench.capture.values import GroupSpec, Opaque, TensorSpec, TorchConstant, mapped
+from opbench.define.program import ITEM_SIZE
 from opbench.errors import printable
 from opbench.machine.host import memory_now
 from opbench.report.units import format_value

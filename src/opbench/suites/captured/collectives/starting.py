@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from typing import Any
 
 from opbench import children
 from opbench.errors import UserError, printable
+from opbench.suites.captured.ending import ending
 
 #: A rank that ended in error ends the others: their process group is broken. They have this long
 #: to find out by themselves, and to say what they know.
@@ -88,7 +88,7 @@ def wait_for(processes: Sequence[subprocess.Popen[Any]], deadline: float) -> tup
 
 def how_it_ended(code: int, errors: Path) -> str:
     if code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
+        return ending(code)
     lines = errors.read_text(encoding="utf-8", errors="replace").splitlines()
     said = next((line for line in reversed(lines) if line.strip()), "")
-    return f"failed: {printable(said)[:500]}" if said else f"ended with exit status {code}"
+    return f"failed: {printable(said)[:500]}" if said else ending(code)

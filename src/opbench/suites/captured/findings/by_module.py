@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from opbench.capture.calls import OperatorCall
@@ -18,8 +18,9 @@ LISTED = 15
 
 @dataclass(frozen=True)
 class ModuleRow:
-    """The calls of one operator in one module, per step."""
+    """The calls of one operator, per step, that one module was the first to make."""
 
+    #: With the number of others that make the same calls.
     module: str
     operator: str
     count: float
@@ -66,8 +67,18 @@ def rows_of(replay: Replay, shares: Mapping[int, float] | None = None) -> list[M
             share = sum(seconds * reached for seconds, reached in known) / total
         count = sum(call.count for call, _ in found) / replay.capture.steps
         half = variances[module, operator] ** 0.5
-        rows.append(ModuleRow(module, operator, count, total, half, flops, moved, share))
+        named = module_text([call for call, _ in found])
+        rows.append(ModuleRow(named, operator, count, total, half, flops, moved, share))
     return sorted(rows, key=lambda row: (-row.seconds, row.module, row.operator))
+
+
+def module_text(calls: Sequence[OperatorCall]) -> str:
+    """`encoder.0`, or `encoder.0 + 5 more` where the same calls were made by six modules."""
+    names = dict.fromkeys(name for call in calls for name in call.modules)
+    if not names:
+        return "–"
+    others = max(len(names), *(len(call.modules) + call.more_modules for call in calls)) - 1
+    return next(iter(names)) + (f" + {others} more" if others else "")
 
 
 def table(rows: list[ModuleRow], replay: Replay) -> Table:

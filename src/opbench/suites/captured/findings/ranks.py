@@ -7,7 +7,8 @@ from itertools import pairwise
 from math import prod
 
 from opbench.capture.calls import Capture, OperatorCall
-from opbench.capture.values import ITEM_SIZE, TensorSpec, tensors_in
+from opbench.capture.values import TensorSpec, tensors_in
+from opbench.define.program import ITEM_SIZE
 from opbench.report.table import Column, Table
 from opbench.report.units import format_value
 from opbench.suites.captured.findings.differences import differences

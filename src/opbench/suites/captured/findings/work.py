@@ -7,8 +7,9 @@ from math import prod
 from typing import Any
 
 from opbench.capture.calls import OperatorCall
-from opbench.capture.values import ITEM_SIZE, TensorSpec, tensors_in
+from opbench.capture.values import TensorSpec, tensors_in
 from opbench.case import Work
+from opbench.define.program import ITEM_SIZE
 
 #: Operators that only look at memory in another way: no byte moves.
 VIEWS = frozenset((
@@ -26,7 +27,7 @@ def work_of(call: OperatorCall) -> Work | None:
     if call.compiled or call.obstacle or space not in ("aten", "mkldnn") or base in VIEWS:
         return None
     try:
-        flops = FLOPS[base](call) if base in FLOPS else 0.0
+        flops = FLOPS[base](call) if base in FLOPS and call.dense else 0.0
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError):
         flops = 0.0  # arguments that this operator does not take
     written = call.outputs or [t for key in call.writes for t in tensors_in(argument(call, key))]

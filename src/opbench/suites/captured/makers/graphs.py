@@ -6,7 +6,7 @@ def graph_module(nodes):
     """The captured graph; its operators come from torch's registry."""
     import operator as python
 
-    import torch._inductor  # has operators of its own
+    import torch._inductor.inductor_prims  # registers operators of its own
 
     graph, module, made = torch.fx.Graph(), torch.nn.Module(), []
 
@@ -40,6 +40,8 @@ def graph_module(nodes):
         elif kind == "call":
             space, _, name = parts[0].partition("::")
             base, _, overload = name.partition(".")
+            if parts[0] == "aten::view":  # as Inductor does, whose strides may not allow a view
+                base = "reshape"
             if space == "python":
                 target = getattr(python, base)
             else:

@@ -4,10 +4,8 @@
 PROGRAM = '''\
 def found(name, overload, graph):
     """An operator, or the graph of a compiled region, or why there is none."""
-    if graph:
-        return graph_module(graph)
     try:
-        return operator(name, overload)
+        return graph_module(graph) if graph else operator(name, overload)
     except NotImplementedError as error:
         return one_line(error)
 

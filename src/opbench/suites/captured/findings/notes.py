@@ -1,0 +1,40 @@
+"""What a reader of a capture has to know before it is replayed."""
+
+from __future__ import annotations
+
+from opbench.capture.calls import NOT_THE_MODEL, Capture
+from opbench.errors import first_of, plural
+from opbench.report.units import format_value
+
+#: Captured and measured time of the same calls, further apart than this: one was under load.
+APART = 2.0
+UNDER_LOAD = (
+    "the capture was made under load, so its times mean little; capture again, or several steps "
+    "(--steps 2-4)"
+)
+
+
+def notes(capture: Capture) -> list[str]:
+    """One sentence each."""
+    others = [
+        f"{plural(count, 'call')} of {name}"
+        for name, (count, reason) in capture.skipped.items()
+        if reason == NOT_THE_MODEL
+    ]
+    lines = []
+    if others:
+        model = capture.header.get("model") or "the model"
+        lines.append(f"Not recorded: {first_of(others)}; {model} has the most parameters.")
+    if capture.header.get("only_step"):
+        lines.append(
+            "The script took a single step, which also pays for what is set up once: let it take a "
+            "second one."
+        )
+    plain = sum((capture.header.get("phase_seconds") or {}).values())
+    captured = sum(call.time for call in capture.calls) / capture.steps
+    if plain and not capture.device_busy and captured > APART * plain:
+        lines.append(
+            f"The calls took {format_value(captured, 's')} of the captured step, but a step that "
+            f"was not recorded {format_value(plain, 's')}: {UNDER_LOAD}."
+        )
+    return lines
