@@ -58,16 +58,20 @@ with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) a
 spans = [e for e in p.events() if e.device_type == torch.autograd.DeviceType.CUDA]
 raise RuntimeError("each %d" % (sum(e.time_range.elapsed_us() for e in spans) / 10 * 1e3))
 """
-    session = worker.open()
-    with pytest.raises(SessionEnded) as ended:
-        session.prepare(
-            case("pass", 2048, setup=SETUP.format(n=2048) + "x @ x\n" + profiled), 0, 120
-        )
-    session.close()
-    (device,) = blocks(worker, case("x @ x", 2048), "device_time")
-    expected = int(ended.value.reason.split("each ")[1].split()[0]) / 1e9
-    assert device["seen"]["source"] == "cupti kernel intervals"
-    assert device["value"] == pytest.approx(expected, rel=0.1)
+    setup = SETUP.format(n=2048) + "x @ x\n" + profiled
+
+    def profiler() -> float:
+        session = worker.open()
+        with pytest.raises(SessionEnded) as ended:
+            session.prepare(case("pass", 2048, setup=setup), 0, 120)
+        session.close()
+        return int(ended.value.reason.split("each ")[1].split()[0]) / 1e9
+
+    # In turns: the clock of a GPU moves, and other tests may use it as well.
+    rounds = [(profiler(), *blocks(worker, case("x @ x", 2048), "device_time")) for _ in range(3)]
+    assert {device["seen"]["source"] for _, device in rounds} == {"cupti kernel intervals"}
+    expected = min(summed for summed, _ in rounds)
+    assert min(device["value"] for _, device in rounds) == pytest.approx(expected, rel=0.1)
 
 
 def test_what_launches_nothing_takes_no_time(worker):
