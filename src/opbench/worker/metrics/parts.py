@@ -6,7 +6,6 @@ parts hold after a call, and one that ends the watching. Marks cost time, so the
 call is made up; how long it takes is `time`.
 """
 
-import gc
 import time
 
 from .. import core
@@ -44,12 +43,12 @@ def measure(session, options):
         session.run("calls", 1)
         took = max(time.perf_counter() - began, 1e-6)
         calls = int(min(max(SECONDS / took, FEWEST), MOST))
-        gc.collect()
-        gc.disable()
+        # As many calls before: the first ones of a child fetch memory, the more of it the more a
+        # step keeps, and its time is that of a child which has what it needs.
+        session.run("calls", calls)
         rounds = watched(session, found, calls, cores, time.perf_counter() + LONGER * SECONDS)
         sizes = held()
     finally:
-        gc.enable()
         stop()
     # The middle half of the calls: typical, as the time of a step is, and their means add up, as
     # medians of parts would not.
@@ -69,8 +68,10 @@ def watched(session, found, calls, cores, end):
     alone: list = []
     while len(alone) < calls and (len(every) < calls or time.perf_counter() < end):
         is_alone = cores is None or cores.seek(core.in_order(), PATIENCE_NS)
-        found.clear()
+        # As a block of a long call is: after an untimed one, garbage collection off.
         session.run("calls", 1)
+        found.clear()
+        session.timed("calls", 1)
         every.append(dict(found))
         if is_alone and (cores is None or cores.still_alone()):
             alone.append(every[-1])
