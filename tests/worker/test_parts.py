@@ -37,7 +37,7 @@ def watched():
             timed=lambda what, n: found.update(number=next(numbers)),
         )
         cores = None if alone is None else Cores(alone)
-        return [each["number"] for each in parts.watched(session, found, calls, cores, end)]
+        return [each["number"] for each in parts.timed(session, found, calls, cores, end)]
 
     return watch
 

@@ -3,7 +3,8 @@
 The difference between a private and the non-private step is measured on whole steps, undisturbed;
 what explains it are the differences of its parts (each layer, the wrapper around them, clipping,
 noise, optimizer), timed in steps with marks. Marks cost the same on both sides, so they cancel in
-the differences.
+the differences. How much the parts explain is judged by steps without marks that took turns with
+them: a machine whose speed wanders is another one by the time its parts are timed.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Step:
     waited: Result | None = None
     memory: Result | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    #: Seconds of a step without marks, at the moments when its parts were timed.
+    unmarked: float | None = None
     #: Bytes of each layer after the step: parameters, gradients, gradients by sample.
     held: Mapping[str, int] = field(default_factory=dict)
     #: What could not be measured: a metric, and its outcome with the reason.
@@ -95,10 +98,13 @@ class Overhead:
 
     @property
     def explained(self) -> float | None:
-        """The share of the measured difference that the parts add up to."""
+        """The share of the difference that the parts add up to, at the moments of the parts."""
         if not self.step.parts or not self.base.parts or not self.measured or self.within_noise:
             return None
-        return sum(self.differences.values()) / self.measured
+        beside = self.measured
+        if self.step.unmarked and self.base.unmarked:
+            beside = self.step.unmarked - self.base.unmarked
+        return sum(self.differences.values()) / beside if beside > 0 else None
 
     @property
     def within_noise(self) -> bool:
@@ -132,6 +138,7 @@ def _step(case: Case, found: Mapping[str, Result]) -> Step:
         waited=next((found[metric] for metric in TIMES if metric in found), None),
         memory=found.get("memory"),
         parts=parts.detail.get("parts", {}) if parts and parts.ok else {},
+        unmarked=parts.detail.get("unmarked") if parts and parts.ok else None,
         held=parts.detail.get("held", {}) if parts and parts.ok else {},
         failed={name: result.outcome_text for name, result in found.items() if not result.ok},
     )
