@@ -6,16 +6,12 @@ The copy gets the files that the row names and no other change; then the thing i
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "opbench"
+from grown import SOURCE, copied, python
 
 SUITE = '''
 from rich.text import Text
@@ -184,8 +180,7 @@ stmt = "y = half + half"
 def grown(tmp_path_factory) -> Path:
     """A folder with the copy, everything added to it, and the file of a run."""
     root = tmp_path_factory.mktemp("grown")
-    # With the compiled files, which stay valid: compiling all of opbench takes seconds.
-    shutil.copytree(SOURCE, root / "opbench")
+    copied(root)
     for files in NEW.values():
         for name, text in files.items():
             path = root / "opbench" / name
@@ -206,16 +201,7 @@ def grown(tmp_path_factory) -> Path:
 
 
 def opbench(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "opbench", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "160"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return python(folder, "-m", "opbench", *words)
 
 
 @pytest.fixture(scope="module")

@@ -173,8 +173,8 @@ NOISE = {0: -2e-9, 1: 0.5e-9, 2: 2.5e-9}
 def test_a_time_that_cannot_be_told_from_zero_says_so_and_nothing_else(value):
     found = samples(value=value)
     assert warnings(found) == {
-        "zero-time": "its time cannot be told from zero: a call takes less than the loop around it "
-        "varies here; give it more to do"
+        "zero-time": "its time cannot be distinguished from zero: a call takes less than the loop "
+        "around it varies here; give it more to do"
     }
     written = Case("s", "n", "call", "int x = 0;", language="cpp")
     (warning,) = from_samples(written, TIME, found, {}, Adaptive(), PLACE).warnings

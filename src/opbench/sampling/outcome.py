@@ -30,7 +30,7 @@ NEARLY = 1.1
 #: Fewer worker starts leave the interval to what starts are known to do elsewhere.
 FEW_STARTS = 3
 
-#: Code of the warning about a time that cannot be told from zero.
+#: Code of the warning about a time that cannot be distinguished from zero.
 ZERO_TIME = "zero-time"
 #: A loop around a call takes some 10 ns in Python: an interval that reaches zero is wide for other
 #: reasons where a call takes longer.
@@ -186,7 +186,7 @@ def _warnings(
 
 
 def _not_above_zero(result: Result) -> bool:
-    """Whether a time cannot be told from zero: the loop around the calls is taken off."""
+    """Whether a time cannot be distinguished from zero: the loop around the calls is taken off."""
     if result.unit != "s" or result.estimate is None or result.low is None:
         return False
     reaches_zero = result.low <= 0 and result.estimate < LOOP_SECONDS
@@ -197,10 +197,10 @@ def _zero_time(case: Case) -> str:
     less = "a call takes less than the loop around it varies here"
     if case.language == "cpp":
         return (
-            f"its time cannot be told from zero: {less}, or the compiler removed the statement; "
-            "give it more to do, and a result that the compiler must keep (volatile)"
+            f"its time cannot be distinguished from zero: {less}, or the compiler removed the "
+            "statement; give it more to do, and a result that the compiler must keep (volatile)"
         )
-    return f"its time cannot be told from zero: {less}; give it more to do"
+    return f"its time cannot be distinguished from zero: {less}; give it more to do"
 
 
 def _blocks(samples: Sequence[Sample]) -> list[list[float]]:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.suites.layers.small import CONFIG
 
+from grown import copied, python
 from opbench.suites.layers.config import published
 from opbench.suites.layers.names import CLASSIC, LAYERS
-
-SOURCE = Path(__file__).parents[3] / "src" / "opbench"
 
 SECTION = '''
 """A root-mean-square norm over the last dimension."""
 
 from __future__ import annotations
 
-from opbench.define.program import Tensor
 from opbench.suites.layers.sections.rules import Flag, Positive, Shape, Size
 from opbench.suites.layers.sections.section import Section
 from opbench.suites.layers.shapes import Shaped
@@ -38,8 +32,7 @@ class SquareNorm(Section):
 
     def shaped(self, layer: str, batch: int) -> Shaped:
         shape = (batch, *self.input_shape, self.normalized_shape)
-        given = self.arguments()
-        return Shaped("torch.nn.RMSNorm", (Tensor("x", shape, self.dtype),), shape, given)
+        return self.of_one("torch.nn.RMSNorm", shape, shape)
 
 
 SECTION = SquareNorm
@@ -83,25 +76,11 @@ print([list(parameter.grad_sample.shape) for parameter in layer.module.parameter
 """
 
 
-def python(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory) -> Path:
     """A folder with the copy, the section added to it and to the recurrent layers, and a config."""
     root = tmp_path_factory.mktemp("grown")
-    shutil.copytree(SOURCE, root / "opbench")
-    sections = root / "opbench" / "suites" / "layers" / "sections"
+    sections = copied(root) / "suites" / "layers" / "sections"
     (sections / "squarenorm.py").write_text(SECTION)
     shared = (sections / "rnn_base.py").read_text()
     assert shared.count('LAYERS = ("rnn", ') == 1

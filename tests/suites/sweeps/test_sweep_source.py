@@ -1,4 +1,4 @@
-"""The source of a point on ONNX Runtime: what it cannot do is told apart from what went wrong."""
+"""The source of a point on ONNX Runtime: what it cannot do is no failure."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def factors(comparisons: Sequence[Comparison], metric: str) -> Iterator[Drawing]
 
     for stage, axes in sorted(panels, key=order):
         if len(panels[stage, axes]) == 1:
-            continue  # a single point is told better by the table
+            continue  # the table shows a single point better
         points = [
             {
                 "case": row.case_id,

@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import model_validator
 
 from opbench.define.document import RuleError
-from opbench.define.program import Tensor
 from opbench.suites.layers.sections.rules import (
     Flag,
     Padding,
@@ -77,13 +76,11 @@ class Conv(Section):
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in numbers)
 
     def shaped(self, layer: str, batch: int) -> Shaped:
-        return Shaped(
+        return self.of_one(
             f"torch.nn.Conv{len(self.input_shape)}d",
-            (Tensor("x", (batch, self.in_channels, *self.input_shape), self.dtype),),
+            (batch, self.in_channels, *self.input_shape),
             (batch, self.out_channels, *self.output_shape()),
-            self.arguments(),
             features_last=False,
-            dtype=self.dtype,
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import model_validator
 
 from opbench.define.document import RuleError
-from opbench.define.program import Tensor
 from opbench.suites.layers.sections.rules import Flag, Positive, Shape, Size
 from opbench.suites.layers.sections.section import Section
 from opbench.suites.layers.shapes import Shaped
@@ -28,14 +27,7 @@ class GroupNorm(Section):
 
     def shaped(self, layer: str, batch: int) -> Shaped:
         shape = (batch, self.num_channels, *self.input_shape)
-        return Shaped(
-            "torch.nn.GroupNorm",
-            (Tensor("x", shape, self.dtype),),
-            shape,
-            self.arguments(),
-            features_last=False,
-            dtype=self.dtype,
-        )
+        return self.of_one("torch.nn.GroupNorm", shape, shape, features_last=False)
 
 
 SECTION = GroupNorm

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pydantic import model_validator
 
 from opbench.define.document import RuleError
-from opbench.define.program import Tensor
 from opbench.suites.layers.sections.rules import Flag, Positive, Shape, Share, Size, one_to_three
 from opbench.suites.layers.sections.section import Section
 from opbench.suites.layers.shapes import Shaped
@@ -30,14 +29,8 @@ class InstanceNorm(Section):
 
     def shaped(self, layer: str, batch: int) -> Shaped:
         shape = (batch, self.num_features, *self.input_shape)
-        return Shaped(
-            f"torch.nn.InstanceNorm{len(self.input_shape)}d",
-            (Tensor("x", shape, self.dtype),),
-            shape,
-            self.arguments(),
-            features_last=False,
-            dtype=self.dtype,
-        )
+        kind = f"torch.nn.InstanceNorm{len(self.input_shape)}d"
+        return self.of_one(kind, shape, shape, features_last=False)
 
 
 SECTION = InstanceNorm

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import model_validator
 
 from opbench.define.document import RuleError
-from opbench.define.program import Tensor
 from opbench.suites.layers.sections.rules import Flag, Positive, Shape, Size
 from opbench.suites.layers.sections.section import Section
 from opbench.suites.layers.shapes import Shaped
@@ -27,16 +28,12 @@ class LayerNorm(Section):
             raise RuleError("D", f"{self.D} is more than input_shape has dimensions")
         return self
 
+    def arguments(self) -> dict[str, Any]:
+        return {"normalized_shape": self.input_shape[-self.D :], **super().arguments()}
+
     def shaped(self, layer: str, batch: int) -> Shaped:
         shape = (batch, *self.input_shape)
-        normalized = self.input_shape[-self.D :]
-        return Shaped(
-            "torch.nn.LayerNorm",
-            (Tensor("x", shape, self.dtype),),
-            shape,
-            {"normalized_shape": normalized, **self.arguments()},
-            dtype=self.dtype,
-        )
+        return self.of_one("torch.nn.LayerNorm", shape, shape)
 
 
 SECTION = LayerNorm

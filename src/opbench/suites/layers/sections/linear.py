@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opbench.define.program import Tensor
 from opbench.suites.layers.sections.rules import Flag, Shape, Size
 from opbench.suites.layers.sections.section import Section
 from opbench.suites.layers.shapes import Shaped
@@ -16,13 +15,8 @@ class Linear(Section):
 
     def shaped(self, layer: str, batch: int) -> Shaped:
         shape = (batch, *self.input_shape)
-        return Shaped(
-            "torch.nn.Linear",
-            (Tensor("x", (*shape, self.in_features), self.dtype),),
-            (*shape, self.out_features),
-            self.arguments(),
-            dtype=self.dtype,
-        )
+        x, output = (*shape, self.in_features), (*shape, self.out_features)
+        return self.of_one("torch.nn.Linear", x, output)
 
 
 SECTION = Linear

@@ -7,11 +7,13 @@ looks like.
 
 from __future__ import annotations
 
+import abc
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from opbench.define.document import RuleError
+from opbench.define.program import Tensor
 from opbench.suites.layers.shapes import Shaped
 
 
@@ -50,6 +52,15 @@ class Section(BaseModel):
             "to true, or measure the forward pass alone"
         )
 
+    @abc.abstractmethod
     def shaped(self, layer: str, batch: int) -> Shaped:
         """The layer at one batch size."""
-        raise NotImplementedError
+
+    def of_one(
+        self, kind: str, x: tuple[int, ...], output: tuple[int, ...], *, features_last: bool = True
+    ) -> Shaped:
+        """A layer that takes one tensor, of the shape `x`, and gives another."""
+        inputs = (Tensor("x", x, self.dtype),)
+        return Shaped(
+            kind, inputs, output, self.arguments(), features_last=features_last, dtype=self.dtype
+        )
