@@ -68,6 +68,8 @@ def test_every_call_has_its_time_on_the_device_and_together_they_are_the_step(ca
     assert sum(header["device_phases"].values()) == pytest.approx(capture.device_busy, rel=0.02)
     assert 0 < capture.device_busy <= header["step_seconds"] * 1.2
     assert not capture.skipped
+    # A step that was watched by CUPTI alone, and runs as fast as any other.
+    assert 0 < header["device_step_seconds"] < header["captured_seconds"]
 
 
 def test_masked_targets_stay_in_range(captured):

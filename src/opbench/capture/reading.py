@@ -176,7 +176,10 @@ def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
     for key in ("phase_seconds", "between_seconds", "idle_seconds", "device_phases"):
         for phase, seconds in mapping(content.get(key, {}), key).items():
             number(seconds, f"{key}: {phase_of(phase)}")
-    for key in ("step_seconds", "captured_seconds", "waiting_seconds", "device_seconds"):
+    for key in (
+        "step_seconds", "captured_seconds", "waiting_seconds", "device_seconds",
+        "device_step_seconds",
+    ):  # fmt: skip
         if content.get(key) is not None:
             number(content[key], key)
     return {key: label_of(v, key) if isinstance(v, str) else v for key, v in content.items()}

@@ -1,7 +1,9 @@
 """Which call kept the GPU busy, and for how long: by correlation, so no call has to be waited for.
 
 While a call runs, everything its thread launches carries the number of the call; CUPTI hands the
-numbers back with the intervals of the kernels and copies.
+numbers back with the intervals of the kernels and copies. A program that is recorded launches more
+slowly, and its streams overlap less: so the intervals are taken once more, of a step that only
+CUPTI watches, and what it launched is matched with what was recorded, one by one.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -37,10 +40,10 @@ class DeviceTimes:
 
 
 class DeviceClock:
-    """CUPTI, attached from `start` to `stop`."""
+    """CUPTI, attached from `start` to `stop`. `labelled`: it has to know who launched what."""
 
-    def __init__(self) -> None:
-        self._recorder = cupti.Recorder(labelled=True)
+    def __init__(self, labelled: bool) -> None:
+        self._recorder = cupti.Recorder(labelled)
         self.pop = self._recorder.pop
 
     def start(self) -> None:
@@ -53,21 +56,50 @@ class DeviceClock:
     def push_own(self) -> None:
         self._recorder.push(OWN)
 
-    def stop(self) -> DeviceTimes:
+    def stop(self) -> list[cupti.Activity] | None:
+        """What the GPU did; None where this CUPTI writes what we cannot read, which is no reason
+        to end a training."""
         torch.cuda.synchronize()
-        return attributed(self._recorder.stop())
+        try:
+            return self._recorder.stop()
+        except cupti.Unavailable:
+            return None
 
 
-def device_clock() -> DeviceClock | None:
+def device_clock(labelled: bool = True) -> DeviceClock | None:
     """A running clock; None where there is no GPU in use, or CUPTI is not to be had."""
     if not torch.cuda.is_initialized() or torch.autograd._profiler_enabled():
         return None
     try:
-        clock = DeviceClock()
+        clock = DeviceClock(labelled)
         clock.start()
     except cupti.Unavailable:
         return None
     return clock
+
+
+def at_its_own_pace(
+    recorded: Iterable[cupti.Activity], alone: Iterable[cupti.Activity], steps: int
+) -> list[cupti.Activity] | None:
+    """The activities of the last step that ran alone, as often as steps were recorded, with the
+    labels of those; None where it launched something else."""
+    labels = in_order_of_launch(each for each in recorded if each.label != OWN)
+    step = in_order_of_launch(alone)[-(len(labels) // steps) :]
+    if not step or [each.name for each in labels] != [each.name for each in step] * steps:
+        return None
+    period = max(each.end for each in step) - min(each.start for each in step) + 1
+    found = []
+    for number, (seen, named) in enumerate(zip(step * steps, labels, strict=True)):
+        later = number // len(step) * period
+        found.append(
+            seen._replace(start=seen.start + later, end=seen.end + later, label=named.label)
+        )
+    return found
+
+
+def in_order_of_launch(activities: Iterable[cupti.Activity]) -> list[cupti.Activity]:
+    """A CUDA graph launches many kernels at once."""
+    return sorted(activities, key=attrgetter("launch", "start"))
 
 
 def attributed(activities: Iterable[Any]) -> DeviceTimes:

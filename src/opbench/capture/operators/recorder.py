@@ -22,7 +22,12 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from opbench.capture.api.function_names import FunctionNames
 from opbench.capture.compiled.regions import CompiledRegions, Region
 from opbench.capture.operators.between import between
-from opbench.capture.operators.device_clock import device_clock
+from opbench.capture.operators.device_clock import (
+    DeviceClock,
+    at_its_own_pace,
+    attributed,
+    device_clock,
+)
 from opbench.capture.operators.log import LoggedCall, OperatorLog
 from opbench.capture.operators.mode import OperatorMode
 from opbench.capture.operators.models import Models
@@ -36,6 +41,8 @@ from opbench.errors import UserError
 
 #: Steps timed without recording; more would not make the median better.
 MOST_TIMED = 50
+#: Units that only CUPTI watches: it takes its time when it first sees a kernel, so the last counts.
+BESIDE = 2
 
 
 class Done(SystemExit):
@@ -110,6 +117,12 @@ class OperatorRecorder:
         #: were not recorded. The program itself may run ahead of the GPU, and need not wait for it.
         self._mark: Any = None
         self._marked: list[tuple[Any, Any]] = []
+        #: What the GPU did in the units recorded; and the clock of those after them, which only
+        #: CUPTI watches, what each of them took, and the seconds of the one that counts.
+        self._activities: list[Any] = []
+        self._beside: DeviceClock | None = None
+        self._beside_took: list[float] = []
+        self._device_step: float | None = None
         self._finished = False
 
     # -- the window ------------------------------------------------------------------------
@@ -145,7 +158,7 @@ class OperatorRecorder:
             recording = self._complete()
         if self._failure is not None:
             raise self._failure
-        if recording or (self._unrecorded and self.written):
+        if recording or ((self._unrecorded or self._device_step) and self.written):
             self._write()
 
     def _complete(self) -> bool:
@@ -174,13 +187,17 @@ class OperatorRecorder:
         self._mode.__enter__()
 
     def _close(self) -> None:
+        if self._beside is not None:  # the program ended, or turned to another thread, before it
+            self._beside.stop()
+            self._beside = None
         # A mode of the script's own may lie above ours, and only the topmost can be taken off.
         if self._mode is not None:
             self._mode.active = False
             if _get_current_dispatch_mode() is self._mode:
                 self._mode.__exit__(None, None, None)
             if self._mode.clock is not None:
-                self.log.device = self._mode.clock.stop()
+                self._activities = self._mode.clock.stop() or []
+                self.log.device = attributed(self._activities) if self._activities else None
                 self._mode.clock = None
             self._mode = None
         if self._names is not None:
@@ -298,6 +315,8 @@ class OperatorRecorder:
                     self._failure = error
                 if self.stop:
                     raise Done(0)
+                if kind == "steps" and self.log.device is not None:
+                    self._beside, self._beside_took = device_clock(labelled=False), []
             elif number in (first - 2, first - 1):
                 self._close()
                 if window.kind == "auto" and self.log.calls:
@@ -319,6 +338,14 @@ class OperatorRecorder:
             self._captured.append(seconds)
             self.log.end_step()
             self._seen = self.phases.seen()
+        elif self._beside is not None:
+            torch.cuda.synchronize()
+            self._beside_took.append(perf_counter() - self._unit_began)
+            if len(self._beside_took) == BESIDE:
+                alone, self._beside = self._beside.stop(), None
+                found = at_its_own_pace(self._activities, alone or [], self._recorded)
+                if found is not None:
+                    self.log.device, self._device_step = attributed(found), self._beside_took[-1]
         elif number > 1:  # the first pays for what is set up once
             self._unrecorded.append((seconds, self.phases.seen()))
             if self._mark is not None:
@@ -371,6 +398,8 @@ class OperatorRecorder:
             facts["device_phases"] = {
                 phase: rounded(busy / steps) for phase, busy in self.log.device.phases.items()
             }
+        if self._device_step is not None:
+            facts["device_step_seconds"] = rounded(self._device_step)
         return facts
 
     def _steps_timed(self) -> list[float]:

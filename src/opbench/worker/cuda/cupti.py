@@ -42,8 +42,9 @@ OK, FORCED = 0, 1
 #: The clocks of host and device are brought into line by the driver; nanoseconds.
 SLACK = 10_000_000
 
-#: `label` is None where none was up.
-Activity = namedtuple("Activity", "kind start end stream name label")
+#: `launch`: which of the launches of the recording, in their order. `label` is None where none was
+#: up.
+Activity = namedtuple("Activity", "kind start end stream name launch label")
 
 _REQUESTED = ctypes.CFUNCTYPE(
     None,
@@ -114,7 +115,7 @@ class Recorder:
                 raise Unavailable("this version of CUPTI writes records that we cannot read")
         found, labels = self._found, self._labels
         self._found, self._labels = [], {}
-        return [activity._replace(label=labels.get(activity.label)) for activity in found]
+        return [activity._replace(label=labels.get(activity.launch)) for activity in found]
 
     def push(self, label):
         """What this thread launches from now on is labelled with this whole number, until `pop`."""
@@ -175,7 +176,7 @@ class Recorder:
                 (stream,) = struct.unpack_from("<I", memory, at + STREAM[kind])
                 (correlation,) = struct.unpack_from("<I", memory, at + CORRELATION[kind])
                 name = NAMES.get(kind) or kernel_name(memory, at)
-                self._found.append(Activity(kind, start, end, stream, name, correlation))
+                self._found.append(Activity(kind, start, end, stream, name, correlation, None))
             elif kind == EXTERNAL:
                 _, _, label, correlation = LABEL.unpack_from(memory, at)
                 self._labels[correlation] = label
