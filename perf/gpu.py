@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -79,8 +80,8 @@ WORK = {
 }
 #: What the host waits for: launch-bound, alone, and with a backward pass.
 HOST = ("add 64", "linear_step 16", "layernorm_step 16")
-PAIRS = 20
-STARTS = 4
+PAIRS = 40
+STARTS = 8
 
 #: A process without opbench: on each line of input, what one call takes.
 PLAIN = """
@@ -134,7 +135,7 @@ for line in sys.stdin:
 
 class PlainProcess:
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-c", PLAIN.format(imports=IMPORTS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -143,22 +144,14 @@ class PlainProcess:
 
     def ask(self, what: str, name: str, n: int) -> float:
         setup, statement = work(name)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps([what, setup, statement, n]) + "\n")
-        self._process.stdin.flush()
-        return float(json.loads(self._process.stdout.readline()))
-
-    def to_core_of(self, pid: int) -> None:
-        """Continue where that process is, free to be moved again: ours looks for a core that no
-        other guest of the host shares."""
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        allowed = os.sched_getaffinity(self._process.pid)
-        os.sched_setaffinity(self._process.pid, {int(stat.rpartition(")")[2].split()[36])})
-        os.sched_setaffinity(self._process.pid, allowed)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps([what, setup, statement, n]) + "\n")
+        self.process.stdin.flush()
+        return float(json.loads(self.process.stdout.readline()))
 
     def close(self) -> None:
-        self._process.communicate()
+        self.process.communicate()
 
 
 def work(name: str) -> tuple[str, str]:
@@ -203,23 +196,25 @@ def names() -> list[str]:
 
 
 def device(worker: Worker) -> None:
-    """Alternated, because the clock of the GPU moves under the larger products; three children
-    against six processes, because those of the same code differ as well: by where their memory
-    lies."""
+    """In turn, each of the three first, second and last once, because the clock of the GPU moves
+    under the larger products; three children against six processes, because those of the same code
+    differ as well: by where their memory lies."""
     print("| work | device_time µs | torch's profiler µs, twice | difference |")
     print("|:--|--:|--:|--:|")
     mine: dict[str, list[float]] = defaultdict(list)
     theirs: dict[str, tuple[list[float], ...]] = defaultdict(lambda: ([], []))
-    for _ in range(3):
+    for number in range(3):
         plains = PlainProcess(), PlainProcess()
         for name in names():
             with session(worker, name) as (child, calls):
                 n = min(calls, 50)
                 for plain in plains:
                     plain.ask("warm", name, n)
-                for plain, found in zip(plains, theirs[name], strict=True):
-                    found.append(plain.ask("kernels", name, n))
-                mine[name].append(child.block("device_time", n, 120)["value"])
+                for turn in range(number, number + 3):
+                    if turn % 3 == 2:
+                        mine[name].append(child.block("device_time", n, 120)["value"])
+                    else:
+                        theirs[name][turn % 3].append(plains[turn % 3].ask("kernels", name, n))
         for plain in plains:
             plain.close()
     beyond = 0
@@ -233,7 +228,9 @@ def device(worker: Worker) -> None:
 
 
 def host(worker: Worker) -> None:
-    """Several starts of both: starts of the same code differ, above all in a backward pass."""
+    """Several starts of both: starts of the same code differ, above all in a backward pass. Both
+    sides of a pair have the same two cores: a core that another guest of the host shares is slower,
+    and opbench looks for one that none does."""
     print("| work | host_time µs | plain process µs | ratio of medians | ratios of pairs |")
     print("|:--|--:|--:|--:|:--|")
     plains = [PlainProcess() for _ in range(STARTS)]
@@ -241,9 +238,11 @@ def host(worker: Worker) -> None:
         pairs = []
         for plain in plains:
             with session(worker, name) as (child, calls):
+                both = two_cores()
+                for process in (child.pid, plain.process.pid):
+                    confine(process, both)
                 for _ in range(PAIRS // STARTS):
                     mine = child.block("host_time", calls, 120)["value"]
-                    plain.to_core_of(child.pid)
                     child.block("device_time", calls, 120)  # as in a run: it must leave no trace
                     child.pause()
                     pairs.append((mine, plain.ask("waited", name, calls)))
@@ -253,6 +252,21 @@ def host(worker: Worker) -> None:
         print(f"| {name} | {a * 1e6:.1f} | {b * 1e6:.1f} | {a / b:.2f} | {middle} |", flush=True)
     for plain in plains:
         plain.close()
+
+
+def two_cores() -> set[int]:
+    """One CPU of each of two cores, at random."""
+    cores = {}
+    for cpu in os.sched_getaffinity(0):
+        topology = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology")
+        place = [(topology / name).read_text() for name in ("physical_package_id", "core_id")]
+        cores[tuple(place)] = cpu
+    return set(random.sample(sorted(cores.values()), 2))
+
+
+def confine(process: int, cpus: set[int]) -> None:
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cpus)
 
 
 def graph(worker: Worker) -> None:

@@ -57,6 +57,11 @@ def label(number: int, correlation: int) -> bytes:
     return struct.pack("<IIQII", cupti.EXTERNAL, cupti.CUSTOM, number, correlation, 0)
 
 
+#: As CUPTI's clock has it: nanoseconds since 1970.
+NOW = 1_790_000_000 * 10**9
+SECOND = 10**9
+
+
 def recorded(monkeypatch, records, clock):
     library = Library(records, clock)
     monkeypatch.setattr(cupti, "load", lambda: library)
@@ -65,14 +70,22 @@ def recorded(monkeypatch, records, clock):
 
 
 def test_kernels_come_back_with_the_label_that_was_up(monkeypatch):
-    now = 10**9
-    records = [kernel(now, now + 500, 7, 41), label(1234, 41), kernel(now + 600, now + 900, 8, 42)]
-    first, second = recorded(monkeypatch, records, [now, 2 * now])
+    records = [kernel(NOW, NOW + 500, 7, 41), label(1234, 41), kernel(NOW + 600, NOW + 900, 8, 42)]
+    first, second = recorded(monkeypatch, records, [NOW, NOW + SECOND])
     assert (first.end - first.start, first.stream, first.label) == (500, 7, 1234)
     assert (second.end - second.start, second.stream, second.label) == (300, 8, None)
 
 
-@pytest.mark.parametrize(("start", "end"), [(5, 10), (10**9 + 900, 10**9 + 100), (10**9, 10**12)])
+def test_what_another_profiler_left_behind_is_not_counted(monkeypatch):
+    """On an H200 the first recording after torch's profiler held kernels of its last one too."""
+    records = [kernel(NOW - 900, NOW - 400, 7, 1), kernel(NOW + 10, NOW + 60, 7, 2)]
+    (own,) = recorded(monkeypatch, records, [NOW, NOW + SECOND])
+    assert (own.start, own.end) == (NOW + 10, NOW + 60)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"), [(5, 10), (NOW + 900, NOW + 100), (NOW, NOW + 1000 * SECOND)]
+)
 def test_times_outside_of_the_recording_are_another_layout(monkeypatch, start, end):
     with pytest.raises(cupti.Unavailable, match="records that we cannot read"):
-        recorded(monkeypatch, [kernel(start, end, 7, 1)], [10**9, 2 * 10**9])
+        recorded(monkeypatch, [kernel(start, end, 7, 1)], [NOW, NOW + SECOND])

@@ -41,6 +41,8 @@ MOST_FULL, MOST_SPARE = 32, 2
 OK, FORCED = 0, 1
 #: The clocks of host and device are brought into line by the driver; nanoseconds.
 SLACK = 10_000_000
+#: Of another profiler that ran shortly before, records may be left.
+EARLIER = 3600 * 10**9
 
 #: `launch`: which of the launches of the recording, in their order. `label` is None where none was
 #: up.
@@ -111,9 +113,11 @@ class Recorder:
         finally:
             self._detach()
         for each in self._found:
-            if not self._began - SLACK <= each.start <= each.end <= ended + SLACK:
+            if not self._began - EARLIER <= each.start <= each.end <= ended + SLACK:
                 raise Unavailable("this version of CUPTI writes records that we cannot read")
-        found, labels = self._found, self._labels
+        # The device was idle at the start: what ended before it is not ours.
+        found = [each for each in self._found if each.end > self._began]
+        labels = self._labels
         self._found, self._labels = [], {}
         return [activity._replace(label=labels.get(activity.launch)) for activity in found]
 
