@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from opbench import children
+from opbench import children, frameworks
 from opbench.case import Case
 from opbench.envs.environments import current, find
 from opbench.envs.framework_envs import env_name_of
 from opbench.errors import UserError
 
 #: The frameworks that can list them; compiled torch has what torch has.
-FRAMEWORKS = ("torch", "jax", "onnxruntime", "mxnet", "numpy")
+FRAMEWORKS = tuple(framework.name for framework in frameworks.by_module().values())
 #: Importing a framework on a loaded machine, for the first time.
 TIMEOUT_S = 300.0
 

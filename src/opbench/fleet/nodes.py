@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from opbench.define.reading import as_float
 from opbench.errors import UserError
 from opbench.fleet.options import size
 
@@ -57,18 +58,12 @@ class Node:
             return "" if self.labels[key] == wanted else self.labels[key]
         if key in self.resources:
             has = self.resources[key]
-            return "" if _number(wanted) is not None and has >= float(wanted) else f"{has:g}"
+            least = as_float(wanted)
+            return "" if least is not None and has >= least else f"{has:g}"
         return "nothing of that name"
 
     def meets(self, require: Mapping[str, str]) -> bool:
         return not any(self.lacks(key, wanted) for key, wanted in require.items())
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def nodes_of(listed: Iterable[Mapping[str, Any]], known: Iterable[Node] = ()) -> list[Node]:
