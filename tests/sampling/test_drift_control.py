@@ -7,7 +7,7 @@ import math
 import pytest
 
 from opbench.case import Case
-from opbench.plan.groups import groups
+from opbench.plan.groups import Baseline, groups
 from opbench.plan.policy import Adaptive, Fixed
 from opbench.plan.request import Request
 from opbench.result import Result, Sample
@@ -26,10 +26,10 @@ def cases(count: int, stmt: str = "sum(range(300))") -> list[Case]:
 
 @pytest.fixture
 def run(marked, eventually):
-    def call(cases, policy=None, **more):
+    def call(cases, policy=None, baseline=None, **more):
         kept: dict[str, Result] = {}
         request = Request(
-            tuple(groups(cases)), policy or Adaptive(max_time=0.3, max_starts=3), **more
+            tuple(groups(cases, baseline)), policy or Adaptive(max_time=0.3, max_starts=3), **more
         )
         runner = Runner(request, lambda case, result, _: kept.update({case.name: result}))
         runner.run()
@@ -65,6 +65,26 @@ def test_a_run_looks_again_at_some_of_its_cases_and_widens_all(run, monkeypatch)
         assert (result.half_width or 0) >= 1.96 * found.sd
         assert (result.half_width or 0) > 0
     assert {r.detail["drift"] for _, r in runner.results} == {found.sd}
+
+
+def test_pairs_are_looked_at_again_too(run, monkeypatch):
+    """Their ratio needs none of it, but the time of either side does."""
+    monkeypatch.setattr(drift, "APART", 0.0)
+    monkeypatch.setattr(drift, "TIME_SHARE", 1e9)
+    monkeypatch.setattr(drift, "LONGEST_BLOCK", 60.0)
+    monkeypatch.setattr(Kept, "undisturbed", property(all_values))
+    pairs = [
+        Case("s", f"case{i}", "call", "sum(range(300))", labels=(("mode", mode),))
+        for i in range(6)
+        for mode in ("plain", "hooks")
+    ]
+    runner, _ = run(pairs, baseline=Baseline("mode", "plain"))
+    again = [kept.lane.case.name for kept in runner.control.kept]
+    assert again == ["case0", "case1", "case2", "case3"]
+    found = runner.control.drift
+    assert found is not None
+    results = [result for _, result in runner.results]
+    assert {result.detail.get("drift") for result in results} == {found.sd}
 
 
 def test_visits_do_not_join_the_samples(run, monkeypatch):

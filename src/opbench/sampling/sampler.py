@@ -122,18 +122,17 @@ class Sampler:
             self.on_estimate(self.slots[case].case, estimate, spent)
 
     def sample(self) -> list[Sampled]:
-        """All slots, in the order given. Lanes of a slot that is alone stay open until `close`."""
+        """All slots, in the order given. The last lanes stay open until `close`."""
         design = self.design
         try:
             self._take(design.next())
             design.room(self._room())
             while not design.finished():
                 self._take(design.next())
-            if len(self.slots) > 1:
-                self.close()
             for case, member in enumerate(self.members):
                 member.samples, member.stopped = design.result(case), design.stopped
             if isinstance(design, PairedDesign) and design.too_large:
+                self.close()
                 self._one_by_one()
         except BaseException:
             self.close()
