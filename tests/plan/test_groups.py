@@ -38,6 +38,23 @@ def test_other_names_and_stages_stay_apart():
     assert [len(group.cases) for group in found] == [2, 2, 2, 2, 1]
 
 
+def test_a_family_is_measured_together_over_the_one_it_is_called_after():
+    cases = [case(name, n=n, mode=mode) for n in (1, 2) for name in ("dpa", "a", "b")
+             for mode in ("base", "fast")]  # fmt: skip
+    found = groups(cases, Baseline("mode", "base"), lambda case, axis: case.name.removeprefix("dp"))
+    assert [[c.name for c in group.cases] for group in found] == [
+        ["dpa", "dpa", "a", "a"], ["b", "b"]
+    ] * 2  # fmt: skip
+    bases = [group.cases[group.base] for group in found]
+    assert [(base.name, base.axes["mode"]) for base in bases] == [("a", "base"), ("b", "base")] * 2
+
+
+def test_a_family_without_the_one_it_is_called_after_has_its_first_base():
+    cases = [case("dpa", mode=mode) for mode in ("fast", "base")]
+    (group,) = groups(cases, Baseline("mode", "base"), lambda case, axis: "a")
+    assert group.cases[group.base] is cases[1]
+
+
 def test_values_are_written_as_in_an_id():
     switches = [case(bias=True), case(bias=False), case(bias=None)]
     for text, axis_value in (("true", True), ("false", False), ("none", None)):

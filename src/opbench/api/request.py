@@ -56,8 +56,9 @@ def build(
         options, baseline = replace(options, baseline=None), None
     # A limit that somebody asked for is one.
     limited = "max_time_per_case" in {**habits, **wished}
+    planned = groups(cases, baseline, suites.family)
     request = Request(
-        groups=tuple(timed(groups(cases, baseline), {} if limited else targets.time_factors)),
+        groups=tuple(timed(planned, {} if limited else targets.time_factors)),
         policy=options.policy,
         metrics=options.metrics,
         environments=places or _places(options.environments) or (current(),),

@@ -117,6 +117,12 @@ class Suite:
         """The definitions that remain under the options of the run."""
         return definitions
 
+    def family(self, case: Case, axis: str) -> str | None:
+        """The name under which this case is measured together with others, where the baseline is a
+        value of that axis: cases of different names that will be compared have the same. None for
+        its own name."""
+        return None
+
     def describe_files(self, paths: Sequence[Path]) -> Iterable[RenderableType] | None:
         """What `opbench show FILE...` prints for files of the suite's own; None for any others."""
         return None

@@ -67,6 +67,11 @@ def cases(definitions: list[Definition], options: RunOptions) -> list[Case]:
     )
 
 
+def family(case: Case, axis: str) -> str:
+    """The name under which a case is measured together with others: see `Suite.family`."""
+    return first(lambda suite: suite.family(case, axis)) or case.name
+
+
 def default() -> list[str]:
     """The suites that run when none is named."""
     return [name for name, suite in named().items() if suite.default]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -117,8 +117,21 @@ def placed(
     return everywhere
 
 
-def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[PlannedGroup]:
-    """One group per case; with a baseline, one per set of cases that differ only in its axis."""
+#: The name under which a case is measured together with others, given the axis of the baseline.
+Family = Callable[[Case, str], str]
+
+
+def own_name(case: Case, axis: str) -> str:
+    return case.name
+
+
+def groups(
+    cases: Iterable[Case],
+    baseline: Baseline | None = None,
+    family: Family = own_name,
+) -> list[PlannedGroup]:
+    """One group per case; with a baseline, one per set of cases of the same family that differ
+    only in its axis."""
     if baseline is None:
         return [PlannedGroup((case,)) for case in cases]
     cases = list(cases)
@@ -136,18 +149,22 @@ def groups(cases: Iterable[Case], baseline: Baseline | None = None) -> list[Plan
         )
     sets: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:
-        sets.setdefault(_apart_from(case, baseline.axis), []).append(case)
-    return [group for members in sets.values() for group in _grouped(members, baseline)]
+        key = _apart_from(case, baseline.axis, family(case, baseline.axis))
+        sets.setdefault(key, []).append(case)
+    return [group for members in sets.values() for group in _grouped(members, baseline, family)]
 
 
-def _grouped(members: Sequence[Case], baseline: Baseline) -> list[PlannedGroup]:
-    base = next((i for i, case in enumerate(members) if baseline.holds(case)), None)
+def _grouped(members: Sequence[Case], baseline: Baseline, family: Family) -> list[PlannedGroup]:
+    bases = [i for i, case in enumerate(members) if baseline.holds(case)]
+    # Of several, the one after which the family is called.
+    bases.sort(key=lambda i: members[i].name != family(members[i], baseline.axis))
+    base = bases[0] if bases else None
     if base is None and baseline.axis == NAME:  # benchmarks that just share their axes
         return [PlannedGroup((case,)) for case in members]
     return [PlannedGroup(tuple(members), base=base or 0)]
 
 
-def _apart_from(case: Case, axis: str) -> tuple[object, ...]:
+def _apart_from(case: Case, axis: str, family: str) -> tuple[object, ...]:
     rest: tuple[tuple[str, Label], ...] = tuple(pair for pair in case.labels if pair[0] != axis)
     by_name = axis == NAME and axis not in case.axes
-    return (case.suite, "" if by_name else case.name, case.stage, rest)
+    return (case.suite, "" if by_name else family, case.stage, rest)

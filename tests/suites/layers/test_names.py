@@ -95,6 +95,19 @@ def test_the_suite_brings_its_own_baseline_where_there_is_one():
         build({**asked, "baseline": "mode=baseline"})
 
 
+def test_a_layer_and_what_stands_in_for_it_are_measured_together():
+    from opbench.api.request import build
+
+    axes = {"layer": ["dplstm", "lstm", "linear"], "mode": ["hooks", "baseline"], "batch_size": [8]}
+    request, _ = build({"targets": ("layers",), "axes": axes})
+    found = [{case.name for case in group.cases} for group in request.groups]
+    assert sorted(found, key=len) == [{"linear"}, {"lstm", "dplstm"}]
+    bases = {group.cases[group.base].id for group in request.groups}
+    assert bases == {
+        f"layers/{name}[mode=baseline,batch_size=8]/forward_backward" for name in ("lstm", "linear")
+    }
+
+
 def test_time_on_a_gpu_is_two_metrics():
     from opbench.plan.metrics import chosen
 

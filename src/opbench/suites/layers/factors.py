@@ -1,9 +1,8 @@
 """What per-sample gradients cost: each layer in each mode, as a factor over the layer as it is.
 
 Two questions are answered for every result. How many times what the same layer costs unwrapped?
-And, for the DP versions, how many times what the torch.nn layer costs that they stand in for? The
-first is measured turn by turn and has a narrow interval; in the second the sides were measured one
-after the other, and the interval is as wide as that deserves.
+And, for the DP versions, how many times what the torch.nn layer costs that they stand in for? Both
+are measured turn by turn, a layer together with what stands in for it, and have narrow intervals.
 
 The memory that is compared is `max_memory`, the peak of everything held (inputs, layer, labels,
 gradients), as in the published study, less what was held before anything began. The metric

@@ -63,6 +63,15 @@ class Layers(Suite):
 
         return with_own_modes(definitions)
 
+    def family(self, case: Case, axis: str) -> str | None:
+        """The layer of torch.nn, for what stands in for it too: their ratio is what the suite is
+        for."""
+        if case.suite != "layers" or axis != "mode":
+            return None
+        from opbench.suites.layers.names import counterpart
+
+        return counterpart(case.name)
+
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         """The factors over torch.nn, of the layers that stand in for another; the steps of models,
         taken apart."""
