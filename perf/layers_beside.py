@@ -32,9 +32,9 @@ DIFFERENCES = """
 Three differences are known. Opacus' runner wraps attention as if the first axis were the batch: its
 per-sample gradients of dpmha are of 64 and 128 positions, not of 16 samples. Opacus' wrapper clears
 gradients by writing zeros, to which the next step adds; opbench lets go of them, as torch does by
-default: linear with hooks, both ways alone in plain processes, 0.94 ± 0.04 (five rounds). And Opacus'
-runner clears after a step, opbench before one: with per-sample gradients of 128 MB (embedding with
-hooks) what is freed first decides where the next ones lie."""
+default: linear with hooks, both ways alone in plain processes, 0.94 ± 0.04 (five rounds). And
+Opacus' runner clears after a step, opbench before one: with per-sample gradients of 128 MB
+(embedding with hooks) what is freed first decides where the next ones lie."""
 
 
 def measure(quick: bool = False) -> str:
