@@ -12,7 +12,7 @@ from opbench.counting.statements import compiled
 from opbench.machine import machine_facts
 from opbench.plan.budget import Budget
 from opbench.plan.groups import PlannedGroup, Slot, placed
-from opbench.plan.policy import Adaptive
+from opbench.plan.policy import Adaptive, Fixed
 from opbench.plan.request import Request
 from opbench.result import Key, Metric, Result
 from opbench.running.at_once import measure_at_once
@@ -149,8 +149,10 @@ class Runner:
     def _measure_metric(self, group: PlannedGroup, slots: Sequence[Slot], metric: Metric) -> None:
         missing = [slot for slot in slots if not self.state.has(slot, metric)]
         if metric.sampled and missing:
-            # A comparison needs both sides: where one is missing, all are measured.
-            sample(self.state, group, slots, metric, self.control)
+            # A comparison needs both sides: where one is missing, all are measured. What a fixed
+            # design has measured stays, as `--cont` of the older suites promises.
+            fixed = isinstance(self.request.policy, Fixed)
+            sample(self.state, group, missing if fixed else slots, metric, self.control)
         elif not metric.sampled:
             measure_at_once(self.state, missing, metric)
 

@@ -110,3 +110,18 @@ def test_a_run_begun_with_a_baseline_is_completed_without_one(opbench_here, tmp_
     found = opbench_here(*command, "gsm_linear", "--cont")
     assert found.returncode == 0, found.stderr
     assert "Nothing is missing" in found.stderr
+
+
+def test_only_missing_experiments_run_though_they_are_compared_with_others(opbench_here, tmp_path):
+    pytest.importorskip("opacus")
+    (tmp_path / "f1.json").write_text(json.dumps({"linear": CONFIG["linear"]}))
+    (tmp_path / "raw").mkdir()
+    command = ("layers", "-c", "f1.json", "--batch_sizes", "3", "--num_repeats", "2")
+    command += ("--num_runs", "2", "--max_starts", "1", "--root", "raw", "--layers", "linear")
+    assert opbench_here(*command).returncode == 0
+    (before,) = (tmp_path / "raw").iterdir()
+    times = before.read_bytes()
+    found = opbench_here(*command, "gsm_linear", "--cont")
+    assert found.returncode == 0, found.stderr
+    assert "1 pickle written" in found.stderr
+    assert before.read_bytes() == times
