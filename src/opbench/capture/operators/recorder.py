@@ -21,17 +21,13 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from opbench.capture.api.function_names import FunctionNames
 from opbench.capture.compiled.regions import CompiledRegions, Region
-from opbench.capture.operators.between import between
-from opbench.capture.operators.device_clock import (
-    DeviceClock,
-    at_its_own_pace,
-    attributed,
-    device_clock,
-)
+from opbench.capture.operators.beside import Beside
+from opbench.capture.operators.device_clock import attributed, device_clock
 from opbench.capture.operators.log import LoggedCall, OperatorLog
 from opbench.capture.operators.mode import OperatorMode
 from opbench.capture.operators.models import Models
 from opbench.capture.operators.phases import Phases, Seen
+from opbench.capture.operators.unrecorded import MOST, Unrecorded
 from opbench.capture.ranks import path_of_rank, rank_of
 from opbench.capture.reading import VERSION
 from opbench.capture.snapshots import snapshots_in
@@ -39,23 +35,9 @@ from opbench.capture.window import window_of
 from opbench.capture.writing import rounded, write
 from opbench.errors import UserError
 
-#: Steps timed without recording; more would not make the median better.
-MOST_TIMED = 50
-#: Units that only CUPTI watches: it takes its time when it first sees a kernel, so the last counts.
-BESIDE = 2
-
 
 class Done(SystemExit):
     """Ends a script whose window is over, when that was asked for."""
-
-
-def marked_queue() -> Any:
-    """A mark in the GPU's queue that will know when it was reached; None without a GPU in use."""
-    if not torch.cuda.is_initialized():
-        return None
-    event = torch.cuda.Event(enable_timing=True)
-    event.record()
-    return event
 
 
 class OperatorRecorder:
@@ -108,20 +90,13 @@ class OperatorRecorder:
         #: Units (steps or calls) recorded, and when the running one began.
         self._recorded = 0
         self._unit_began = perf_counter()
-        #: Seconds of the units recorded; and, with their phases, of some that were not.
+        #: Seconds of the units recorded, and what was seen of the last of them.
         self._captured: list[float] = []
-        self._unrecorded: list[tuple[float, Seen]] = []
-        #: Of the last one recorded.
         self._seen: Seen | None = None
-        #: On a GPU: marks in its queue, at the beginning of the running unit, and around those that
-        #: were not recorded. The program itself may run ahead of the GPU, and need not wait for it.
-        self._mark: Any = None
-        self._marked: list[tuple[Any, Any]] = []
-        #: What the GPU did in the units recorded; and the clock of those after them, which only
-        #: CUPTI watches, what each of them took, and the seconds of the one that counts.
+        self._unrecorded = Unrecorded()
+        #: What the GPU did in the units recorded; those after them; the seconds of one of those.
         self._activities: list[Any] = []
-        self._beside: DeviceClock | None = None
-        self._beside_took: list[float] = []
+        self._beside: Beside | None = None
         self._device_step: float | None = None
         self._finished = False
 
@@ -137,7 +112,7 @@ class OperatorRecorder:
     def _begin(self) -> None:
         """Nothing was seen yet of what is to be recorded."""
         self.steps = self.calls = self._recorded = 0
-        self._captured, self._unrecorded, self._marked, self._only = [], [], [], None
+        self._captured, self._unrecorded, self._only = [], Unrecorded(), None
         self._close()
         if self.window.kind in ("all", "auto") or self.window.first <= 2:
             self._open()
@@ -187,8 +162,8 @@ class OperatorRecorder:
         self._mode.__enter__()
 
     def _close(self) -> None:
-        if self._beside is not None:  # the program ended, or turned to another thread, before it
-            self._beside.stop()
+        if self._beside is not None:
+            self._beside.close()
             self._beside = None
         # A mode of the script's own may lie above ours, and only the topmost can be taken off.
         if self._mode is not None:
@@ -316,7 +291,7 @@ class OperatorRecorder:
                 if self.stop:
                     raise Done(0)
                 if kind == "steps" and self.log.device is not None:
-                    self._beside, self._beside_took = device_clock(labelled=False), []
+                    self._beside = Beside.begun(self._activities, self._recorded)
             elif number in (first - 2, first - 1):
                 self._close()
                 if window.kind == "auto" and self.log.calls:
@@ -325,10 +300,10 @@ class OperatorRecorder:
                 # In the first step an optimizer has seen nothing yet: its state is all zeros.
                 self._open(self.log.calls if self._rehearsing and number > 1 else None)
                 self._rehearsing = number == first - 2
-            elif len(self._unrecorded) >= MOST_TIMED and self.written:
+            elif len(self._unrecorded) >= MOST and self.written:
                 self._unwatch()
         self.phases.restart()
-        self._mark = marked_queue()
+        self._unrecorded.unit_begins()
         self._unit_began = perf_counter()
 
     def _note_unit(self, seconds: float, number: int) -> None:
@@ -339,17 +314,13 @@ class OperatorRecorder:
             self.log.end_step()
             self._seen = self.phases.seen()
         elif self._beside is not None:
-            torch.cuda.synchronize()
-            self._beside_took.append(perf_counter() - self._unit_began)
-            if len(self._beside_took) == BESIDE:
-                alone, self._beside = self._beside.stop(), None
-                found = at_its_own_pace(self._activities, alone or [], self._recorded)
-                if found is not None:
-                    self.log.device, self._device_step = attributed(found), self._beside_took[-1]
+            if self._beside.unit_ended(self._unit_began):
+                if self._beside.times is not None:
+                    self.log.device = self._beside.times
+                    self._device_step = self._beside.seconds
+                self._beside = None
         elif number > 1:  # the first pays for what is set up once
-            self._unrecorded.append((seconds, self.phases.seen()))
-            if self._mark is not None:
-                self._marked.append((self._mark, marked_queue()))
+            self._unrecorded.unit_ended(seconds, self.phases.seen())
 
     # -- the file --------------------------------------------------------------------------
 
@@ -377,21 +348,7 @@ class OperatorRecorder:
             facts["sizes"] = self.sizes
         if self._captured:
             facts["captured_seconds"] = rounded(median(self._captured))
-        if self._unrecorded:
-            facts["step_seconds"] = rounded(median(self._steps_timed()))
-            facts["steps_timed"] = len(self._unrecorded)
-            if self._seen is not None:
-                found = between(self._seen)
-                facts["between_seconds"] = {phase: rounded(s) for phase, s in found.items()}
-            steps = [seen for _, seen in self._unrecorded]
-            names = dict.fromkeys(phase for seen in steps for phase in seen.seconds)
-            facts["phase_seconds"] = {
-                phase: rounded(median(seen.seconds.get(phase, 0.0) for seen in steps))
-                for phase in names
-            }
-            facts["idle_seconds"] = {
-                phase: rounded(median(seen.idle(phase) for seen in steps)) for phase in names
-            }
+        facts.update(self._unrecorded.facts(self._seen))
         if self.log.device is not None:
             steps = facts["steps"]
             facts["device_seconds"] = rounded(self.log.device.busy / steps)
@@ -401,13 +358,6 @@ class OperatorRecorder:
         if self._device_step is not None:
             facts["device_step_seconds"] = rounded(self._device_step)
         return facts
-
-    def _steps_timed(self) -> list[float]:
-        """Seconds of the units that were not recorded, by the GPU's clock where there is one."""
-        if not self._marked:
-            return [seconds for seconds, _ in self._unrecorded]
-        self._marked[-1][1].synchronize()
-        return [began.elapsed_time(ended) / 1e3 for began, ended in self._marked]
 
     def _device(self) -> str:
         """The device of most arguments."""
