@@ -38,10 +38,12 @@ def checked(parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
 #: The callback of an option that is a number of something.
 AT_LEAST_1 = checked(count)
 
-#: Options of `ab` and `compare`.
+#: Of every command that compares.
 MARGIN = typer.Option(
     "3%", "--margin", callback=checked(fraction), help="Same: the whole interval is within ± this."
 )
+
+#: Options of `ab` and `compare`.
 FAIL_ON = typer.Option(
     [],
     "--fail-on",

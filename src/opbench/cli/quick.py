@@ -6,11 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from opbench.cli.options import checked
-from opbench.define.reading import fraction
-
 if TYPE_CHECKING:
     from opbench.case import Case
     from opbench.result import Result
@@ -30,10 +25,6 @@ CHANGES: Mapping[str, Mapping[str, Any]] = {
     },
     "save": {"default": False, "flags": ("--save",), "help": "Store the results as `run` does."},
 }
-
-MARGIN = typer.Option(
-    "3%", "--margin", callback=checked(fraction), help="Same: the whole interval is within ± this."
-)
 
 
 def answer(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from opbench.cli.options import run_option, takes
-from opbench.cli.quick import CHANGES, MARGIN, answer
+from opbench.cli.options import MARGIN, run_option, takes
+from opbench.cli.quick import CHANGES, answer
 
 if TYPE_CHECKING:
     from opbench.suites.ops.entry import Operator
@@ -34,7 +34,7 @@ def op(
 ) -> int:
     """Measure an operator: a row per size, a column per framework."""
     from opbench import frameworks as known
-    from opbench.define.reading import fraction, names
+    from opbench.define.reading import names
     from opbench.errors import UserError, first_of
     from opbench.suites.ops.catalogue import named
     from opbench.suites.ops.definition import check_known, operator_definition
@@ -56,7 +56,7 @@ def op(
     stages = {"stages": [stage]} if stage else {}
     base = compared[0] if len(compared) > 1 else ""
     asked_for = {**options, "targets": ["ops"], "axes": axes, "shapes": shapes, **stages}
-    code = answer(asked_for, "framework", fraction(margin), base=base)
+    code = answer(asked_for, "framework", float(margin), base=base)
     device = asked_for.get("device") or "cpu"
     for name in compared or ["torch"]:
         dtype = str(next(iter(axes.get("dtype", ())), entry.dtype_in(name)))

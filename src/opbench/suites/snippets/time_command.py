@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from opbench.cli.options import takes
-from opbench.cli.quick import CHANGES, MARGIN, answer
+from opbench.cli.options import MARGIN, takes
+from opbench.cli.quick import CHANGES, answer
 
 
 @takes(
@@ -31,7 +31,6 @@ def time(
     """Compare statements: a row per size, a column per statement."""
     from opbench import frameworks
     from opbench.define.expand import expand
-    from opbench.define.reading import fraction
     from opbench.errors import nearest
     from opbench.plan.devices import check_visible
     from opbench.suites.snippets.written import STATEMENT, definition_of, without_value
@@ -41,7 +40,7 @@ def time(
     cases = expand([definition_of(statements, setup, axes, framework)], **fields)
     base = statements[0].strip() if len(statements) > 1 else ""
     check_visible(case.device for case in cases)  # before what cannot run there is explained
-    code = answer(options, STATEMENT, fraction(margin), base=base, cases=cases)
+    code = answer(options, STATEMENT, float(margin), base=base, cases=cases)
     lacking = without_value(statements, setup, axes)
     if code == 1 and lacking:
         name = lacking[0]
