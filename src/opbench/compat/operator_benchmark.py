@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -305,6 +306,13 @@ class Delivery(Listener):
     ) -> None:
         self.waiting = {each.case.hash: each for each in waiting if each.case is not None}
         self.on_result = on_result
+        self._built: set[str] = set()
+
+    def building(self, environment: str, line: str) -> None:
+        if environment not in self._built:
+            self._built.add(environment)
+            said = f"building environment {environment}, which later runs find"
+            print(f"opbench: {said}", file=sys.stderr, flush=True)
 
     def measured(self, case: Case, result: Result) -> None:
         benchmark = self.waiting.get(case.hash)

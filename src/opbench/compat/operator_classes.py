@@ -45,7 +45,8 @@ def names(framework: str = "torch") -> dict[str, Any]:
         by_name[f"{BEGIN}{group}{END}"] = _runner(group, listed)
     by_name[CUSTOM] = by_name[f"{BEGIN}custom{END}"]
     by_name[f"{BEGIN.removesuffix('_')}{END}"] = _runner("all", list(classes(framework).values()))
-    return by_name
+    # An alias such as `multi_sgd(foreach)` is no name of Python.
+    return {name: each for name, each in by_name.items() if name.isidentifier()}
 
 
 def groups(framework: str) -> dict[str, list[type[OperatorBenchmark]]]:

@@ -110,7 +110,7 @@ def at_points(
     axes: Mapping[str, Sequence[Label]],
     same: Mapping[str, Any],
 ) -> Iterable[Case]:
-    rows = [(number, row) for number, row in enumerate(points, 1) if allowed(row, axes)]
+    rows = [(number, row) for number, row in different(points) if allowed(row, axes)]
     if not rows:
         raise UserError("no row of the shapes has the values that -a asks for")
     for number, row in rows:
@@ -118,11 +118,22 @@ def at_points(
         check_axes({axis: [row[axis]] for axis in named}, definitions, axes)
         able = [each for each in definitions if all(axis in each.axes for axis in named)]
         if not able:
-            raise UserError(f"row {number}: no benchmark has the axes {', '.join(named)} together")
+            raise UserError(
+                f"row {number} of the shapes: no benchmark has the axes {', '.join(named)} together"
+            )
         try:
             yield from expand(able, axes={**axes, **{axis: [v] for axis, v in row.items()}}, **same)
         except UserError as error:
-            raise UserError(f"row {number}: {error}") from None
+            raise UserError(f"row {number} of the shapes: {error}") from None
+
+
+def different(points: Sequence[Mapping[str, Label]]) -> Iterable[tuple[int, Mapping[str, Label]]]:
+    """The rows and their numbers, from 1; of equal ones the first."""
+    first: dict[frozenset[tuple[str, str]], tuple[int, Mapping[str, Label]]] = {}
+    for number, row in enumerate(points, 1):
+        key = frozenset((axis, label_text(value)) for axis, value in row.items())
+        first.setdefault(key, (number, row))
+    return first.values()
 
 
 def allowed(row: Mapping[str, Label], axes: Mapping[str, Sequence[Label]]) -> bool:

@@ -30,10 +30,15 @@ def read(value: Any) -> tuple[dict[str, Any], ...]:
         kept = [line for line in text.splitlines() if line.strip() and line[0] != "#"]
         between = next((each for each in SEPARATORS if kept and each in kept[0]), ",")
         table = csv.DictReader(kept, skipinitialspace=True, delimiter=between)
-        twice = [name for name, count in Counter(table.fieldnames).items() if count > 1]
+        names = Counter(name.strip() for name in table.fieldnames or ())
+        twice = [name for name, count in names.items() if count > 1]
         if twice:
             raise ValueError(f"{value}: column '{twice[0]}' is there twice")
-        rows = [{str(axis): given for axis, given in row.items()} for row in table]
+        rows = [
+            {str(axis).strip(): given.strip() if isinstance(given, str) else given
+             for axis, given in row.items()}
+            for row in table
+        ]  # fmt: skip
     for number, row in enumerate(rows, 1):
         if None in row.values() or "None" in row:
             raise ValueError(

@@ -132,7 +132,7 @@ class Framework:
             return f"{self.name} has no device {device}"
         for tensor in program.inputs:
             if self.dtypes and tensor.dtype not in self.dtypes:
-                return f"{self.name} has no {tensor.dtype}"
+                return f"{tensor.dtype} is not measured in {self.name}"
             if tensor.layout and tensor.layout not in self.layouts:
                 return f"{self.name} has no layout {tensor.layout}"
         if stage in PLAIN:

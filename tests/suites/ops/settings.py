@@ -12,10 +12,12 @@ from opbench.suites.ops.entry import DType, Operator
 SECOND = {
     "axis": 0, "dim": 0, "dim1": 1, "dim2": 1, "num_outputs": 2, "block_size": 1, "num_groups": 2,
     "groups": 2, "heads": 4, "to": DType("float64"), "low": -900, "high": 50, "eps": 0.1,
-    "epsilon": 0.1, "lr": 0.5, "nsize": 3, "activation": "tanh", "value": 0.25,
+    "epsilon": 0.1, "lr": 0.5, "nsize": 3, "activation": "tanh", "value": 0.25, "mode": "sum",
+    "reduce": "sum", "chunks": 3, "bins": 10, "p": 1.0,
 }  # fmt: skip
 #: The same for one operator; other parameters may have to follow.
 OF_ONE: dict[tuple[str, str], dict[str, Any]] = {
+    ("channel_shuffle", "groups"): {"groups": 4},
     ("LRN", "alpha"): {"alpha": 0.5},
     ("topk", "k"): {"k": 3},
     # Builds of MXNet with oneDNN know no float64 here.

@@ -7,8 +7,9 @@ from itertools import dropwhile, takewhile
 
 import pytest
 
+from opbench.define import points
 from opbench.suites.ops.catalogue import catalogue
-from opbench.suites.ops.op_command import common_stage
+from opbench.suites.ops.op_command import common_stage, rows_of
 
 
 def table(output: str) -> list[str]:
@@ -114,6 +115,29 @@ def test_a_framework_without_the_operator_has_its_column_too(opbench_here, own_p
     assert heading.split() == ["forward_backward", "torch", "numpy", "jax"]
     assert re.search(r"% +unsupported +\S", row)
     assert done.stdout.count("unsupported: numpy has no operator erfinv\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "listed", "sides"),
+    [
+        ("add", "empty", [{"lhs": "0x1024", "rhs": "0x1024"}]),
+        ("LayerNorm", "odd", [{"data": "333x769"}]),
+        ("relu", "huge", [{"data": "46341x46341", "dtype": "float16"}]),
+    ],
+)
+def test_of_a_table_for_several_operators_the_rows_of_this_one_count(name, listed, sides):
+    rows = rows_of(catalogue()[name], points.read(listed))
+    assert [{axis: row[axis] for axis in row if axis != "op"} for row in rows] == sides
+    # Without a column for the name, every row is of every operator.
+    assert rows_of(catalogue()[name], sides) == sides
+
+
+def test_a_table_for_other_operators_is_refused(opbench_here):
+    done = opbench_here("op", "Conv2D", "--shapes", "empty")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "opbench: no row of the shapes is of Conv2D; they are of exp, relu, add, dot, identity\n"
+    )
 
 
 def test_a_framework_without_gradients_stands_beside_the_others(opbench_here, own_pool):

@@ -107,7 +107,7 @@ def test_shapes_and_options_are_given_on_the_command_line(opbench_here, words, i
         (("--shapes", "none.csv"), "lists that ship: broadcasting, empty, gemm, huge,"),
         (
             ("-a", "op=exp", "--shapes", "gemm"),
-            "unknown op 'exp'; choose from: dot, batch_dot,",
+            "exp does not take m, n, k, which the shapes give; these do: dot, batch_dot,",
         ),
     ],
 )
@@ -130,6 +130,14 @@ def test_a_table_of_shapes_is_a_point_for_each_row(opbench_here, tmp_path, betwe
     ]
 
 
+def test_spaces_and_rows_that_stand_twice_do_not_matter(opbench_here, tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_bytes(b"\xef\xbb\xbfm, n ,k \r\n2,3,4\r\n2, 3,4\r\n5,6 ,7\r\n")
+    done = opbench_here("list", "ops", "-a", "op=dot", "--shapes", str(table))
+    found = [line.rpartition("float32,")[2] for line in done.stdout.splitlines()]
+    assert found == ["m=2,k=4,n=3]/forward_backward", "m=5,k=7,n=6]/forward_backward"]
+
+
 def test_the_lists_that_ship_are_tables_too(opbench_here):
     for name in ("gemm", "broadcasting", "layouts", "odd", "empty", "huge"):
         more = ("-a", "op=dot") if name == "gemm" else ()
@@ -141,8 +149,8 @@ def test_the_lists_that_ship_are_tables_too(opbench_here):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("m,n,k\n2,3,4\n2,x,4\n", "row 2: axis 'n' takes a whole number, not 'x'"),
-        ("lhs,rhs\n2x3,3x4\n2x3,4x4\n", "row 2: dot: rhs=4x4 does not fit"),
+        ("m,n,k\n2,3,4\n2,x,4\n", "row 2 of the shapes: axis 'n' takes a whole number, not 'x'"),
+        ("lhs,rhs\n2x3,3x4\n2x3,4x4\n", "row 2 of the shapes: dot: rhs=4x4 does not fit"),
         ("m,m,k\n1,2,3\n", "column 'm' is there twice"),
         ("m,n,k\n2,3\n", "row 1 has more or fewer values than the header has columns"),
         ("m,q\n2,3\n", "unknown axis 'q'; choose from: op, category, framework, size, dtype, lhs,"),

@@ -46,8 +46,8 @@ def applies(words: list[str], framework: str, backward: bool) -> bool:
 def holds(need: str, values: Values) -> bool:
     try:
         return bool(eval(compiled(need), FUNCTIONS, vars(values)))  # the catalogue's own text
-    except (IndexError, ValueError):
-        return False  # it asks for a side that the tensor does not have
+    except (IndexError, ValueError, ZeroDivisionError):
+        return False  # it asks for a side that the tensor does not have, or divides by none
 
 
 @cache

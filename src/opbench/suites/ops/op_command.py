@@ -29,7 +29,7 @@ def op(
     stage: str = typer.Option(
         "", "--stage", metavar="NAME", help="forward, backward or forward_backward."
     ),
-    shapes: str = run_option("shapes"),
+    shapes: Any = run_option("shapes"),
     margin: str = MARGIN,
 ) -> int:
     """Measure an operator: a row per size, a column per framework."""
@@ -44,7 +44,8 @@ def op(
         raise UserError("name an operator, for example: opbench op add (opbench ops lists them)")
     entry = named(operator)
     axes = axes_for(entry, options.pop("axes", {}), names(framework))
-    given = dict.fromkeys((*axes, *(axis for row in shapes or () for axis in row)))
+    shapes = rows_of(entry, shapes or ())
+    given = dict.fromkeys((*axes, *(axis for row in shapes for axis in row)))
     check_known(operator_definition(entry), given)
     compared = [str(name) for name in axes.get("framework", [])]
     dtypes = [str(dtype) for dtype in axes.get("dtype", ())]
@@ -89,6 +90,18 @@ def axes_for(
     if not also:
         del axes["framework"]
     return {"op": [entry.name], **axes}
+
+
+def rows_of(entry: Operator, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of this operator, in a table that has a column for the name."""
+    from opbench.errors import UserError
+    from opbench.suites.ops.catalogue import named
+
+    others = {str(row["op"]): named(str(row["op"])) for row in rows if "op" in row}
+    found = [row for row in rows if "op" not in row or others[str(row["op"])] is entry]
+    if rows and not found:
+        raise UserError(f"no row of the shapes is of {entry.name}; they are of {', '.join(others)}")
+    return found
 
 
 def check_dtypes(entry: Operator, frameworks: Sequence[str], dtypes: Sequence[str]) -> None:

@@ -49,7 +49,7 @@ def program(
     call = operator.call(framework.name)
     reason = refusal(operator, call, framework.name, values, device)
     if not reason and framework.dtypes and values.dtype not in framework.dtypes:
-        reason = f"{framework.name} has no {values.dtype}"
+        reason = f"{values.dtype} is not measured in {framework.name}"
     if reason or call is None:
         return Program("pass", unsupported=reason)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
 from opbench.define.suite import Command, Suite
+from opbench.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -46,6 +47,28 @@ def having(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> 
     return able
 
 
+def check_rows(
+    definitions: list[Definition], names: Sequence[Any], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """UserError for an operator that was named and that has the axes of no row."""
+    from opbench.define.expand import RESERVED
+    from opbench.suites.ops.catalogue import find
+
+    def able(each: Definition, row: Mapping[str, Any]) -> bool:
+        return set(row) <= {*each.axes, *RESERVED, "stage"}
+
+    entries = [entry.name for entry in map(find, map(str, names)) if entry is not None]
+    for each in definitions:
+        if each.name in entries and not any(able(each, row) for row in rows):
+            others = [other.name for other in definitions if able(other, rows[0])]
+            if others:
+                lacking = [axis for axis in rows[0] if axis not in each.axes]
+                raise UserError(
+                    f"{each.name} does not take {', '.join(lacking)}, which the shapes give; these "
+                    f"do: {', '.join(others)}"
+                )
+
+
 class Ops(Suite):
     about = "every operator, forward and backward: torch, JAX, ONNX Runtime, MXNet, NumPy"
     # There are hundreds of operators: enough precision to see a regression, not to dissect one.
@@ -60,6 +83,8 @@ class Ops(Suite):
         """Without a word on frameworks or operators, what torch does not have is left out: a run
         need not say of each operator of another framework that torch lacks it."""
         able = having(definitions, options.axes)
+        if options.shapes:
+            check_rows(able, options.axes.get("op", ()), options.shapes)
         if {"framework", "op", "category"} & set(options.axes) or options.shapes:
             return able
         return [each for each in able if has_torch(each)]

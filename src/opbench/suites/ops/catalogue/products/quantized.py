@@ -31,6 +31,7 @@ LINEAR = (
     Input("data", dtype="float32"),
     weight("weight", uniform(-0.5, 0.5), dtype="float32", shape=lambda v: (v.units, v.data[1])),
 )
+CODES = "of quint8 data and qint8 weights"
 #: The engine that torch 2.13 takes by itself on Linux cannot pack weights on an ARM processor.
 ENGINE = """\
 import platform
@@ -76,10 +77,11 @@ OPERATORS = (
         dtypes=("int8",), result=lambda v: (v.data[0], v.units), flops=products, torch=torch(
             "torch.ops.quantized.linear(given, packed, 0.1, 128)",
             f"{PACKED}\ngiven = torch.quantize_per_tensor(data, {SCALE}, 128, torch.quint8)",
-            devices=("cpu",))),
+            devices=("cpu",), note=CODES)),
     quantized("quantized_linear_dynamic", LINEAR, {"data": ROWS, "units": sizes(32, 512, 1024)},
         dtypes=("int8",), result=lambda v: (v.data[0], v.units), flops=products,
-        torch=torch("torch.ops.quantized.linear_dynamic(data, packed)", PACKED, devices=("cpu",))),
+        torch=torch("torch.ops.quantized.linear_dynamic(data, packed)", PACKED, devices=("cpu",),
+            note="of float32 data, quantized in the call, and qint8 weights")),
     quantized("quantized_conv2d",
         (Input("data", dtype="float32"), weight("weight", uniform(-0.5, 0.5), dtype="float32",
             shape=lambda v: (v.channels, v.data[1], 3, 3))),
@@ -87,7 +89,7 @@ OPERATORS = (
         result=lambda v: (v.data[0], v.channels, *v.data[2:]),
         flops=lambda v: 18.0 * v.data[0] * v.data[1] * v.channels * v.data[2] * v.data[3],
         torch=torch("torch.ops.quantized.conv2d(given, packed, 0.1, 128)", CONVOLVED,
-            devices=("cpu",))),
+            devices=("cpu",), note=CODES)),
     quantized("int_mm", (Input("lhs", integers(-8, 8)), Input("rhs", integers(-8, 8))),
         sizes((64, 64), (512, 512), (4096, 4096)), dtypes=("int8",), result_dtype="int32",
         needs={"len(lhs) == len(rhs) == 2": "", "lhs[1] == rhs[0]": ""},

@@ -19,6 +19,7 @@ from opbench.suites.ops.entry import (
     ANALYTIC,
     ANY,
     COMPLEX,
+    FRAMEWORKS,
     INDEX,
     NUMBERS,
     Call,
@@ -101,14 +102,17 @@ CONDITIONS: dict[str, tuple[str, ...]] = {
     "replication_pad2d": ("min(images[1:]) >= 1",),
     "replication_pad3d": ("min(volumes[1:]) >= 1",),
     "circular_pad": ("min(images[2:]) >= 2",),
-    "channel_shuffle": ("images[1] % 2 == 0",),
+    "scatter_reduce": ("reduce in ('sum', 'prod', 'mean', 'amax', 'amin')",),
+    "chunk": ("chunks >= 1",),
+    "cdist": ("p >= 0",),
+    "channel_shuffle": ("images[1] % groups == 0",),
     "upsample_bicubic2d": ("min(images[1:]) >= 1",),
     "pdist": ("points[0] >= 1",),
     "fft_rfft": ("min(data) >= 1",),
     "fft_irfft": ("data[0] >= 1", "data[1] >= 2"),
     "fft_fft2": ("min(data) >= 1",),
-    "embedding_bag": ("bags[1] >= 1",),
-    "masked_softmax": ("data[1] >= 1", "mask[1] >= 1"),
+    "embedding_bag": ("bags[1] >= 1", "mode in ('mean', 'sum', 'max')"),
+    "masked_softmax": ("data[dim] >= 1", "mask[dim] >= 1"),
     "select_scatter": ("data[0] >= 4",),
     "select": ("data[0] >= 4",),
     "as_strided": ("prod(data) >= 4 * (data[0] // 2) - 2",),
@@ -116,7 +120,7 @@ CONDITIONS: dict[str, tuple[str, ...]] = {
     "unfold": ("data[0] >= 2",),
     "lp_pool2d": ("images[1] >= 1", "min(images[2:]) >= 2"),
     "cross_product": ("vectors[-1] == axes[-1] == 3",),
-    "kthvalue": ("data[1] >= 2",),
+    "kthvalue": ("1 <= k <= data[dim]",),
     "item": ("min(data) >= 1",),
     "index_put": ("data[0] >= 1",),
     "index_fill": ("data[0] >= 1",),
@@ -131,7 +135,7 @@ CONDITIONS: dict[str, tuple[str, ...]] = {
 IN_BACKWARD = {
     "adaptive_avg_pool1d": "min(signals[1:]) >= 1",
     "adaptive_avg_pool2d": "min(images[1:]) >= 1",
-    "channel_shuffle": "images[1] >= 2",
+    "channel_shuffle": "images[1] >= groups",
     "unbind": "signals[0] >= 1",
     "native_dropout": "prod(data) >= 1",
 }
@@ -150,22 +154,22 @@ reflection_pad3d         F.pad(volumes, (2, 2, 2, 2, 2, 2), "reflect")
 replication_pad2d        F.pad(images, (2, 2, 2, 2), "replicate")
 replication_pad3d        F.pad(volumes, (2, 2, 2, 2, 2, 2), "replicate")
 circular_pad             F.pad(images, (2, 2, 2, 2), "circular")
-channel_shuffle          F.channel_shuffle(images, 2)
+channel_shuffle          F.channel_shuffle(images, {groups})
 upsample_bicubic2d       F.interpolate(images, scale_factor=2, mode="bicubic")
-cdist                    torch.cdist(rows, points)
+cdist                    torch.cdist(rows, points, {p})
 cdist_l1                 torch.cdist(rows, points, 1.0)
 pdist                    torch.pdist(points)
 fft_rfft                 torch.fft.rfft(data)
 fft_irfft                torch.fft.irfft(data)
 fft_fft2                 torch.fft.fft2(data)
-embedding_bag            F.embedding_bag(bags, table)
+embedding_bag            F.embedding_bag(bags, table, mode={mode})
 gather                   torch.gather(data, 1, place)
 scatter                  torch.scatter(data, 1, place, other)
 scatter_add              torch.scatter_add(data, 1, place, other)
-scatter_reduce           torch.scatter_reduce(data, 1, place, other, "amax")
+scatter_reduce           torch.scatter_reduce(data, 1, place, other, {reduce})
 masked_scatter           torch.masked_scatter(data, mask, other)
 masked_select            torch.masked_select(data, mask)
-masked_softmax           torch._masked_softmax(data, mask, 1, 2)
+masked_softmax           torch._masked_softmax(data, mask, {dim}, 2)
 select_scatter           torch.select_scatter(data, row, 0, 3)
 slice_scatter            torch.slice_scatter(data, top, 0, 0, half)
 select                   torch.select(data, 0, 3)
@@ -177,7 +181,7 @@ view_as_complex          torch.view_as_complex(pairs)
 narrow                   torch.narrow(data, 0, 0, half)
 unfold                   data.unfold(0, 2, 2)
 unbind                   torch.unbind(signals)[0]
-chunk                    torch.chunk(data, 2)[0]
+chunk                    torch.chunk(data, {chunks})[0]
 split_with_sizes         torch.split(data, parts)[0]
 movedim                  torch.movedim(images, 1, 3)
 channels_last            images.contiguous(memory_format=torch.channels_last)
@@ -204,10 +208,10 @@ cross_product            torch.linalg.cross(vectors, axes)
 qr                       torch.linalg.qr(points)[0]
 pinv                     torch.linalg.pinv(points)
 matrix_norm              torch.linalg.matrix_norm(data)
-cummax                   torch.cummax(data, 1)[0]
-logcumsumexp             torch.logcumsumexp(data, 1)
+cummax                   torch.cummax(data, {dim})[0]
+logcumsumexp             torch.logcumsumexp(data, {dim})
 diff                     torch.diff(data)
-kthvalue                 torch.kthvalue(data, 2, 1)[0]
+kthvalue                 torch.kthvalue(data, {k}, {dim})[0]
 native_dropout           torch.native_dropout(data, 0.5, True)[0]
 """
 
@@ -229,7 +233,7 @@ copy                      torch.ops.aten.copy(data, other)
 resize_                   data.resize_(shape)
 item                      corner.item()
 unique                    torch.unique(place)
-histc                     torch.histc(data, 100)
+histc                     torch.histc(data, {bins})
 bucketize                 torch.bucketize(data, edges)
 allclose                  torch.allclose(data, twin)
 isclose                   torch.isclose(data, other)
@@ -258,6 +262,19 @@ group_norm_backward       aten.native_group_norm_backward(
 layer_norm_backward       aten.native_layer_norm_backward(
     other, data, width, mean, rstd, None, None, [True, False, False])
 """
+#: Options of a row, at their usual values: `{mode}` in the call.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "channel_shuffle": {"groups": 2},
+    "embedding_bag": {"mode": "mean"},
+    "scatter_reduce": {"reduce": "amax"},
+    "masked_softmax": {"dim": 1},
+    "chunk": {"chunks": 2},
+    "cummax": {"dim": 1},
+    "logcumsumexp": {"dim": 1},
+    "kthvalue": {"k": 2, "dim": 1},
+    "cdist": {"p": 2.0},
+    "histc": {"bins": 100},
+}
 #: What a row needs besides its inputs.
 SETUPS = {
     "split_with_sizes": "parts = [n // 4, n - n // 4]",
@@ -295,6 +312,8 @@ TAKEN = {
     ANALYTIC: "fft_fft2 qr pinv matrix_norm logcumsumexp",
     ANY: "scatter_reduce cummax kthvalue msort max_pool2d_with_indices max_pool3d_with_indices",
 }
+#: Said of the other frameworks, which may have the like.
+TORCH_ONLY = "the catalogue has this entry in torch only"
 FIRST = "backward goes from the first of its results alone"
 NOTES = {
     "resize_": "to the shape that it has",
@@ -345,6 +364,8 @@ def row(line: str, grad: bool) -> Operator:
         result=None if name in ELEMENTWISE else result_of,
         sides=SIDES.get(name, {}), needs=needs(name), parity="",
         torch=Call(text, setup=setup, output=first, compilable=grad, note=NOTES.get(name, "")),
+        absent=dict.fromkeys(set(FRAMEWORKS) - {"torch", "torch_compile"}, TORCH_ONLY),
+        **OPTIONS.get(name, {}),
     )  # fmt: skip
 
 
