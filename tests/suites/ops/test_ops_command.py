@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 
@@ -136,6 +138,16 @@ def test_spaces_and_rows_that_stand_twice_do_not_matter(opbench_here, tmp_path):
     done = opbench_here("list", "ops", "-a", "op=dot", "--shapes", str(table))
     found = [line.rpartition("float32,")[2] for line in done.stdout.splitlines()]
     assert found == ["m=2,k=4,n=3]/forward_backward", "m=5,k=7,n=6]/forward_backward"]
+
+
+def test_threads_are_a_column_and_an_axis_too(opbench_here, tmp_path):
+    table = tmp_path / "mine.csv"
+    table.write_text("threads,lhs\n1,8x8\n2,8x8\n", encoding="utf-8")
+    for words in (("--shapes", str(table)), ("-a", "threads=1,2", "-a", "lhs=8x8")):
+        done = opbench_here("list", "ops", "-a", "op=add", *words)
+        assert done.returncode == 0, done.stderr
+        found = [re.search(r"threads=\d", line).group() for line in done.stdout.splitlines()]
+        assert found == ["threads=1", "threads=2"]
 
 
 def test_the_lists_that_ship_are_tables_too(opbench_here):

@@ -38,7 +38,7 @@ class OperatorDefinition(Definition):
 
     def points(self, grid: Mapping[str, Sequence[Label]]) -> Iterator[Point]:
         # What was given stands last in an id, after what every operator has.
-        given = {axis: values for axis, values in grid.items() if self.axes[axis].optional}
+        given = {axis: values for axis, values in grid.items() if axis in self.optional}
         rest = {axis: v for axis, v in grid.items() if axis not in (*CHOOSING, *given)} | given
         alone = list(grid.get("dtype", ())) == [self.entry.default_dtype]
         for point in super().points(rest):
