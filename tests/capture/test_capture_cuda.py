@@ -41,17 +41,38 @@ print(float(loss.detach()))
 """
 
 
-@pytest.fixture(scope="module")
-def captured(tmp_path_factory):
+#: Batches that come from page-locked memory, and a model that runs as a CUDA graph.
+GRAPHED = """
+import torch
+
+torch.manual_seed(0)
+net = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024) for _ in range(4)]).cuda()
+optimizer = torch.optim.SGD(net.parameters(), 0.01)
+batches = [torch.randn(4096, 1024).pin_memory() for _ in range(2)]
+run = torch.cuda.make_graphed_callables(net, (batches[0].cuda(),))
+for step in range(8):
+    x = batches[step % 2].cuda(non_blocking=True)
+    optimizer.zero_grad()
+    run(x).square().mean().backward()
+    optimizer.step()
+torch.cuda.synchronize()
+"""
+
+
+def capture_of(source, folder):
     from subprocess import run
     from sys import executable
 
-    folder = tmp_path_factory.mktemp("cuda_capture")
-    (folder / "train.py").write_text(TRAIN)
+    (folder / "train.py").write_text(source)
     command = [executable, "-m", "opbench", "capture", "--steps", "4", "-o", "step.jsonl"]
     done = run([*command, "train.py"], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "step.jsonl"
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory):
+    return capture_of(TRAIN, tmp_path_factory.mktemp("cuda_capture"))
 
 
 def test_every_call_has_its_time_on_the_device_and_together_they_are_the_step(captured):
@@ -97,3 +118,60 @@ def test_top_ranks_by_the_device(captured, opbench):
     costliest = max(capture.calls, key=lambda call: call.time)
     assert costliest.name.split("-")[0] in chosen
     assert len(chosen) < len(capture.calls) / 4
+
+
+#: The whole step as one graph, after warm-up steps, as torch's documentation has it.
+WHOLE = """
+import torch
+
+net = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.Adam(net.parameters(), capturable=True)
+x = torch.randn(32, 64, device="cuda")
+
+
+def step():
+    optimizer.zero_grad(set_to_none=True)
+    net(x).square().mean().backward()
+    optimizer.step()
+
+
+side = torch.cuda.Stream()
+side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    for _ in range(3):
+        step()
+torch.cuda.current_stream().wait_stream(side)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    step()
+before = net.weight.detach().clone()
+graph.replay()
+torch.cuda.synchronize()
+print("moved" if not torch.equal(before, net.weight) else "still")
+"""
+
+
+@pytest.mark.parametrize(("steps", "code"), [("2", 0), ("3", 0), ("6", 2)])
+def test_a_program_that_captures_a_graph_runs_as_ever(tmp_path, steps, code):
+    from subprocess import run
+    from sys import executable
+
+    (tmp_path / "train.py").write_text(WHOLE)
+    command = [executable, "-m", "opbench", "capture", "--steps", steps, "train.py"]
+    done = run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, "moved" in done.stdout) == (code, True), done.stdout + done.stderr
+    assert ("a step inside a CUDA graph cannot be recorded" in done.stderr) is (code == 2)
+
+
+def test_page_locked_batches_and_what_a_graph_launches(tmp_path, opbench):
+    path = capture_of(GRAPHED, tmp_path)
+    capture = read(path)
+    (copy,) = [c for c in capture.calls if "data" in c.counts and c.operator == "aten::_to_copy"]
+    assert copy.tensors[0].pinned
+    assert 0.2 < capture.device_unrecorded / capture.device_busy < 1
+    done = opbench("run", path, "--no-save", "-k", "in_order", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("data ")]
+    # From memory that is not page-locked, the copy takes four times as long.
+    assert 0.5 < float(rows[0][-1]) < 2, done.stdout
+    assert "Not replayed: kernels that no operator launched" in done.stdout

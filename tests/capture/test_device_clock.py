@@ -50,11 +50,15 @@ def test_the_recorder_s_own_copies_do_not_count_and_strangers_are_named():
             activity(0, 1000, clock.OWN),
             activity(2000, 2500, None, "triton_poi_fused"),
             activity(3000, 3500, None, "triton_poi_fused"),
+            activity(3250, 3600, None, "_ZN2at3sumIfEEvPT_"),
         ]
     )
     assert times.of_call == {}
-    assert times.busy == pytest.approx(1000e-9)
-    assert times.others == {"triton_poi_fused": (2, pytest.approx(1000e-9))}
+    assert times.busy == times.unrecorded == pytest.approx(1100e-9)
+    assert times.others == {
+        "triton_poi_fused": (2, pytest.approx(1000e-9)),
+        "at::sum<float>": (1, pytest.approx(350e-9)),
+    }
 
 
 def test_a_step_that_ran_alone_takes_the_labels_of_the_one_recorded_in_order_of_launch():

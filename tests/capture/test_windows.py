@@ -270,3 +270,21 @@ def test_training_in_a_thread_is_followed(captured, one, seen):
     # It is known by its first call, or else by its first step, which is over then.
     assert captured(trained, steps="1") == (None if seen else (one, 1))
     assert captured(trained, auto=True) == (one, 1)
+
+
+def test_a_step_that_is_captured_in_a_graph_is_none(tmp_path, one, monkeypatch):
+    capturing = False
+    for module in ("mode", "phases"):
+        name = f"opbench.capture.operators.{module}.graph_begun"
+        monkeypatch.setattr(name, lambda: capturing)
+    program = Program()
+    recorder = recording.OperatorRecorder(tmp_path / "graph.jsonl", steps="2").start()
+    program.step()
+    capturing = True
+    program.step()
+    program.model.weight.grad.sinh()
+    capturing = False
+    program.step()
+    recorder.finish()
+    assert phases(tmp_path / "graph.jsonl") == (one, 1)
+    assert (recorder.steps, recorder.graphed) == (2, 1)

@@ -18,3 +18,9 @@ def test_starts_are_shown_where_a_warning_sends_a_reader_to_see_them(command, tm
         add_run(store, 0, "", timed(case(), 1.1e-6, samples=blocks, warnings=warnings))
     shown = command("show", "ops/add/forward", "--store", tmp_path / "x.db").stdout
     assert ("      slower starts: 2: 1.30 µs (1 block), 6: 1.31 µs (1 block)\n" in shown) == warned
+
+
+@pytest.mark.parametrize("name", ["step.jsonl", "bench_mine.py", "sweep.toml"])
+def test_a_file_that_is_not_there_is_no_misspelled_case(command, name):
+    done = command("show", name)
+    assert (done.returncode, done.stderr) == (2, f"opbench: file not found: {name}\n")

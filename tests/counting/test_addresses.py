@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from opbench.counting import Function, allocations, read
-from opbench.counting.symbols import Symbols, demangled, read_symbols, symbols
+from opbench.counting.symbols import Symbols, read_symbols, symbols
 
 FIRST = """
 namespace shapes { __attribute__((noinline)) int area(int a, int b) { return a * b + 1; } }
@@ -110,19 +110,6 @@ def test_files_without_symbols_have_none(tmp_path):
     empty = tmp_path / "empty.so"
     empty.touch()
     assert symbols(str(text)) is symbols(str(empty)) is symbols(str(tmp_path / "none")) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "written"),
-    [
-        ("_ZN2at3addEii", "at::add(int, int)"),
-        ("_ZN2at3addEii.isra.0", "at::add(int, int).isra.0"),
-        ("PyDict_New", "PyDict_New"),
-        ("_Zxyz", "_Zxyz"),
-    ],
-)
-def test_names_as_they_are_written(name, written):
-    assert demangled(name) == written
 
 
 def dump(lines: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opbench.case import Case
@@ -197,6 +199,16 @@ def test_bursts_and_starts_that_differ_are_not_two_speeds():
     by_start = samples(5, value=lambda start, block: 1e-6 * (1.5 if start == 4 else 1.0))
     assert "two-speeds" not in codes(by_start)
     assert "two-groups" in codes(by_start)
+
+
+@pytest.mark.parametrize(
+    ("device", "metric", "marked"),
+    [("cpu", TIME, True), ("cuda", TIME, False), ("cpu", Metric("memory", "bytes", ""), False)],
+)
+def test_a_clock_of_the_cpu_that_timed_launches_says_so(device, metric, marked):
+    case = replace(CASE, device=device)
+    found = from_samples(case, metric, samples(), {"gpu_in_use": True}, Adaptive(), PLACE)
+    assert ("gpu-not-awaited" in {warning.code for warning in found.warnings}) is marked
 
 
 def test_every_warning_says_what_to_do():

@@ -196,6 +196,11 @@ class Capture:
         return float(self.header.get("device_seconds") or 0.0)
 
     @property
+    def device_unrecorded(self) -> float:
+        """Seconds of a step in which the GPU ran kernels that no recorded operator launched."""
+        return float(self.header.get("device_unrecorded_seconds") or 0.0)
+
+    @property
     def sizes(self) -> dict[str, int]:
         """Axis → the size at which the calls were captured."""
         return dict(self.header.get("sizes") or {})

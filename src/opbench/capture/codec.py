@@ -138,6 +138,8 @@ class Codec:
             line["a"] = spec.alias
         if spec.device != "cpu":
             line[self.device] = spec.device
+        if spec.pinned:
+            line["pinned"] = True
         if spec.grad:
             line["grad"] = True
         values = spec.values
@@ -268,6 +270,7 @@ class Codec:
             device=device,
             values=range_of(value) if self.ranges else values_of(value.get("v"), found[1], shape),
             grad=bool(value.get("grad", False)),
+            pinned=bool(value.get("pinned", False)),
             layout=layout,
             parts=tuple(parts),
             coalesced=bool(value.get("coalesced", False)),

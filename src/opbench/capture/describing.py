@@ -93,13 +93,27 @@ def describe_tensor(tensor: torch.Tensor, grad: bool = False, ranges: bool = Fal
         values=range_of(tensor) if ranges and strided else None,
         grad=grad,
         layout="" if strided else name_of(tensor.layout),
+        pinned=is_pinned(tensor),
     )
+
+
+def is_pinned(tensor: torch.Tensor) -> bool:
+    """Whether it lies in page-locked memory; only a program that uses a GPU has such tensors."""
+    return tensor.is_cpu and torch.cuda.is_initialized() and tensor.is_pinned()
+
+
+def graph_begun() -> bool:
+    """Whether the program captures a CUDA graph. Nothing runs until that is replayed: what it calls
+    now is no step, and a copy, or a wait for the GPU, would spoil the graph."""
+    return torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
 
 
 def range_of(tensor: torch.Tensor) -> dict[str, int] | None:
     """Least and greatest of a tensor of integers; None where there are none to see."""
     whole = not tensor.dtype.is_floating_point and not tensor.dtype.is_complex
     if not whole or tensor.dtype is torch.bool or not tensor.numel() or tensor.is_meta:
+        return None
+    if graph_begun():
         return None
     return {"lo": int(tensor.min()), "hi": int(tensor.max())}
 

@@ -116,7 +116,7 @@ class Launch:
     def report(self) -> None:
         """Say what became of the recording to the command that started us."""
         found: dict[str, Any] = {"torch": "torch" in sys.modules, "failure": self.failure}
-        for name in ("steps", "calls", "written"):
+        for name in ("steps", "calls", "graphed", "written"):
             found[name] = getattr(self.recorder, name, 0)
         found["path"] = str(getattr(self.recorder, "path", ""))
         with contextlib.suppress(OSError):  # a full disk, which is no reason to end a training

@@ -178,7 +178,7 @@ def checked_header(content: dict[str, Any], level: str) -> dict[str, Any]:
             number(seconds, f"{key}: {phase_of(phase)}")
     for key in (
         "step_seconds", "captured_seconds", "waiting_seconds", "device_seconds",
-        "device_step_seconds",
+        "device_unrecorded_seconds", "device_step_seconds",
     ):  # fmt: skip
         if content.get(key) is not None:
             number(content[key], key)

@@ -34,6 +34,8 @@ class TensorSpec:
     grad: bool = False
     #: Empty for strided tensors.
     layout: str = ""
+    #: Whether it lies in page-locked memory, which a GPU reads several times as fast.
+    pinned: bool = False
     #: Of a sparse tensor: its indices and values, in the order its constructor takes them.
     parts: tuple[TensorSpec, ...] = ()
     #: Of a sparse tensor: whether its indices are sorted and unique.

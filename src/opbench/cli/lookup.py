@@ -42,6 +42,9 @@ def defined(targets: Sequence[str]) -> list[Case]:
     return expand(resolve(targets or list(suites.named())).definitions)
 
 
+#: What ends so is meant as a file.
+FILES = (".jsonl", ".py", ".toml")
+
 ID = re.compile(r"(?P<suite>[^/]+)/(?P<name>[^[]+)\[(?P<labels>.*)\](/(?P<stage>\w+))?")
 
 
@@ -90,6 +93,8 @@ def among(text: str, cases: Sequence[Case], others: Callable[[], Sequence[str]] 
     if len(matches) == 1:
         return matches[0]
     if not matches:
+        if text.endswith(FILES):
+            raise UserError(f"file not found: {text}")
         from opbench.store.lookup import near_case
 
         hint = near_case(text, [*others(), *(case.id for case in cases)])

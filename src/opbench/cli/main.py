@@ -139,6 +139,13 @@ def explain(error: Exception) -> int:
     if hasattr(error, "format_message"):  # a wrong option or argument, in the parser's words
         print(f"opbench: {error.format_message()}", file=sys.stderr)
         return 2
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("opbench"):
+        print(
+            f"opbench: its dependency {error.name} is not installed in {sys.prefix}: install "
+            "opbench there again, with pip and its dependencies",
+            file=sys.stderr,
+        )
+        return 2
     if not isinstance(error, UserError):
         raise error
     print(f"opbench: {error}", file=sys.stderr)

@@ -6,13 +6,14 @@ thousand.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import mmap
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from opbench.demangling import demangled
 
 #: Stubs through which one library calls another.
 LINKAGE = "(calls into other libraries)"
@@ -234,35 +235,3 @@ def _debug_file(data: mmap.mmap, sections: list[Section]) -> Path | None:
     build = data[note.offset + 16 : note.offset + note.size].hex()
     file = DEBUG / build[:2] / f"{build[2:]}.debug"
     return file if file.is_file() else None
-
-
-@functools.lru_cache(maxsize=1)
-def _demangler() -> tuple[Any, Any] | None:
-    """The demangler of the C++ runtime; without that there are no mangled names either."""
-    try:
-        library, c = ctypes.CDLL("libstdc++.so.6"), ctypes.CDLL(None)
-        call, free = library.__cxa_demangle, c.free
-    except (OSError, AttributeError):
-        return None
-    call.restype = ctypes.c_void_p
-    call.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    free.argtypes = [ctypes.c_void_p]
-    return call, free
-
-
-def demangled(name: str) -> str:
-    """A C++ name as written in source; any other name unchanged."""
-    # A suffix after a dot names a copy that the compiler made of the function.
-    stem, dot, copy = name.partition(".")
-    tools = _demangler()
-    if not stem.startswith("_Z") or tools is None:
-        return name
-    call, free = tools
-    status = ctypes.c_int()
-    text = call(stem.encode(), None, None, ctypes.addressof(status))
-    if not text:
-        return name
-    try:
-        return ctypes.string_at(text).decode(errors="replace") + dot + copy
-    finally:
-        free(text)

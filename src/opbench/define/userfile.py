@@ -287,9 +287,10 @@ def components(entry: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def immovable(entry: dict[str, Any], device: str) -> str:
-    """Why a benchmark cannot run on this device: nothing in it asks where to make its tensors."""
-    maker = entry["inputs"]["name"] if entry["inputs"] else entry["function"]
-    takes = entry["inputs"]["takes"] if entry["inputs"] else entry["takes"]
-    if device == "cpu" or "device" in takes:
+    """Why a benchmark of a module cannot run on this device: it is moved there, and nothing asks
+    where to make its inputs. A function may know by itself; the worker finds out."""
+    if device == "cpu" or entry["kind"] != "module" or not entry["inputs"]:
         return ""
-    return f"{maker} has no parameter `device`, so it cannot use {device}"
+    if "device" in entry["inputs"]["takes"]:
+        return ""
+    return f"{entry['inputs']['name']} has no parameter `device`, so it cannot use {device}"

@@ -80,6 +80,7 @@ def _detail(sampled: Sampled, metric: Metric) -> dict[str, Any]:
     return {
         **({"seen": seen} if seen else {}),
         **({"left_out": left_out} if left_out else {}),
+        **({"gpu_in_use": True} if any(lane.device_bytes for lane in lanes) else {}),
         **start_ids(lanes),
         "way": sampled.case.timing_mode,
         "stopped": sampled.stopped,
@@ -125,6 +126,11 @@ def _warnings(
     case: Case, result: Result, found: Estimate, policy: Policy
 ) -> Iterator[tuple[str, str]]:
     """Code and text: one sentence that says what is true of this case, and what to do."""
+    if case.device == "cpu" and result.unit == "s" and result.detail.get("gpu_in_use"):
+        yield (
+            "gpu-not-awaited",
+            "it uses a GPU, for which this clock does not wait; measure it with --device cuda",
+        )
     held = [each for each in result.detail.get("seen") or () if each.get("throttled")]
     share = disturbed_share(result.samples)
     if held and (of := len(held) / len(result.samples)) > THROTTLED_SHARE:

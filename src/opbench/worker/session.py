@@ -151,6 +151,7 @@ class Session:
             answer["pages"] = pages_fetched() - before
             again = message.get("settle", False) and self._still_fetches(answer)
         self._per_call = answer["wall_ns"] / 1e9 / answer["n"]
+        self._check_device()
         return answer
 
     def _still_fetches(self, block):
@@ -161,7 +162,9 @@ class Session:
         return self._retaken <= FETCH_NS
 
     def do_measure(self, message):
-        return self._metric(message["metric"]).measure(self, message["options"])
+        answer = self._metric(message["metric"]).measure(self, message["options"])
+        self._check_device()
+        return answer
 
     def do_exchange(self, message):
         """Instead of `prepare`: one call on the given inputs; inputs and outputs as files."""
@@ -272,6 +275,15 @@ class Session:
         exec(top, self.module.__dict__)
         exec(self._code, self.module.__dict__)
 
+    def _check_device(self):
+        """A number of the CPU must not be called one of a GPU."""
+        device = self.case.get("device", "cpu")
+        if device.startswith("cuda") and not may_use_gpu(self.case):
+            raise Unsupported(
+                "nothing in it was on %s: give the function that makes its tensors a parameter "
+                "`device`, or let it put them there" % device
+            )
+
     def _metric(self, name):
         return importlib.import_module(__package__ + ".metrics." + name)
 
@@ -293,6 +305,14 @@ class Session:
         if user["root"] not in sys.path:
             sys.path.insert(0, user["root"])
         importlib.import_module(user["module"])
+
+
+def may_use_gpu(case):
+    """Of torch it is known; not of C++ and of other libraries, where one is loaded."""
+    torch = sys.modules.get("torch")
+    if case.get("language") == "cpp" or (torch is not None and torch.cuda.is_initialized()):
+        return True
+    return any(name in sys.modules for name in ("jax", "mxnet", "onnxruntime", "cupy", "numba"))
 
 
 def peak_bytes():

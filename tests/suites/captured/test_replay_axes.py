@@ -171,6 +171,50 @@ def test_the_device_s_time_is_set_against_the_device_s_time():
     assert "busy for 1.00 s (50 %) and idle for 1.00 s; the host limits it" in busy(replay)
 
 
+def test_what_no_operator_launched_is_a_line_with_its_share():
+    from opbench.suites.captured.report import unrecorded
+
+    mm = OperatorCall(0, "aten::mm", "default", (image(2, 2), image(2, 2)), counts={"forward": 2})
+    header = {**HEADER, "device": "cuda:0", "device_seconds": 4e-3}
+    some = Capture((mm,), {**header, "device_unrecorded_seconds": 1e-3}, name="step")
+    (line,) = unrecorded(some)
+    assert "1.00 ms or 25 % of what the GPU did" in line
+    assert "opbench show step.jsonl" in line
+    assert not unrecorded(Capture((mm,), header, name="step"))
+    assert not unrecorded(Capture((mm,), {**header, "device_unrecorded_seconds": 1e-6}))
+
+
+def test_page_locked_memory_is_page_locked_again_where_there_is_a_gpu(tmp_path):
+    import json
+
+    from opbench.capture.calls import Step
+    from opbench.capture.reading import read
+    from opbench.suites.captured.in_order import plan
+    from opbench.suites.captured.operator_source import source_of
+
+    host = replace(image(2, 3), pinned=True)
+    to_gpu = {"device": TorchConstant("device", "cuda:0")}
+    calls = (
+        replace(a_call("aten::_to_copy", host, **to_gpu), counts={"data": 1}),
+        OperatorCall(1, "aten::_to_copy", "default", (image(2, 3),), to_gpu, counts={"data": 1}),
+    )
+    order = (Step(0, (0,), (1,), "data"), Step(1, (2,), (3,), "data"))
+    header = {**HEADER, "device": "cuda:0"}
+    write(Capture(calls, header, order, name="step"), tmp_path / "step.jsonl")
+    capture = read(tmp_path / "step.jsonl")
+    assert [call.tensors[0].pinned for call in capture.calls] == [True, False]
+    on_gpu = [" ".join(source_of(call, "cuda", "cuda:0").lines) for call in capture.calls]
+    assert ["pin_memory=True" in text for text in on_gpu] == [True, False]
+    assert "pin_memory" not in " ".join(source_of(capture.calls[0], "cpu", "cuda:0").lines)
+    assert json.loads(plan(capture))["pinned"] == [0]
+    assert "pinned" not in json.loads(plan(replace(capture, order=order[1:])))
+    assert [
+        "pin_memory()" in case.globals
+        for case in cases(capture)
+        if case.name == "in_order" and case.axes["phase"] == "data"
+    ] == [True]
+
+
 def test_the_costliest_calls_are_rated_against_the_peaks():
     from opbench.suites.captured.costliest import costliest
     from opbench.suites.peaks.limits import Peaks

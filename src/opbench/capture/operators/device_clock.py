@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from opbench.capture.calls import PHASES
+from opbench.demangling import short
 from opbench.worker.cuda import cupti
 from opbench.worker.cuda.intervals import union
 
@@ -35,7 +36,9 @@ class DeviceTimes:
     #: In which anything ran at all, and anything of that phase.
     busy: float = 0.0
     phases: dict[str, float] = field(default_factory=dict)
-    #: What no recorded operator launched: kernel → (how often, seconds).
+    #: In which anything ran that no recorded operator launched.
+    unrecorded: float = 0.0
+    #: The longest of that: kernel → (how often, seconds).
     others: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
@@ -112,8 +115,9 @@ def attributed(activities: Iterable[Any]) -> DeviceTimes:
             continue
         if each.label is None:
             seconds = (each.end - each.start) / 1e9
-            count, spent = others.get(each.name, (0, 0.0))
-            others[each.name] = (count + 1, spent + seconds)
+            name = short(each.name)
+            count, spent = others.get(name, (0, 0.0))
+            others[name] = (count + 1, spent + seconds)
             spans[""].append((each.start, each.end))
             continue
         call, phase = divmod(each.label, len(PHASES))
@@ -125,5 +129,6 @@ def attributed(activities: Iterable[Any]) -> DeviceTimes:
         {key: union(listed) / 1e9 for key, listed in of_call.items()},
         union(every) / 1e9,
         {phase: union(spans[phase]) / 1e9 for phase in PHASES if phase in spans},
+        union(spans[""]) / 1e9,
         {name: others[name] for name in longest},
     )

@@ -222,7 +222,7 @@ class OperatorLog:
         skipped |= {name: (count, NOT_THE_MODEL) for name, count in self.others.items()}
         for kernel, (count, seconds) in (self.device.others if self.device else {}).items():
             spent = f"{seconds * 1e6:.4g} µs on the GPU"
-            skipped[kernel[:LONGEST_NAME]] = (count, f"launched by no operator, {spent}")
+            skipped[kernel] = (count, f"launched by no operator, {spent}")
         schemas = {
             call.qualified: str(logged.func._schema)
             for call, logged in zip(calls, self.calls.values())

@@ -7,7 +7,7 @@ window.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter, thread_time
@@ -18,10 +18,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from opbench.capture.calls import COLLECTIVES
 from opbench.capture.compiled.regions import Region
-from opbench.capture.contents.regimes import (
-    STEERED,
-    glance,
-)
+from opbench.capture.contents.regimes import STEERED, glance
+from opbench.capture.describing import graph_begun, is_pinned
 from opbench.capture.operators.device_clock import DeviceClock
 from opbench.capture.operators.log import LoggedCall, OperatorLog
 from opbench.capture.operators.phases import Phases
@@ -136,6 +134,8 @@ class OperatorMode(TorchDispatchMode):
         run: Callable[[], Any] | None = None,
     ) -> Any:
         """Run the call, and note it."""
+        if graph_begun():
+            return run() if run else func(*args, **kwargs)
         entered, busy = perf_counter(), thread_time()
         tensors: list[Tensor] = []
         seen_args, seen_kwargs = args, kwargs
@@ -236,7 +236,8 @@ def part(argument: Any, tensors: list[Tensor]) -> Any:
             sizes = tuple(argument._nested_tensor_size().flatten().tolist())
             return ("nested", sizes, argument.dtype, argument.device)
         try:
-            return (argument.shape, argument.stride(), argument.dtype, argument.device)
+            facts = (argument.shape, argument.stride(), argument.dtype, argument.device)
+            return (*facts, "pinned") if is_pinned(argument) else facts
         except (RuntimeError, NotImplementedError):  # a sparse tensor has no strides
             nnz = argument._nnz() if argument.layout in SPARSE else 0
             return (argument.shape, argument.layout, nnz, argument.dtype, argument.device)
@@ -277,8 +278,16 @@ def sharing(tensors: list[Tensor], reads: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def shapes(result: Any) -> list[tuple[torch.dtype, tuple[int, ...]]]:
+    """Of the results; empty if one of them, sparse or nested, is not as large as its shape says."""
+    made = list(tensors_of(result))
+    if any(each.is_nested or each.layout is not torch.strided for each in made):
+        return []
+    return [(each.dtype, tuple(each.shape)) for each in made]
+
+
+def tensors_of(result: Any) -> Iterator[Tensor]:
     if isinstance(result, Tensor):
-        return [] if result.is_nested else [(result.dtype, tuple(result.shape))]
-    if isinstance(result, (tuple, list)):
-        return [pair for each in result for pair in shapes(each)]
-    return []
+        yield result
+    elif isinstance(result, (tuple, list)):
+        for each in result:
+            yield from tensors_of(each)

@@ -26,6 +26,8 @@ from torch.optim.optimizer import (
 )
 from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
+from opbench.capture.describing import graph_begun
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -107,6 +109,8 @@ class Phases:
         self._step_ended, self._call_ended, self._turned = step_ended, call_ended, turned
         #: Told of the top module that is called; whether the call belongs to what is recorded.
         self._call_begins = call_begins
+        #: Steps of an optimizer that were captured in a CUDA graph.
+        self.graphed = 0
         #: The thread that is followed (without `turned`, always the one that began), the one that
         #: began, and how well the first is known to be the one that trains.
         self._followed = self._home = get_ident()
@@ -176,6 +180,9 @@ class Phases:
     def _follows(self, sign: int | None = None) -> bool:
         """Whether what this thread does belongs to the recorded program. `sign`: that it is the one
         that trains, CALL or STEP; better ones, and those of the thread that began, outweigh."""
+        if graph_begun():
+            self.graphed += sign == STEP
+            return False
         thread = get_ident()
         if sign is not None:
             sign += thread == self._home
@@ -226,7 +233,7 @@ class Phases:
     def step_aside(self) -> None:
         """A compiled function begins. A model that is called compiled calls no hook, so this is
         where its forward begins."""
-        if not self._path and not self._backward and self.now == "data":
+        if not self._path and not self._backward and self.now == "data" and not graph_begun():
             self._call_begins(None)
             self.enter("forward")
             self.call_began = perf_counter()

@@ -109,6 +109,11 @@ class OperatorRecorder:
         self._begin()
         return self
 
+    @property
+    def graphed(self) -> int:
+        """Steps that were captured in a CUDA graph, whose replays nobody sees."""
+        return self.phases.graphed
+
     def _begin(self) -> None:
         """Nothing was seen yet of what is to be recorded."""
         self.steps = self.calls = self._recorded = 0
@@ -355,6 +360,8 @@ class OperatorRecorder:
             facts["device_phases"] = {
                 phase: rounded(busy / steps) for phase, busy in self.log.device.phases.items()
             }
+            if self.log.device.unrecorded:
+                facts["device_unrecorded_seconds"] = rounded(self.log.device.unrecorded / steps)
         if self._device_step is not None:
             facts["device_step_seconds"] = rounded(self._device_step)
         return facts

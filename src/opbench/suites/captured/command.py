@@ -191,7 +191,12 @@ def lacking(recorded: dict[str, Any], steps: str | None, calls: str | None) -> s
     seen = plural(recorded["steps"], "optimizer step")
     seen += f" and {plural(recorded['calls'], 'call')} of its model"
     wanted = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
-    return f"the script ended after {seen}, before {wanted} could be captured"
+    missing = f"the script ended after {seen}, before {wanted} could be captured"
+    if recorded.get("graphed"):
+        missing += (
+            "; a step inside a CUDA graph cannot be recorded: capture one that runs before it"
+        )
+    return missing
 
 
 def learn(

@@ -244,7 +244,7 @@ class CapturedStep(CapturedDefinition):
                 "for view, form in moved:\n    view.set_(*form)",
                 "for flat, value in written:\n    flat.copy_(value)",
             ),
-            globals=makers.STEP,
+            globals=makers.PINNED_STEP if '"pinned":' in plan else makers.STEP,
             unsupported=unsupported,
         )
 

@@ -31,7 +31,7 @@ class Buffers:
     #: The device that the captured program ran on.
     captured_on: str
     sizes: list[int] = field(default_factory=list)
-    facts: list[tuple[str, Any, str]] = field(default_factory=list)
+    facts: list[tuple[str, Any, str, bool]] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
 
     def number(self, storage: int, spec: TensorSpec) -> int:
@@ -41,11 +41,11 @@ class Buffers:
             kind = bool(values) and (values[0] >= 0, *values[7:])
         else:
             kind = json.dumps(values, sort_keys=True)
-        key = (storage, spec.dtype, kind)
+        key = (storage, spec.dtype, kind, spec.pinned)
         if key not in self._numbers:
             self._numbers[key] = len(self.sizes)
             self.sizes.append(0)
-            self.facts.append((spec.dtype, values, self.elsewhere(spec.device)))
+            self.facts.append((spec.dtype, values, self.elsewhere(spec.device), spec.pinned))
         number = self._numbers[key]
         self.sizes[number] = max(self.sizes[number], spec.extent)
         return number
@@ -57,12 +57,16 @@ class Buffers:
     def plan(self) -> list[list[Any]]:
         return [
             [size, dtype, list(values) if isinstance(values, tuple) else values, where]
-            for size, (dtype, values, where) in zip(self.sizes, self.facts)
+            for size, (dtype, values, where, _) in zip(self.sizes, self.facts)
         ]
+
+    @property
+    def pinned(self) -> list[int]:
+        return [number for number, (*_, pinned) in enumerate(self.facts) if pinned]
 
 
 def plan(capture: Capture, phase: str = "") -> str:
-    """JSON for `makers.PROGRAM`: the calls of one phase, or of the whole step."""
+    """JSON for `makers.step`: the calls of one phase, or of the whole step."""
     steps = [step for step in capture.order if not phase or step.phase == phase]
     calls = [step for step in steps if not capture.calls[step.call].obstacle]
     buffers = Buffers(capture.device)
@@ -91,6 +95,7 @@ def plan(capture: Capture, phase: str = "") -> str:
             "calls": planned,
             "written": list(written),
             "places": places,
+            **({"pinned": buffers.pinned} if buffers.pinned else {}),
         },
         separators=(",", ":"),
     )

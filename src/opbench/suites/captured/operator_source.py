@@ -73,9 +73,11 @@ class OperatorWriter(SourceWriter):
             parts.append(f"device={device!r}")
         if spec.offset:
             parts.append(f"offset={spec.offset!r}")
-        if spec.offset or number in self._shared:
+        pinned = spec.pinned and device == "cpu" and self.device != "cpu"
+        if spec.offset or number in self._shared or pinned:
             size = f"{self._sizes[number]}, dtype=torch.{spec.dtype}"
             placed = "" if device == "cpu" else f", device={device!r}"
+            placed += ", pin_memory=True" if pinned else ""
             self.lines.append(f"m{number} = torch.empty({size}{placed})")
             parts.append(f"within=m{number}")
         self.lines.append(f"{name} = tensor({', '.join(parts)})")

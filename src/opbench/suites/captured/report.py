@@ -39,6 +39,8 @@ MODES = {"hot": "hot", "cold": "cold cache", "order": "in order"}
 LISTED = 25
 #: A GPU that is busy for this share of a step has no gaps worth closing.
 DEVICE_BOUND = 0.9
+#: Kernels that no operator launched are worth a line from this share of the GPU's time on.
+WORTH_NAMING = 0.005
 #: Calls that could not be replayed, named one by one.
 NAMED = 8
 
@@ -231,7 +233,7 @@ def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -
         lines += longer(account.total)
     lines += apart(calls, replay)
     if replay.on_device:
-        lines.append(busy(replay))
+        lines += [busy(replay), *unrecorded(replay.capture)]
     if replay.threads - {replay.capture.threads}:
         lines.append(
             f"Captured with {replay.capture.threads} threads, replayed with "
@@ -324,6 +326,18 @@ def busy(replay: Replay) -> str:
         f"({format_percent(share)}) and idle for {format_value(max(0.0, step - worked), 's')}; "
         f"{limit}."
     )
+
+
+def unrecorded(capture: Capture) -> list[str]:
+    """What the GPU ran that is not replayed, as no operator of the step launched it."""
+    share = capture.device_unrecorded / capture.device_busy
+    if share < WORTH_NAMING:
+        return []
+    return [
+        f"Not replayed: kernels that no operator launched (a CUDA graph, a kernel of your own), "
+        f"{format_value(capture.device_unrecorded, 's')} or {format_percent(share)} of what the "
+        f"GPU did; `opbench show {capture.name}.jsonl` names them."
+    ]
 
 
 def choice_table(choice: Choice) -> Table:

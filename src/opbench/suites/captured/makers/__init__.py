@@ -7,7 +7,7 @@ standard library are all it knows.
 from __future__ import annotations
 
 from opbench.suites.captured.makers.graphs import COMPILED as COMPILED
-from opbench.suites.captured.makers.step import PROGRAM
+from opbench.suites.captured.makers.step import PINNED_PROGRAM, PROGRAM
 from opbench.suites.captured.makers.tensors import TENSOR
 
 #: Finds operators in torch's registry only: a name never becomes anything else.
@@ -69,3 +69,4 @@ def check_shapes(op, args, kwargs, expected):
 '''
 
 STEP = f"import json\n{CALL}\n\n{COMPILED}\n\n{PROGRAM}"
+PINNED_STEP = f"import json\n{CALL}\n\n{COMPILED}\n\n{PINNED_PROGRAM}"

@@ -138,3 +138,12 @@ def runnable(calls, moved, left_out):
         raise RuntimeError("none of its calls runs: " + next(iter(left_out.values())))
     return kept
 '''
+
+#: The end of the line that makes a buffer, and what follows for one in page-locked memory.
+#: Few steps have any; the source of the others, and so their history, stays as it is.
+MADE = "device=where or device)\n"
+LOCKED = """\
+        if len(buffers) in plan["pinned"] and device != "cpu":
+            flat = flat.pin_memory()
+"""
+PINNED_PROGRAM = PROGRAM.replace(MADE, MADE + LOCKED)

@@ -1,0 +1,46 @@
+"""A number of the CPU is never called one of a GPU."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+from opbench.worker import session
+
+
+def library(initialized: bool) -> types.ModuleType:
+    made = types.ModuleType("torch")
+    made.cuda = types.SimpleNamespace(is_initialized=lambda: initialized)  # type: ignore[attr-defined]
+    return made
+
+
+def at_work(monkeypatch, case, **loaded):
+    for name in ("torch", "jax", "mxnet", "onnxruntime", "cupy", "numba"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name, module in loaded.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    found = session.Session()
+    found.case = case
+    return found
+
+
+@pytest.mark.parametrize(
+    ("case", "loaded"),
+    [
+        ({"device": "cuda"}, {"torch": library(True)}),
+        ({"device": "cuda:1"}, {"torch": library(False), "jax": types.ModuleType("jax")}),
+        ({"device": "cuda", "language": "cpp"}, {}),
+        ({"device": "cpu"}, {}),
+        ({}, {"torch": library(False)}),
+    ],
+)
+def test_what_may_have_used_it_is_measured(monkeypatch, case, loaded):
+    at_work(monkeypatch, case, **loaded)._check_device()
+
+
+@pytest.mark.parametrize("loaded", [{}, {"torch": library(False)}])
+def test_what_cannot_have_used_it_is_refused(monkeypatch, loaded):
+    with pytest.raises(session.Unsupported, match="nothing in it was on cuda:0"):
+        at_work(monkeypatch, {"device": "cuda:0"}, **loaded)._check_device()
