@@ -197,6 +197,21 @@ def test_visited_cases_take_turns():
     assert turns == ["a", "b"] * 6
 
 
+def test_what_was_measured_just_now_waits_and_the_others_do_not_wait_for_it():
+    """In a run of few long cases each has just been measured when the next look is due."""
+    clock = Clock()
+    clock.now = 9.0
+    visited = DriftControl(clock=clock, kept=[Kept(clock), Kept(clock, seen=8.9)])
+    visited.visit()
+    assert [len(kept.visits) for kept in visited.kept] == [1, 0]
+    clock.now += 0.95
+    visited.visit()
+    assert [len(kept.visits) for kept in visited.kept] == [1, 1]
+    clock.now += 9.0
+    visited.visit()
+    assert [len(kept.visits) for kept in visited.kept] == [2, 2]
+
+
 def control(visits: list[list[Sample]]) -> DriftControl:
     return DriftControl(kept=[Kept(None, visits), Kept(None, visits)])
 

@@ -176,7 +176,9 @@ def with_sets(sets: int, other: float, spread: float, spent: float) -> PairedDes
         one_set(
             design,
             set_up=spent / sets / 6,
-            values=lambda case, child: (1.0, other)[case] * (1 + spread * case * (child % 2 - 0.5)),
+            values=lambda case, child: (
+                (1.0, other)[case] * (1 + spread * case * (0.5, -0.5, 0.0)[child % 3])
+            ),
         )
     return design
 

@@ -39,11 +39,22 @@ def test_without_samples_there_is_no_estimate():
     assert estimate([]) is None
 
 
-def test_the_value_is_the_mean_over_starts_of_the_medians_of_children():
+def test_the_value_is_the_mean_over_starts_of_the_median_of_their_children():
     # Start 0 has children with medians 2 and 4, start 1 one with median 9: (3 + 9) / 2.
     samples = [(0, 0, 1.0), (0, 0, 2.0), (0, 0, 50.0), (0, 1, 4.0), (1, 0, 9.0)]
     assert estimate(samples).value == 6.0
     assert estimate(samples).starts == 2
+
+
+def test_a_moment_at_half_speed_in_every_start_is_none_of_the_case_s():
+    """Of four children of each start one was measured while the host gave half of the core away."""
+    samples = [
+        (start, child, 1.5 if child == start % 4 else 1.0)
+        for start in range(6)
+        for child in range(4)
+        for _ in range(10)
+    ]
+    assert estimate(samples).value == 1.0
 
 
 def test_the_interval_is_students_over_the_starts():

@@ -61,6 +61,34 @@ def test_sides_that_share_starts_are_paired_and_others_are_not():
     assert ratio(base, base, "interleaved").design == "interleaved"
 
 
+def at_half_speed(slow, starts=4, children=4):
+    """A side of which some (start, child) were measured beside somebody else on the same core."""
+    return [
+        (start, child, 1.5 if (start, child) in slow else 1.0)
+        for start in range(starts)
+        for child in range(children)
+        for _ in range(5)
+    ]
+
+
+@pytest.mark.parametrize("design", ["paired", "interleaved", "shared", "separate"])
+def test_a_moment_at_half_speed_moves_no_ratio(design):
+    slow = {(start, start % 4) for start in range(4)}
+    for base, new in (((), slow), (slow, ()), (slow, slow)):
+        assert ratio(at_half_speed(base), at_half_speed(new), design).value == 1.0
+
+
+def test_what_a_moment_does_to_both_sides_of_a_set_cancels_in_that_set():
+    """Half of the sets were measured at another speed, and of the others each has its own."""
+    speeds = (1.0, 1.1, 1.5, 1.7)
+    base = [(start, child, speeds[child]) for start in range(3) for child in range(4)]
+    new = [(start, child, 1.02 * value) for start, child, value in base]
+    new += [(start, 4, 9.0) for start in range(3)]  # a set that only one side has
+    assert ratio(base, new[:12], "paired").value == pytest.approx(1.02)
+    assert ratio(base, new[:12], "interleaved").error == pytest.approx(0.001 / math.sqrt(3))
+    assert ratio(base, new, "paired").value > 1.02
+
+
 def test_pairing_cancels_what_a_start_does_to_both_sides():
     base = [(start, 0, 10.0**start) for start in range(4)]
     new = [(start, 1, 1.1 * 10.0**start) for start in range(4)]

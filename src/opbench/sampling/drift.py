@@ -39,6 +39,8 @@ TIME_SHARE, APART, PLENTY = 0.08, 1.0, 30
 class Kept:
     lane: Lane
     visits: list[list[Sample]] = field(default_factory=list)
+    #: When its last blocks were taken.
+    seen: float = 0.0
 
     @property
     def undisturbed(self) -> list[list[float]]:
@@ -84,18 +86,17 @@ class DriftControl:
             return
         lane.adopted, lane.patience = True, PATIENCE
         blocks = lane.samples.get(self.metric, [])[-BLOCKS:]
-        self.kept.append(Kept(lane, [blocks] if len(blocks) == BLOCKS else []))
-        self._last = self.clock()
+        self.kept.append(Kept(lane, [blocks] if len(blocks) == BLOCKS else [], self.clock()))
 
     def visit(self) -> None:
-        """Measure all of them again, unless that was just done."""
+        """Measure them again, but those of which that was just done."""
         now = self.clock()
         made = max((len(kept.visits) for kept in self.kept), default=0)
         apart = APART * max(1.0, made / PLENTY)
-        if not self.kept or now - self._last < max(apart, self._cost / TIME_SHARE):
+        visited = [kept for kept in self.kept if now - kept.seen >= apart]
+        if not visited or now - self._last < self._cost / TIME_SHARE:
             return
         self.settle()
-        visited = list(self.kept)
         blocks: list[list[Sample]] = [[] for _ in visited]
         # In turns, as the blocks of a case are taken: what waking up on one core or the other does
         # to a block is noise, and no drift.
@@ -106,6 +107,8 @@ class DriftControl:
             if len(seen) == BLOCKS:
                 kept.visits.append(seen)
         self._last = self.clock()
+        for kept in visited:
+            kept.seen = self._last
         self._cost = self._last - now
 
     def _look(self, kept: Kept, seen: list[Sample]) -> None:

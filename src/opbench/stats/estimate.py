@@ -1,6 +1,8 @@
 """One number for a case, and how far it can be trusted.
 
-The value is the mean, over worker starts, of the medians of their children. The interval is a
+The value is the mean, over worker starts, of the median of their children, and a child is the
+median of its blocks: while the host of a virtual machine lets somebody else compute on the other
+half of our core, for a second or two, a whole child takes half as long again. The interval is a
 t interval over the starts: with n of them, n - 1 degrees of freedom. Where the cases measured
 before have shown what starts usually scatter here, their variance is averaged in (`prior`), with
 the degrees of freedom it deserves; no figure of another machine is.
@@ -66,7 +68,7 @@ def estimate(samples: Iterable[Placed], *, prior: Prior = NOTHING) -> Estimate |
     for (start, _session), values in sessions.items():
         by_start.setdefault(start, []).append(median(values))
         errors.append(median_error(values))
-    starts = [sum(values) / len(values) for values in by_start.values()]
+    starts = [median(values) for values in by_start.values()]
     value = sum(starts) / len(starts)
     scale = abs(value) or max((abs(start) for start in starts), default=0.0) or 1.0
     children = len(sessions) / len(starts)

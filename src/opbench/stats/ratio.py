@@ -130,7 +130,7 @@ def ratio(
     shared = sorted(set(base) & set(new))
     if design == "separate" or not shared:
         return _separate(list(base.values()), list(new.values()), start, drifts)
-    logs = [new[each].log - base[each].log for each in shared]
+    logs = [_log_ratio(base[each], new[each], design) for each in shared]
     seen = _variance(logs)
     # What pairs measured at one time scatter says nothing about pairs measured at two.
     known = NOTHING if design == "shared" else pair
@@ -139,6 +139,14 @@ def ratio(
     parts = [(max(variance, least) / len(logs), freedom)]
     shifts = _shifts(drifts) if design == "shared" else []
     return _ratio(sum(logs) / len(logs), parts, shifts, len(logs), design, seen=math.sqrt(seen))
+
+
+def _log_ratio(base: _Start, new: _Start, design: str) -> float:
+    """Of one worker start. What a moment does to a set of children that were measured turn by turn
+    it does to both sides; of two times, each side has moments of its own."""
+    if design == "shared" or len(base.children) != len(new.children):
+        return new.log - base.log
+    return median(b - a for a, b in zip(base.children, new.children, strict=True))
 
 
 def _least_variance(base: Sequence[_Start], new: Sequence[_Start]) -> float:
@@ -215,7 +223,7 @@ def exp(log: float) -> float:
 
 
 def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
-    """Per worker start: the mean log of its children's medians, and the error of that."""
+    """Per worker start: the median log of its children's medians, and the error of that."""
     children: dict[tuple[int, int], list[float]] = {}
     for start, session, value in samples:
         # A block of zero or less (an empty loop was taken off) is a low value, not a missing one:
@@ -227,7 +235,7 @@ def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
         found.setdefault(start, []).append((median(logs), median_error(logs)))
     return {
         start: _Start(
-            sum(log for log, _ in each) / len(each),
+            median(log for log, _ in each),
             math.sqrt(sum(error**2 for _, error in each)) / len(each),
             tuple(log for log, _ in each),
         )
