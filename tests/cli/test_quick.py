@@ -23,6 +23,7 @@ ZERO, BUSY = ("zero-time", "its time is zero"), ("contended", "close other progr
     [
         ([result()], []),
         ([result(ZERO), result(ZERO)], ["Its time is zero."]),
+        ([result(), result(("gpu-not-awaited", "it uses a GPU"))], ["It uses a GPU."]),
         (
             [result(BUSY), result()],
             ["1 of 2 results were disturbed by other programs: close other programs"],

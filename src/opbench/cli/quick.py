@@ -62,10 +62,11 @@ def answer(
 def remarks(results: Sequence[Result]) -> list[str]:
     """What a reader must know of the times above, each once."""
     from opbench.report.warnings.run_note import ADVICE, SAID
-    from opbench.sampling.outcome import ZERO_TIME
+    from opbench.sampling.outcome import GPU_NOT_AWAITED, ZERO_TIME
 
-    zero = (each.text for result in results for each in result.warnings if each.code == ZERO_TIME)
-    found = [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(zero)]
+    warnings = (each for result in results for each in result.warnings)
+    of_time = (each.text for each in warnings if each.code in (ZERO_TIME, GPU_NOT_AWAITED))
+    found = [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(of_time)]
     code = "contended"
     if count := sum(any(each.code == code for each in result.warnings) for result in results):
         found.append(f"{count} of {len(results)} results {SAID[code]}: {ADVICE[code]}.")

@@ -32,6 +32,8 @@ FEW_STARTS = 3
 
 #: Code of the warning about a time that cannot be distinguished from zero.
 ZERO_TIME = "zero-time"
+#: Code of the warning about a time of launches.
+GPU_NOT_AWAITED = "gpu-not-awaited"
 #: A loop around a call takes some 10 ns in Python: an interval that reaches zero is wide for other
 #: reasons where a call takes longer.
 LOOP_SECONDS = 1e-8
@@ -128,7 +130,7 @@ def _warnings(
     """Code and text: one sentence that says what is true of this case, and what to do."""
     if case.device == "cpu" and result.unit == "s" and result.detail.get("gpu_in_use"):
         yield (
-            "gpu-not-awaited",
+            GPU_NOT_AWAITED,
             "it uses a GPU, for which this clock does not wait; measure it with --device cuda",
         )
     held = [each for each in result.detail.get("seen") or () if each.get("throttled")]
