@@ -35,7 +35,11 @@ def code_of(name: str, module: ModuleType) -> list[str]:
 
 def main() -> None:
     known = sections()
-    parser = argparse.ArgumentParser(prog="python -m perf", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m perf",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(known))
     parser.add_argument("--quick", action="store_true", help="a few rounds, to see that it works")
     parser.add_argument("--print", action="store_true", dest="only_print", help="write no page")

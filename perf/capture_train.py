@@ -152,7 +152,9 @@ def trainer(name: str, batch: int = 0, size: int = 0, device: str = "cpu") -> Ca
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--batch", type=int, default=0)
     parser.add_argument("--size", type=int, default=0, help="pixels, or length of the sequence")

@@ -455,7 +455,11 @@ FIGURES = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m perf.gpu", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.gpu",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("figure", nargs="+", choices=FIGURES)
     parser.add_argument("--models", nargs="+", choices=CAPTURES, default=list(CAPTURES))
     options = parser.parse_args()

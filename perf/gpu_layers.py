@@ -36,7 +36,11 @@ WRITE_SECONDS = 60.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m perf.gpu_layers", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.gpu_layers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--tests", action="store_true", help="run only the CUDA tests")
     parser.add_argument("--minutes", type=float, default=9.0, help="stop after this many minutes")

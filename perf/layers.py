@@ -179,7 +179,11 @@ def row(what: str, theirs: float, ours: float, goal: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m perf.layers", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.layers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--quick", action="store_true", help="two layers, to see that it works")
     parser.add_argument("--full", action="store_true", help="with the convolution: takes hours")
     parser.add_argument("--print", action="store_true", dest="only_print", help="write no page")

@@ -40,7 +40,11 @@ DEVICE_TIMES = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m perf.layers_results", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.layers_results",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("where", choices=list(TITLES))
     parser.add_argument("file", nargs="?", type=Path, help="a CSV file to copy to docs/results")
     parser.add_argument("--measure", action="store_true", help="measure on this CPU first")

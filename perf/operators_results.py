@@ -78,7 +78,11 @@ def parts(where: str) -> list[Part]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m perf.operators_results", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.operators_results",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("where", choices=["cpu", "cuda"])
     parser.add_argument("--minutes", type=float, default=60.0, help="for all runs together")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the files")

@@ -42,7 +42,11 @@ BATCH = 8
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m perf.holdout", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m perf.holdout",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("file", type=Path)
     parser.add_argument("--half", choices=HALVES, help="default: both")
     parser.add_argument("--starts", type=int, default=40)
