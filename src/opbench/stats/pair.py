@@ -190,11 +190,12 @@ def compare_samples(
     Where starts of two runs were the same, `numbers` say which of each side: the others of either
     side tell nothing about the ratio.
     """
+    sets = _sets(base), _sets(new)
     base, new = undisturbed(base, new)
-    placed = _placed(base), _placed(new)
+    placed = _placed(base, sets[0]), _placed(new, sets[1])
     if numbers is not None:
         first, second = (
-            [(known[start], session, value) for start, session, value in side if start in known]
+            [(known[start], number, value) for start, number, value in side if start in known]
             for known, side in zip(numbers, placed, strict=True)
         )
         placed = first, second
@@ -213,7 +214,7 @@ def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = 
     if design != "separate":
         base, *others = undisturbed(whole.samples, *(part.samples for part in parts))
         pair = learnt_of(whole, *parts).pair
-        found = ratio(_placed(base), _added(others), design, pair=pair)
+        found = ratio(_placed(base, _sets(base)), _added(others), design, pair=pair)
         if found is not None:
             return Pair.of(found)
     total = sum(part.estimate or 0.0 for part in parts)
@@ -257,8 +258,25 @@ def is_sampled(result: Measured) -> bool:
     return result.unit == "s"
 
 
-def _placed(blocks: Sequence[Block]) -> list[Placed]:
-    return [(block.start, block.session, block.value) for block in blocks]
+#: (worker start, child) → which of the children of that start it was, from 0.
+Sets = Mapping[tuple[int, int], int]
+
+
+def _sets(blocks: Sequence[Block]) -> Sets:
+    """In the order of their forks: the first child of each side was measured turn by turn with the
+    first of the others, and so on."""
+    children: dict[int, set[int]] = {}
+    for block in blocks:
+        children.setdefault(block.start, set()).add(block.session)
+    return {
+        (start, session): number
+        for start, sessions in children.items()
+        for number, session in enumerate(sorted(sessions))
+    }
+
+
+def _placed(blocks: Sequence[Block], sets: Sets) -> list[Placed]:
+    return [(block.start, sets[block.start, block.session], block.value) for block in blocks]
 
 
 def _added(sides: Sequence[Sequence[Block]]) -> list[Placed]:

@@ -23,7 +23,7 @@ its own drift, with its degrees of freedom.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -102,8 +102,8 @@ class _Start:
     log: float
     #: Error of that log from the noise of its blocks.
     noise: float
-    #: The log of each child, in the order of their forks.
-    children: tuple[float, ...]
+    #: Set of children → the log of the child that this side had in it.
+    children: Mapping[int, float]
 
 
 def ratio(
@@ -115,7 +115,9 @@ def ratio(
     pair: Prior = NOTHING,
     drifts: tuple[Prior, Prior] = (BETWEEN_RUNS, BETWEEN_RUNS),
 ) -> Ratio | None:
-    """None where either side has no samples, or a child whose typical value is not positive and
+    """Of (start, set of children, value); children of one set were measured turn by turn.
+
+    None where either side has no samples, or a child whose typical value is not positive and
     finite: such values have no ratio.
 
     Sides that share no worker start are separate, whatever the `design`. `start` and `pair` are
@@ -144,20 +146,22 @@ def ratio(
 def _log_ratio(base: _Start, new: _Start, design: str) -> float:
     """Of one worker start. What a moment does to a set of children that were measured turn by turn
     it does to both sides; of two times, each side has moments of its own."""
-    if design == "shared" or len(base.children) != len(new.children):
-        return new.log - base.log
-    return median(b - a for a, b in zip(base.children, new.children, strict=True))
+    sets = [] if design == "shared" else _log_ratios(base, new)
+    return median(sets) if sets else new.log - base.log
+
+
+def _log_ratios(base: _Start, new: _Start) -> list[float]:
+    """Of each set of children that both sides have."""
+    both = sorted(base.children.keys() & new.children.keys())
+    return [new.children[each] - base.children[each] for each in both]
 
 
 def _least_variance(base: Sequence[_Start], new: Sequence[_Start]) -> float:
     """What the log-ratio of one start scatters at the least: as much as the mean of its sets, or,
     of a single set, the noise of its blocks."""
-    sets = [
-        [theirs - ours for ours, theirs in zip(one.children, other.children, strict=False)]
-        for one, other in zip(base, new, strict=True)
-    ]
+    sets = [logs for one, other in zip(base, new, strict=True) if (logs := _log_ratios(one, other))]
     pairs = zip(base, new, strict=True)
-    noise = sum(one.noise**2 + other.noise**2 for one, other in pairs) / len(sets)
+    noise = sum(one.noise**2 + other.noise**2 for one, other in pairs) / len(base)
     freedom = sum(len(logs) - 1 for logs in sets)
     if freedom:
         each = sum(map(len, sets)) / len(sets)
@@ -230,14 +234,14 @@ def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
         # leaving it out would move the median of the rest.
         log = math.log(value) if value > 0 else -math.inf
         children.setdefault((start, session), []).append(log)
-    found: dict[int, list[tuple[float, float]]] = {}
-    for (start, _), logs in sorted(children.items()):
-        found.setdefault(start, []).append((median(logs), median_error(logs)))
+    found: dict[int, dict[int, tuple[float, float]]] = {}
+    for (start, number), logs in sorted(children.items()):
+        found.setdefault(start, {})[number] = (median(logs), median_error(logs))
     return {
         start: _Start(
-            median(log for log, _ in each),
-            math.sqrt(sum(error**2 for _, error in each)) / len(each),
-            tuple(log for log, _ in each),
+            median(log for log, _ in each.values()),
+            math.sqrt(sum(error**2 for _, error in each.values())) / len(each),
+            {number: log for number, (log, _) in each.items()},
         )
         for start, each in found.items()
     }
