@@ -46,8 +46,8 @@ def test_the_value_is_the_mean_over_starts_of_the_median_of_their_children():
     assert estimate(samples).starts == 2
 
 
-def test_a_moment_at_half_speed_in_every_start_is_none_of_the_case_s():
-    """Of four children of each start one was measured while the host gave half of the core away."""
+def test_a_slow_moment_in_every_start_is_none_of_the_case_s():
+    """Of four children of each start one was measured in a slow moment of the machine."""
     samples = [
         (start, child, 1.5 if child == start % 4 else 1.0)
         for start in range(6)

@@ -61,8 +61,8 @@ def test_sides_that_share_starts_are_paired_and_others_are_not():
     assert ratio(base, base, "interleaved").design == "interleaved"
 
 
-def at_half_speed(slow, starts=4, children=4):
-    """A side of which some (start, child) were measured beside somebody else on the same core."""
+def in_slow_moments(slow, starts=4, children=4):
+    """A side of which some (start, child) were measured in a slow moment of the machine."""
     return [
         (start, child, 1.5 if (start, child) in slow else 1.0)
         for start in range(starts)
@@ -72,10 +72,10 @@ def at_half_speed(slow, starts=4, children=4):
 
 
 @pytest.mark.parametrize("design", ["paired", "interleaved", "shared", "separate"])
-def test_a_moment_at_half_speed_moves_no_ratio(design):
+def test_a_moment_in_slow_moments_moves_no_ratio(design):
     slow = {(start, start % 4) for start in range(4)}
     for base, new in (((), slow), (slow, ()), (slow, slow)):
-        assert ratio(at_half_speed(base), at_half_speed(new), design).value == 1.0
+        assert ratio(in_slow_moments(base), in_slow_moments(new), design).value == 1.0
 
 
 def test_what_a_moment_does_to_both_sides_of_a_set_cancels_in_that_set():

@@ -1,11 +1,13 @@
 """One number for a case, and how far it can be trusted.
 
 The value is the mean, over worker starts, of the median of their children, and a child is the
-median of its blocks: while the host of a virtual machine lets somebody else compute on the other
-half of our core, for a second or two, a whole child takes half as long again. The interval is a
-t interval over the starts: with n of them, n - 1 degrees of freedom. Where the cases measured
-before have shown what starts usually scatter here, their variance is averaged in (`prior`), with
-the degrees of freedom it deserves; no figure of another machine is.
+median of its blocks. On a machine that others share, a whole child now and then takes half as long
+again, and so does the other side's that was measured turn by turn with it, although no page was
+fetched, nobody waited and the core seemed free. The mean of four children would move by a tenth.
+
+The interval is a t interval over the starts: with n of them, n - 1 degrees of freedom. Where the
+cases measured before have shown what starts usually scatter here, their variance is averaged in
+(`prior`), with the degrees of freedom it deserves; no figure of another machine is.
 """
 
 from __future__ import annotations
