@@ -228,3 +228,13 @@ def test_a_full_disk_keeps_what_is_finished_and_says_so(bench_file, tmp_path, ma
     assert {line.split("  ")[0] for line in finished} <= stored
     assert stored
     assert eventually(lambda: marked() == [])
+
+
+def test_a_dependency_that_is_not_there_is_named_in_one_line(capsys):
+    from opbench.cli.main import explain
+
+    assert explain(ModuleNotFoundError("No module named 'vl_convert'", name="vl_convert")) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "its dependency vl_convert is not installed in" in line
+    with pytest.raises(ModuleNotFoundError):  # a bug of ours
+        explain(ModuleNotFoundError("No module named 'opbench.gone'", name="opbench.gone"))

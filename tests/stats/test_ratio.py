@@ -54,6 +54,14 @@ def test_a_side_without_positive_samples_has_no_ratio():
     assert ratio([(0, 0, 1.0)], [(0, 0, -1.0), (0, 0, 0.0)], "paired") is None
 
 
+@pytest.mark.parametrize("design", ["paired", "interleaved", "shared", "separate"])
+def test_one_child_without_a_positive_value_is_enough_for_no_ratio(design):
+    base = [(start, child, 1.0) for start in range(3) for child in range(3)]
+    new = [(start, child, -1.0 if (start, child) == (1, 2) else 1.0) for start, child, _ in base]
+    assert ratio(base, new, design) is None
+    assert ratio(new, base, design) is None
+
+
 def test_sides_that_share_starts_are_paired_and_others_are_not():
     base = [(start, 0, 1.0) for start in range(3)]
     assert ratio(base, base, "paired").design == "paired"

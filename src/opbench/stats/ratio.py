@@ -127,7 +127,8 @@ def ratio(
     base, new = _starts(baseline), _starts(other)
     if not base or not new:
         return None
-    if not all(math.isfinite(each.log) for each in (*base.values(), *new.values())):
+    children = (log for each in (*base.values(), *new.values()) for log in each.children.values())
+    if not all(map(math.isfinite, children)):
         return None
     shared = sorted(set(base) & set(new))
     if design == "separate" or not shared:
