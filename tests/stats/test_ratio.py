@@ -99,6 +99,67 @@ def test_what_a_moment_does_to_both_sides_of_a_set_cancels_in_that_set():
             assert found.error == pytest.approx(0.001 / math.sqrt(3))
 
 
+def in_turns(speeds, extra, factor=1.0):
+    """Two sides of three starts with a set each, whose turns were taken at these speeds; `extra`
+    are the turns that took another 30 % on the new side alone."""
+    base = [(start, 0, speed) for start in range(3) for speed in speeds]
+    new = [
+        (start, 0, factor * speed * (1.3 if turn in extra else 1))
+        for start in range(3)
+        for turn, speed in enumerate(speeds)
+    ]
+    return base, new
+
+
+@pytest.mark.parametrize("design", ["paired", "interleaved"])
+def test_what_a_moment_does_to_both_sides_of_a_turn_cancels_in_that_turn(design):
+    """The machine is half as fast from the fifth turn on, and one side is held up in the third and
+    the fourth. The medians of the sides are 1.0 and 1.3, while turn by turn nothing happened."""
+    base, new = in_turns([1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0], {2, 3})
+    found = ratio(base, new, design)
+    assert found.value == 1.0
+    assert found.error == pytest.approx(0.001 / math.sqrt(3)), "five of seven turns agree"
+    base, new = in_turns([1.0, 1.4, 0.8, 2.0, 1.7, 0.9, 1.2], {1, 5}, 1.02)
+    assert ratio(base, new, design).value == pytest.approx(1.02)
+
+
+def test_a_turn_that_was_disturbed_on_one_side_counts_on_neither():
+    """Without the first and the last turn the others agree; were the rest moved up, none would."""
+    base, new = in_turns([1.0, 1.5, 2.0, 3.0, 4.5], set(), 1.1)
+    gone = {(start, turn) for start in range(3) for turn in (0, 4)}
+    new = [
+        (start, child, None if (start, at % 5) in gone else value)
+        for at, (start, child, value) in enumerate(new)
+    ]
+    found = ratio(base, new, "paired")
+    assert found.value == pytest.approx(1.1)
+    assert found.error == pytest.approx(0.001 / math.sqrt(3))
+
+
+def test_sides_that_have_no_turn_in_common_are_divided_by_their_medians():
+    base = [(start, 0, value) for start in range(3) for value in (1.0, None)]
+    new = [(start, 0, value) for start in range(3) for value in (None, 1.2)]
+    assert ratio(base, new, "paired").value == pytest.approx(1.2)
+
+
+def test_turns_tell_identical_code_apart_from_slower_code_on_a_machine_that_drifts():
+    """The speed wanders by 3 % from turn to turn, which both sides see; each block adds 0.5 %."""
+    rng = random.Random(8)
+    found = []
+    for _ in range(40):
+        sides = [], []
+        for start in range(6):
+            speed = 0.0
+            for _turn in range(25):
+                speed += rng.gauss(0, 0.03)
+                for side, factor in zip(sides, (1.0, 1.005)):
+                    value = factor * math.exp(speed + rng.gauss(0, 0.005))
+                    side.append((start, 0, value))
+        found.append(ratio(*sides, "paired"))
+    assert sum(each.p_value < 0.05 for each in found) >= 36
+    assert sum(each.low <= 1.005 <= each.high for each in found) >= 34
+
+
 def test_pairing_cancels_what_a_start_does_to_both_sides():
     base = [(start, 0, 10.0**start) for start in range(4)]
     new = [(start, 1, 1.1 * 10.0**start) for start in range(4)]
@@ -226,14 +287,19 @@ def test_exchanging_the_sides_inverts_the_ratio(base, new, design):
 
 
 @given(sides, sides, st.floats(1e-3, 1e3), st.randoms())
-def test_units_and_the_order_of_samples_do_not_matter(base, new, factor, rng):
+def test_units_and_the_order_of_children_do_not_matter(base, new, factor, rng):
     one = ratio(base, new, "paired")
-    scaled = [[(s, c, v * factor) for s, c, v in side] for side in (base, new)]
-    for side in scaled:
-        rng.shuffle(side)
+    scaled = [in_another_order(rng, side, factor) for side in (base, new)]
     other = ratio(*scaled, "paired")
     assert other.value == pytest.approx(one.value, rel=1e-6)
     assert other.high == pytest.approx(one.high, rel=1e-6)
+
+
+def in_another_order(rng, side, factor):
+    """The same children one after the other in another order, each with its blocks in order."""
+    children = list({(start, child) for start, child, _ in side})
+    rng.shuffle(children)
+    return [(s, c, v * factor) for each in children for s, c, v in side if (s, c) == each]
 
 
 def test_what_could_be_detected_is_more_than_what_the_interval_spans():

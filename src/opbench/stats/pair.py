@@ -15,9 +15,8 @@ from typing import Any, Protocol
 
 from opbench.stats.contention import CONTENDED_SHARE, Block, disturbed_share, undisturbed
 from opbench.stats.drift import ENOUGH
-from opbench.stats.estimate import Placed
 from opbench.stats.prior import Prior
-from opbench.stats.ratio import BETWEEN_RUNS, DESIGNS, Ratio, exp, ratio
+from opbench.stats.ratio import BETWEEN_RUNS, DESIGNS, Ratio, Turned, exp, ratio
 from opbench.stats.settling import UNSETTLED, slower_at_first
 from opbench.stats.start_variance import NOTHING_LEARNT, Learnt
 from opbench.stats.verdict import Question
@@ -190,16 +189,14 @@ def compare_samples(
     Where starts of two runs were the same, `numbers` say which of each side: the others of either
     side tell nothing about the ratio.
     """
-    sets = _sets(base), _sets(new)
-    base, new = undisturbed(base, new)
-    placed = _placed(base, sets[0]), _placed(new, sets[1])
+    placed = _placed(base, new)
     if numbers is not None:
-        first, second = (
+        placed = [
             [(known[start], number, value) for start, number, value in side if start in known]
             for known, side in zip(numbers, placed, strict=True)
-        )
-        placed = first, second
-    return ratio(*placed, design, start=learnt.start, pair=learnt.pair, drifts=drifts)
+        ]
+    first, second = placed
+    return ratio(first, second, design, start=learnt.start, pair=learnt.pair, drifts=drifts)
 
 
 def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = True) -> Pair:
@@ -212,9 +209,9 @@ def compare_sum(whole: Measured, parts: Sequence[Measured], *, same_run: bool = 
         return Pair(reason="a part has no value")
     design = design_of(whole, *parts, same_run=same_run)
     if design != "separate":
-        base, *others = undisturbed(whole.samples, *(part.samples for part in parts))
+        base, *others = _placed(whole.samples, *(part.samples for part in parts))
         pair = learnt_of(whole, *parts).pair
-        found = ratio(_placed(base, _sets(base)), _added(others), design, pair=pair)
+        found = ratio(base, _added(others), design, pair=pair)
         if found is not None:
             return Pair.of(found)
     total = sum(part.estimate or 0.0 for part in parts)
@@ -258,40 +255,43 @@ def is_sampled(result: Measured) -> bool:
     return result.unit == "s"
 
 
-#: (worker start, child) → which of the children of that start it was, from 0.
-Sets = Mapping[tuple[int, int], int]
+def _placed(*sides: Sequence[Block]) -> list[list[Turned]]:
+    """Each side's blocks in their turns, without the values of those that do not count.
 
-
-def _sets(blocks: Sequence[Block]) -> Sets:
-    """In the order of their forks: the first child of each side was measured turn by turn with the
-    first of the others, and so on."""
-    children: dict[int, set[int]] = {}
-    for block in blocks:
-        children.setdefault(block.start, set()).add(block.session)
-    return {
-        (start, session): number
-        for start, sessions in children.items()
-        for number, session in enumerate(sorted(sessions))
-    }
-
-
-def _placed(blocks: Sequence[Block], sets: Sets) -> list[Placed]:
-    return [(block.start, sets[block.start, block.session], block.value) for block in blocks]
-
-
-def _added(sides: Sequence[Sequence[Block]]) -> list[Placed]:
-    """The first blocks of the first children of a start added up, then the second ones, …"""
-    children: list[dict[int, dict[int, list[float]]]] = []
-    for side in sides:
-        starts: dict[int, dict[int, list[float]]] = {}
+    Sets are numbered in the order of their forks: the first child of each side was measured turn
+    by turn with the first of the others, and so on.
+    """
+    found = []
+    for side, kept in zip(sides, undisturbed(*sides), strict=True):
+        counts = {id(block) for block in kept}
+        children: dict[int, dict[int, list[Block]]] = {}
         for block in side:
-            starts.setdefault(block.start, {}).setdefault(block.session, []).append(block.value)
-        children.append(starts)
+            children.setdefault(block.start, {}).setdefault(block.session, []).append(block)
+        found.append(
+            [
+                (start, number, block.value if id(block) in counts else None)
+                for start, sessions in children.items()
+                for number, session in enumerate(sorted(sessions))
+                for block in sessions[session]
+            ]
+        )
+    return found
+
+
+def _added(sides: Sequence[Sequence[Turned]]) -> list[Turned]:
+    """What the sides took together in each turn that all of them have; no value where one of them
+    has none."""
+    turns: dict[tuple[int, int, int], list[float | None]] = {}
+    for side in sides:
+        taken: dict[tuple[int, int], int] = {}
+        for start, number, value in side:
+            turn = taken[start, number] = taken.get((start, number), -1) + 1
+            turns.setdefault((start, number, turn), []).append(value)
     return [
-        (start, number, sum(values))
-        for start in set.intersection(*(set(starts) for starts in children))
-        for number, together in enumerate(zip(*(starts[start].values() for starts in children)))
-        for values in zip(*together)
+        (start, number, sum(counted) if len(counted) == len(values) else None)
+        for (start, number, _), values in sorted(turns.items())
+        if len(values) == len(sides)
+        for counted in [[value for value in values if value is not None]]
     ]
 
 

@@ -11,10 +11,16 @@ shared       measured at different times, but forked from the same worker starts
 separate     two runs, at different times: nothing cancels, and the machine itself may have changed
 
 Each worker start gives one log-ratio (or, when separate, one log on its side), and the interval is
-a t interval over them. That two sides were forked from one start does not make what its layout does
-to them cancel: between pairs of different code the ratio itself scatters from start to start, by 1
-to 7 % on a quiet machine. The sets of children within a start only say what the mean of its sets is
-worth at best. What earlier pairs showed is averaged in as in `estimate`.
+a t interval over them. Where both sides ran turn by turn, each turn gives a log-ratio, a set of
+children is the median of its turns, and a start the median of its sets. What the machine does for
+some turns it does to both sides, and it is in none of these; the median of each side by itself
+would move with it, and made the intervals of identical code on kept samples of a shared host 1.7
+times as wide.
+
+That two sides were forked from one start does not make what its layout does to them cancel: between
+pairs of different code the ratio itself scatters from start to start, by 1 to 7 % on a quiet
+machine. The sets of children within a start only say what the mean of its sets is worth at best.
+What earlier pairs showed is averaged in as in `estimate`.
 
 Different times add a shift of the machine, which is the same for all cases of a run: each run knows
 its own drift, with its degrees of freedom.
@@ -28,7 +34,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from opbench.stats.distributions import t_quantile, t_tail
-from opbench.stats.estimate import Placed, median_error
+from opbench.stats.estimate import median_error
 from opbench.stats.prior import LEAST_SD, NOTHING, UNKNOWN, Prior, satterthwaite
 
 #: Between two runs of the same code on the same machine, at different times, where the run did not
@@ -99,23 +105,33 @@ class Ratio:
 class _Start:
     """One worker start of one side, on the log scale."""
 
-    log: float
-    #: Error of that log from the noise of its blocks.
+    #: Of each child the median of its blocks.
+    children: Sequence[float]
+    #: Error of `log` from the noise of the blocks.
     noise: float
-    #: Set of children → the log of the child that this side had in it.
-    children: Mapping[int, float]
+    #: Set of children → turn → the log of the block that this side had then.
+    turns: Mapping[int, Mapping[int, float]]
+
+    @property
+    def log(self) -> float:
+        return median(self.children)
+
+
+#: (worker start, set of children, value), the blocks of a child in the order of its turns. A block
+#: without a value was disturbed: it took its turn, and says nothing.
+Turned = tuple[int, int, float | None]
 
 
 def ratio(
-    baseline: Iterable[Placed],
-    other: Iterable[Placed],
+    baseline: Iterable[Turned],
+    other: Iterable[Turned],
     design: str,
     *,
     start: Prior = NOTHING,
     pair: Prior = NOTHING,
     drifts: tuple[Prior, Prior] = (BETWEEN_RUNS, BETWEEN_RUNS),
 ) -> Ratio | None:
-    """Of (start, set of children, value); children of one set were measured turn by turn.
+    """Children of one set were measured turn by turn.
 
     None where either side has no samples, or a child whose typical value is not positive and
     finite: such values have no ratio.
@@ -127,7 +143,7 @@ def ratio(
     base, new = _starts(baseline), _starts(other)
     if not base or not new:
         return None
-    children = (log for each in (*base.values(), *new.values()) for log in each.children.values())
+    children = (log for each in (*base.values(), *new.values()) for log in each.children)
     if not all(map(math.isfinite, children)):
         return None
     shared = sorted(set(base) & set(new))
@@ -147,26 +163,36 @@ def ratio(
 def _log_ratio(base: _Start, new: _Start, design: str) -> float:
     """Of one worker start. What a moment does to a set of children that were measured turn by turn
     it does to both sides; of two times, each side has moments of its own."""
-    sets = [] if design == "shared" else _log_ratios(base, new)
+    sets = [] if design == "shared" else [log for log, _ in _of_sets(base, new)]
     return median(sets) if sets else new.log - base.log
 
 
-def _log_ratios(base: _Start, new: _Start) -> list[float]:
-    """Of each set of children that both sides have."""
-    both = sorted(base.children.keys() & new.children.keys())
-    return [new.children[each] - base.children[each] for each in both]
+def _of_sets(base: _Start, new: _Start) -> list[tuple[float, float]]:
+    """Of each set of children that both sides have: its log-ratio, the median over the turns that
+    count on both sides, and the error of that from the noise of the turns."""
+    found = []
+    for each in sorted(base.turns.keys() & new.turns.keys()):
+        one, other = base.turns[each], new.turns[each]
+        logs = [other[turn] - log for turn, log in one.items() if turn in other]
+        if not logs:  # what disturbed one side left the other alone
+            logs = [median(other.values()) - median(one.values())]
+        found.append((median(logs), median_error(logs)))
+    return found
 
 
 def _least_variance(base: Sequence[_Start], new: Sequence[_Start]) -> float:
     """What the log-ratio of one start scatters at the least: as much as the mean of its sets, or,
-    of a single set, the noise of its blocks."""
-    sets = [logs for one, other in zip(base, new, strict=True) if (logs := _log_ratios(one, other))]
-    pairs = zip(base, new, strict=True)
-    noise = sum(one.noise**2 + other.noise**2 for one, other in pairs) / len(base)
-    freedom = sum(len(logs) - 1 for logs in sets)
+    of a single set, the noise of its turns."""
+    sets = [found for one, other in zip(base, new, strict=True) if (found := _of_sets(one, other))]
+    errors = [error for found in sets for _, error in found]
+    each = len(errors) / max(1, len(sets))
+    freedom = len(errors) - len(sets)
     if freedom:
-        each = sum(map(len, sets)) / len(sets)
-        noise = sum(_squares(logs) for logs in sets) / freedom / each
+        noise = sum(_squares([log for log, _ in found]) for found in sets) / freedom / each
+    elif errors:
+        noise = sum(error**2 for error in errors) / len(errors)
+    else:  # starts that are the same, and no set of children in common
+        noise = sum(one.noise**2 + other.noise**2 for one, other in zip(base, new)) / len(base)
     return max(noise, LEAST_SD**2)
 
 
@@ -227,25 +253,26 @@ def exp(log: float) -> float:
     return math.exp(log) if log < LARGEST_LOG else math.inf
 
 
-def _starts(samples: Iterable[Placed]) -> dict[int, _Start]:
+def _starts(samples: Iterable[Turned]) -> dict[int, _Start]:
     """Per worker start: the median log of its children's medians, and the error of that."""
-    children: dict[tuple[int, int], list[float]] = {}
-    for start, session, value in samples:
+    taken: dict[tuple[int, int], int] = {}
+    starts: dict[int, dict[int, dict[int, float]]] = {}
+    for start, child, value in samples:
+        turn = taken[start, child] = taken.get((start, child), -1) + 1
+        if value is None:
+            continue
         # A block of zero or less (an empty loop was taken off) is a low value, not a missing one:
         # leaving it out would move the median of the rest.
         log = math.log(value) if value > 0 else -math.inf
-        children.setdefault((start, session), []).append(log)
-    found: dict[int, dict[int, tuple[float, float]]] = {}
-    for (start, number), logs in sorted(children.items()):
-        found.setdefault(start, {})[number] = (median(logs), median_error(logs))
-    return {
-        start: _Start(
-            median(log for log, _ in each.values()),
-            math.sqrt(sum(error**2 for _, error in each.values())) / len(each),
-            {number: log for number, (log, _) in each.items()},
-        )
-        for start, each in found.items()
-    }
+        starts.setdefault(start, {}).setdefault(child, {})[turn] = log
+    return {start: _start(starts[start]) for start in sorted(starts)}
+
+
+def _start(turns: Mapping[int, Mapping[int, float]]) -> _Start:
+    children = [list(turns[child].values()) for child in sorted(turns)]
+    errors = [median_error(logs) for logs in children]
+    noise = math.sqrt(sum(error**2 for error in errors)) / len(errors)
+    return _Start([median(logs) for logs in children], noise, turns)
 
 
 def _variance(logs: Sequence[float]) -> float:
