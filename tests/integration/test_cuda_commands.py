@@ -40,3 +40,37 @@ def test_the_selftest_on_the_gpu():
     report = selftest(1, [0.0], seconds=4.0, device="cuda", operators=["add"])
     assert report.unmeasured == []
     assert report.trials[0].row.metric == "device_time"
+
+
+WHERE = """
+import opbench as ob
+import torch
+
+
+@ob.bench(inputs=lambda n: torch.randn(n, n), n=[256])
+def stays(x):
+    return x @ x
+
+
+@ob.bench(inputs=lambda n: torch.randn(n, n), n=[256])
+def moves(x):
+    x = x.cuda()
+    return (x @ x).cpu()
+
+
+@ob.bench(inputs=lambda n: torch.randn(n, n, device="cuda"), n=[256])
+def views(x):
+    return x.t()
+"""
+
+
+def test_a_number_of_the_gpu_is_of_code_that_uses_it(opbench, tmp_path):
+    """One that stays on the host is refused, in every metric; a view has a device time of zero."""
+    (tmp_path / "where.py").write_text(WHERE)
+    done = opbench("run", "where.py", "--device", "cuda", "--num-runs", "1", cwd=tmp_path)
+    alone = opbench("run", "where.py", "--device", "cuda", "--metric", "device_time", cwd=tmp_path)
+    for each in (done, alone):
+        assert "nothing in it was on cuda" in each.stdout, each.stdout + each.stderr
+        assert "1 unsupported" in each.stdout or "2 unsupported" in each.stdout
+    assert "moves[n=256]" in done.stdout
+    assert "it launches nothing" in alone.stdout + alone.stderr

@@ -183,6 +183,13 @@ def test_a_time_that_cannot_be_told_from_zero_says_so_and_nothing_else(value):
     assert "or the compiler removed the statement; " in warning.text
 
 
+def test_a_call_that_launches_nothing_is_not_explained_by_a_loop():
+    view = Case("s", "n", "call", "x.t()", device="cuda")
+    found = samples(value=lambda start, block: 0.0)
+    (warning,) = from_samples(view, TIME, found, {}, Adaptive(), PLACE).warnings
+    assert (warning.code, warning.text.split(":")[0]) == ("zero-time", "it launches nothing")
+
+
 def test_a_short_time_and_a_wide_interval_are_no_time_of_zero():
     assert codes(samples(value=lambda start, block: 5e-10)) == set()
     wide = samples(2, value=lambda start, block: 1e-6 * (1 + 9 * start))

@@ -10,9 +10,14 @@ import pytest
 from opbench.worker import session
 
 
-def library(initialized: bool) -> types.ModuleType:
+def library(initialized: bool, *held: int) -> types.ModuleType:
+    """A torch with one GPU for each number: the most bytes that it has held there."""
     made = types.ModuleType("torch")
-    made.cuda = types.SimpleNamespace(is_initialized=lambda: initialized)  # type: ignore[attr-defined]
+    made.cuda = types.SimpleNamespace(  # type: ignore[attr-defined]
+        is_initialized=lambda: initialized,
+        device_count=lambda: len(held),
+        max_memory_allocated=lambda index: held[index],
+    )
     return made
 
 
@@ -29,7 +34,8 @@ def at_work(monkeypatch, case, **loaded):
 @pytest.mark.parametrize(
     ("case", "loaded"),
     [
-        ({"device": "cuda"}, {"torch": library(True)}),
+        ({"device": "cuda"}, {"torch": library(True, 512)}),
+        ({"device": "cuda"}, {"torch": library(True, 0, 512)}),
         ({"device": "cuda:1"}, {"torch": library(False), "jax": types.ModuleType("jax")}),
         ({"device": "cuda", "language": "cpp"}, {}),
         ({"device": "cpu"}, {}),
@@ -40,7 +46,9 @@ def test_what_may_have_used_it_is_measured(monkeypatch, case, loaded):
     at_work(monkeypatch, case, **loaded)._check_device()
 
 
-@pytest.mark.parametrize("loaded", [{}, {"torch": library(False)}])
+@pytest.mark.parametrize(
+    "loaded", [{}, {"torch": library(False)}, {"torch": library(True, 0)}, {"torch": library(True)}]
+)
 def test_what_cannot_have_used_it_is_refused(monkeypatch, loaded):
     with pytest.raises(session.Unsupported, match="nothing in it was on cuda:0"):
         at_work(monkeypatch, {"device": "cuda:0"}, **loaded)._check_device()

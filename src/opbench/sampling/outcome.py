@@ -149,7 +149,7 @@ def _warnings(
         )
     if _not_above_zero(result):
         # What else could be said of it is about the loop.
-        yield ZERO_TIME, _zero_time(case)
+        yield ZERO_TIME, _zero_time(case, result)
         return
     slower = slower_at_first(result.samples)
     if slower > UNSETTLED:
@@ -201,7 +201,12 @@ def _not_above_zero(result: Result) -> bool:
     return reaches_zero or result.estimate < CYCLE_SECONDS
 
 
-def _zero_time(case: Case) -> str:
+def _zero_time(case: Case, result: Result) -> str:
+    if case.device != "cpu" and not any(sample.value for sample in result.samples):
+        return (
+            "it launches nothing: the device had no work in any of its calls; the time on the host "
+            "is host_time"
+        )
     less = "a call takes less than the loop around it varies here"
     if case.language == "cpp":
         return (

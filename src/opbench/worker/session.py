@@ -94,6 +94,7 @@ class Session:
         plan = WarmUp(message["seconds"], message["block_seconds"])
         while not plan.done:
             plan.add(plan.n, self.timed("time", plan.n) / 1e9)
+        self._check_device()  # before a metric puts something there
         self._per_call = plan.per_call or 0.0
         return {
             "n": plan.block_size,
@@ -309,10 +310,17 @@ class Session:
 
 def may_use_gpu(case):
     """Of torch it is known; not of C++ and of other libraries, where one is loaded."""
-    torch = sys.modules.get("torch")
-    if case.get("language") == "cpp" or (torch is not None and torch.cuda.is_initialized()):
+    if case.get("language") == "cpp" or has_held_tensors(sys.modules.get("torch")):
         return True
     return any(name in sys.modules for name in ("jax", "mxnet", "onnxruntime", "cupy", "numba"))
+
+
+def has_held_tensors(torch):
+    """Whether a tensor of this process was ever on a GPU. That torch has initialized CUDA does not
+    say so: waiting for the device does that too."""
+    if torch is None or not torch.cuda.is_initialized():
+        return False
+    return any(torch.cuda.max_memory_allocated(i) for i in range(torch.cuda.device_count()))
 
 
 def peak_bytes():
