@@ -29,7 +29,7 @@ def op(
     stage: str = typer.Option(
         "", "--stage", metavar="NAME", help="forward, backward or forward_backward."
     ),
-    shapes: Any = run_option("shapes"),
+    table: str = run_option("shapes"),
     margin: str = MARGIN,
 ) -> int:
     """Measure an operator: a row per size, a column per framework."""
@@ -44,7 +44,8 @@ def op(
         raise UserError("name an operator, for example: opbench op add (opbench ops lists them)")
     entry = named(operator)
     axes = axes_for(entry, options.pop("axes", {}), names(framework))
-    shapes = rows_of(entry, shapes or ())
+    points: Any = table or ()  # what its kind has read
+    shapes = rows_of(entry, points)
     given = dict.fromkeys((*axes, *(axis for row in shapes for axis in row)))
     check_known(operator_definition(entry), given)
     compared = [str(name) for name in axes.get("framework", [])]
