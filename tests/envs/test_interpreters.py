@@ -51,7 +51,7 @@ def test_a_name_is_added_and_forgotten(virtual):
     ("path", "says"),
     [
         ("./nowhere/python", "interpreter not found"),
-        ("/", "without bin/python"),
+        (str(Path(__file__).parent), "without bin/python"),
         (__file__, "not executable"),
     ],
 )

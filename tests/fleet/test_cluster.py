@@ -420,7 +420,7 @@ def test_what_the_fleet_cannot_do_is_said_before_anything_is_begun(
         assert opened.runs() == []
 
 
-def test_an_address_where_nobody_answers_is_one_line(opbench_here, tmp_path):
+def test_an_address_where_nobody_answers_is_one_line(opbench_here, tmp_path, ray):
     (tmp_path / "bench_fleet.py").write_text(
         "import opbench as ob\n\n\n@ob.bench\ndef f():\n    pass\n"
     )

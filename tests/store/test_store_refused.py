@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -157,6 +159,18 @@ def test_a_server_that_is_not_there_is_one_line_without_the_password():
         Store.open("postgresql://me:secret@127.0.0.1:1/results?sslpassword=secret")
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def test_a_driver_that_cannot_be_loaded_is_one_line():
+    """As where psycopg has no library: here it is told to take one that there is not."""
+    done = subprocess.run(
+        [sys.executable, "-m", "opbench", "runs", "--store", "postgresql://127.0.0.1:1/results"],
+        env={**os.environ, "PSYCOPG_IMPL": "nonsense"},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pip install 'opbench[postgres]'" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @contextmanager

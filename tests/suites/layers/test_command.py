@@ -18,6 +18,12 @@ from opbench.suites.layers.spaced_command import unfolded
 SEVERAL = {"--layers", "--batch-sizes"}
 
 
+@pytest.fixture(autouse=True)
+def without_gpu(monkeypatch):
+    """Where there is a GPU the classic command takes it, whose allocator rounds up to 512 bytes."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
 # -- reading the command line ---------------------------------------------------------------
 
 

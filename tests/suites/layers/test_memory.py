@@ -106,7 +106,7 @@ def test_too_little_memory_is_the_result_of_one_case_alone(worker):
     outcomes = []
     for batch in (2, 64, 3):
         # 40 MB a sample, twice over: 64 of them do not fit, and neither does the third case fail.
-        session = worker.open(memory_limit=1_500_000_000)
+        session = worker.open(memory_limit=3_000_000_000)
         try:
             session.prepare(case("embedding", "hooks", batch=batch, **sizes), 0, 60)
             session.measure("memory", {}, 60)

@@ -49,6 +49,11 @@ def server_engine(address: Address) -> Engine:
         raise StoreError(
             f"PostgreSQL stores need the package {error.name}: pip install 'opbench[postgres]'"
         ) from None
+    except ImportError as error:
+        first = str(error).splitlines()[0]
+        raise StoreError(
+            f"the installed psycopg cannot be loaded ({first}): pip install 'opbench[postgres]'"
+        ) from None
 
     @event.listens_for(engine, "checkin")
     def used(_connection: Any, record: Any) -> None:

@@ -253,9 +253,10 @@ def boxed_reduction(name: str, ranks: int) -> Any:
     """The reduction as the operators take it. torch creates these only within a call, so it is
     taken from one."""
     options = dist.AllreduceOptions()
-    found = getattr(dist.ReduceOp, name)
-    # The factor takes the same time, whatever it is; a mean is what it is used for.
-    options.reduceOp = found(1 / ranks) if name == "PREMUL_SUM" else found
+    # The factor takes the same time, whatever it is; a mean is what it is used for. (Calling
+    # `ReduceOp.PREMUL_SUM` makes the same since torch 2.12, and fails before.)
+    factor = dist._make_nccl_premul_sum(1 / ranks)  # type: ignore[attr-defined]
+    options.reduceOp = factor if name == "PREMUL_SUM" else getattr(dist.ReduceOp, name)
     tensor, group = torch.zeros(1), dist.group.WORLD
     assert group is not None
     try:
