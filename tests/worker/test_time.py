@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 
 import pytest
 
@@ -107,6 +108,18 @@ def test_a_block_that_takes_longer_than_all_of_that_is_not_taken_again(monkeypat
     monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
     made.do_block({"metric": "time", "n": 1, "settle": True})
     assert metric.blocks == 1
+
+
+def test_a_call_that_fetches_more_than_malloc_keeps_is_not_taken_again(monkeypatch):
+    pages = 192 * 2**20 // resource.getpagesize()  # as `add` at 4096x4096 with its gradients
+    metric, made = Fetching(pages * 2, wall_ns=90_000_000), Session()
+    monkeypatch.setattr(made, "_metric", lambda _name: metric)
+    monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
+    made.do_block({"metric": "time", "n": 1, "settle": True})
+    assert metric.blocks == 1
+    # The same pages in a block of ten calls, which malloc may have found a place for by the next.
+    made.do_block({"metric": "time", "n": 10, "settle": True})
+    assert metric.blocks == 3
 
 
 def test_a_thread_settles_on_a_cpu_and_stays_free():

@@ -25,6 +25,10 @@ PAGE_NS, FETCH_SHARE = 500, 0.03
 #: Nanoseconds for which a child takes such blocks again, all of them together: there are calls that
 #: always fetch.
 FETCH_NS = 100_000_000
+#: Bytes that malloc may keep for the next call, as workers have it set (`workers/process.py`): the
+#: end of its heap, and what it asks for beyond. A call that fetches more maps its results anew each
+#: time, and another try would find the same: of `add` at 4096x4096 every block was taken twice.
+KEPT_BYTES = 128 << 20
 #: An empty loop that takes so many times as long as the last one was probably interrupted: then the
 #: better of two counts, or a block would seem to take less than no time.
 HELD_UP = 1.5
@@ -158,6 +162,9 @@ class Session:
     def _still_fetches(self, block):
         """Whether a block is to be taken again, because fetching memory took part of its time."""
         if block["pages"] * PAGE_NS <= FETCH_SHARE * block["wall_ns"]:
+            return False
+        calls = block["n"] + self.untimed  # all of them fetched those pages
+        if block["pages"] * resource.getpagesize() > KEPT_BYTES * calls:
             return False
         self._retaken += block["wall_ns"]
         return self._retaken <= FETCH_NS
