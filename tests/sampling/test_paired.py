@@ -246,9 +246,9 @@ def test_cases_too_large_to_live_together_cannot_be_paired():
 
 @pytest.mark.parametrize(
     ("per_call", "rounds"),
-    [(1e-6, COARSE_ROUNDS), (0.5, 5), (1.2, 3), (2.0, 3), (3.0, 1), (60.0, 1)],
+    [(1e-6, COARSE_ROUNDS), (0.5, 5), (1.2, 3), (1.3, 1), (3.0, 1), (60.0, 1)],
 )
-def test_a_turn_that_takes_all_the_time_is_taken_once(per_call, rounds):
+def test_turns_that_take_far_more_than_the_time_are_taken_once(per_call, rounds):
     # 30 s for both cases in six starts are 5 s for each start.
     design = opened(seconds=15.0)
     assert one_set(design, per_call=per_call) == [rounds] * 6

@@ -24,6 +24,9 @@ ROUNDS = 25
 COARSE, COARSE_ROUNDS = 0.01, 15
 #: Fewer would not be a median.
 LEAST_ROUNDS = 3
+#: Nor are they taken where they need so many times what a start was to take: then the starts are
+#: the repetition, and the interval, which is over the starts, says how far a turn is to be trusted.
+OVER = 1.5
 #: Where setting up takes the time of a start (a GPU's context, a compiler), turns get so much of
 #: what that took: with so few starts these decide, and more turns would not help.
 TURNS_SHARE = 0.5
@@ -116,8 +119,7 @@ class PairedDesign(Design):
         turn = max(turn, self._round_seconds / self._round)
         coarse = self.policy.precision >= COARSE and self._sets < LEAST_SETS
         most = COARSE_ROUNDS if coarse else ROUNDS
-        # Where one turn alone takes what this start was to take, the starts are the repetition.
-        least = LEAST_ROUNDS if turn <= seconds else 1
+        least = LEAST_ROUNDS if turn * LEAST_ROUNDS <= OVER * seconds else 1
         return max(least, min(most, int(left / turn) if turn > 0 else most))
 
     def _judged(self) -> str:
