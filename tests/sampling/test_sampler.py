@@ -179,6 +179,27 @@ def test_children_set_up_side_by_side_where_that_cannot_disturb_them(
     assert [int(each) for each in log.read_text().split()] == met
 
 
+def test_the_first_children_of_a_comparison_set_up_side_by_side(group, python_case, tmp_path):
+    """They will live together anyway, and show together what they need."""
+    folder, log = tmp_path / "here", tmp_path / "log"
+    folder.mkdir()
+    setup = MEET.format(folder=str(folder), log=str(log), patience=20)
+    setup = setup.replace("os.path.exists", "bool")  # the first waits for the other, too
+    cases = [replace(python_case(WORK, name, setup=setup), independent=True) for name in "ab"]
+    group(cases, replace(QUICK, max_time=0.1), cpus=(0, 1)).sample()
+    assert {int(each) for each in log.read_text().split()} == {1}
+
+
+def test_a_long_call_of_a_comparison_is_warmed_up_once_as_soon_as_it_is_known(group, python_case):
+    cases = [python_case("time.sleep(0.06)", name, setup="import time") for name in "ab"]
+    for member in group(cases, replace(QUICK, max_time=0.5, warmup_seconds=0.2)).sample():
+        first, *others = member.lanes
+        assert first.warmup["calls"] >= 2
+        assert [lane.warmup["calls"] for lane in others] == [1] * len(others)
+        assert {lane.n for lane in member.lanes} == {1}
+        assert {lane.per_call for lane in others} == {first.per_call}
+
+
 def test_the_fixed_design_sets_up_each_run_anew_with_the_next_seed(group, python_case, tmp_path):
     log = tmp_path / "seeds"
     case = python_case("x = 1", setup=f"open({str(log)!r}, 'a').write(f'{{seed}} ')", seed=5)

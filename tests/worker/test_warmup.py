@@ -44,6 +44,12 @@ def test_a_call_longer_than_the_whole_warm_up_is_still_made_twice():
     assert not plan.settled
 
 
+def test_a_slow_call_that_is_known_is_made_once():
+    plan = fed(WarmUp(0.0, BLOCK), lambda _calls: 0.1)
+    assert plan.calls == 1
+    assert plan.block_size == 1
+
+
 def test_a_compiler_does_not_spend_the_time_of_warming_up():
     """As JAX does: the first call compiles, the next four fault in the pages of their results."""
 

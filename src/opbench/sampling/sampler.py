@@ -210,7 +210,7 @@ class Sampler:
     def _open_all(self, lanes: Sequence[tuple[int, int]], turn: Turn) -> None:
         """Setting up is not timed, so children do it side by side; then each warms up alone."""
         missing = [at for at in lanes if self.members[at[0]].lane_in(at[1]) is None]
-        size = self._side_by_side() if turn.calls != 0 else 1
+        size = self._side_by_side()
         for first in range(0, len(missing), size):
             together = missing[first : first + size]
             for step in (self._fork, self._finish_setup, self._warm_up):
@@ -246,7 +246,10 @@ class Sampler:
         if first.per_call >= self.policy.block_seconds:
             # The first child showed what a call takes; this one is to find its caches and pages.
             seconds = min(seconds, WARMUP_CALLS * first.per_call)
-        lane.warm_up(seconds)
+        # Of a long call the block of a comparison begins with another one: that is warm-up enough.
+        once = lane is not first and len(self.slots) > 1 and first.per_call >= LONG_BLOCK
+        lane.warm_up(0.0 if once else seconds)
+        lane.per_call = first.per_call if once else lane.per_call
         self._opened(case, lane)
 
     def _opened(self, case: int, lane: Lane) -> None:
