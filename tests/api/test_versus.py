@@ -101,6 +101,17 @@ print([(case.id, result.outcome) for case, result in run])
 """
 
 
+def test_a_function_wrapped_in_passing_is_refused_and_not_taken_for_the_one_inside(monkeypatch):
+    import functools
+
+    import opbench
+    from opbench.define.bench import BenchError
+
+    monkeypatch.setattr("opbench.api.run.execute", lambda *_, **__: pytest.fail("measured"))
+    with pytest.raises(BenchError, match=r"^cached: a fresh process would import `names` of .*"):
+        opbench.versus({"names": names, "cached": functools.lru_cache(names)}, folder=["x"])
+
+
 def test_functions_of_a_notebook_are_measured_by_their_source(tmp_path):
     pytest.importorskip("IPython")
     said = python(tmp_path, "-c", NOTEBOOK).splitlines()

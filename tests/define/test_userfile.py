@@ -31,7 +31,7 @@ def cases(path: Path, **options) -> list[Case]:
 def run(case: Case, monkeypatch: pytest.MonkeyPatch) -> dict:
     """Execute a case in this process, as a worker's child would."""
     assert case.module is not None
-    monkeypatch.setitem(sys.modules, "opbench", SimpleNamespace(bench=bench))
+    monkeypatch.setitem(sys.modules, "opbench", SimpleNamespace(bench=bench, versus=print))
     monkeypatch.delitem(sys.modules, case.module.module, raising=False)
     monkeypatch.syspath_prepend(case.module.root)
     names: dict = {"seed": case.seed}
@@ -252,6 +252,21 @@ MISTAKES = {
         "import opbench as ob\n@ob.bench\ndef f(): pass\ndel f\n",
         "keep the function under its own name",
     ),
+    "written over": (
+        "import opbench as ob\nfor k in (1, 2):\n    @ob.bench(name=f'f{k}')\n"
+        "    def f(): return k\n",
+        "registers f1: a fresh process would import `f` of mistaken, which is another function",
+    ),
+    "wrapped in passing": (
+        "import functools\nimport opbench as ob\ndef f(n): return n\n"
+        "ob.versus({'plain': f, 'cached': functools.lru_cache(f)}, n=[1])\n",
+        "registers cached: a fresh process would import `f` of mistaken, which is another",
+    ),
+    "inputs wrapped in passing": (
+        "import functools\nimport opbench as ob\ndef make(n): return (n,)\n"
+        "@ob.bench(n=[1], inputs=functools.lru_cache(make))\ndef f(n): pass\n",
+        "registers f (its inputs): a fresh process would import `make` of mistaken",
+    ),
     "crash": ("import os\nprint('last words')\nos.abort()\n", "SIGABRT): last words"),
     "leaves": ("import os\nos._exit(7)\n", "importing it ended Python (exit code 7)"),
 }
@@ -422,6 +437,32 @@ def test_lambdas_and_nested_functions_are_known_by_their_source(tmp_path, monkey
     assert eval(inner.stmt, names) == 6 + 100 + 2
     assert times.id == "sources/times[n=4]/call"
     assert eval(times.stmt, run(times, monkeypatch)) == 12
+
+
+def test_what_a_wrapper_returns_is_measured_and_not_what_is_inside_it(tmp_path, monkeypatch):
+    # `functools.wraps`, `torch.compile` and `jax.jit` keep the name of the function inside.
+    write(tmp_path, "work.py", "def work(): return 'inside'\n")
+    path = write(
+        tmp_path,
+        "wrapped.py",
+        "import functools\nimport opbench as ob\nfrom work import work\n"
+        "def wrap(function):\n"
+        "    @functools.wraps(function)\n"
+        "    def inside(): return 'around', function()\n"
+        "    return inside\n"
+        "wrapped = wrap(work)\n"
+        "ob.versus({'work': work, 'wrapped': wrapped})\n"
+        "@wrap\n@ob.bench\ndef above(): return 'mine'\n"
+        "def nameless(function): return lambda: function()\n"
+        "@nameless\n@ob.bench\ndef below(): return 'mine'\n",
+    )
+    found = {case.name: case for case in cases(path)}
+    names = run(found["wrapped"], monkeypatch)
+    assert names["wrapped"]() == ("around", "inside")
+    assert run(found["work"], monkeypatch)["work"]() == "inside"
+    # A decorator above ours belongs to the function under its name.
+    assert run(found["above"], monkeypatch)["above"]() == ("around", "mine")
+    assert "below" in found
 
 
 def test_functions_of_a_group_are_compared_with_the_first_of_it(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from opbench.define.bench import BenchError
+from opbench.define.call import describe
 from opbench.plan.options import OPTIONS
 from opbench.store import Store
 from opbench.testing.measuring import branch_of, given, spelled_for_pytest
@@ -87,6 +90,11 @@ def stored(folder: Path) -> list[list[str]]:
     """Ids of the cases of each run, the oldest run first."""
     with Store.open(folder / ".opbench" / "results.db", create=False) as store:
         return [[s.case.id for s in store.results(run=run)] for run in reversed(store.runs())]
+
+
+def test_a_wrapped_function_is_refused_and_not_taken_for_the_one_inside():
+    with pytest.raises(BenchError, match=r"^run: a fresh process would import `run` of .*"):
+        describe("wrapped", {}, functools.lru_cache(run), (), {})
 
 
 def test_benchmarks_are_measured_after_the_tests_and_gate_on_a_baseline_that_stays(project):

@@ -130,8 +130,11 @@ def execute_entries(
 ) -> Run:
     """Measure benchmarks that were registered in this process; `file` is where they stand."""
     from opbench.define import suites
+    from opbench.define.bench import BenchError, misplaced
     from opbench.define.userfile import process_targets
 
+    if wrong := next(filter(None, map(misplaced, entries)), ""):
+        raise BenchError(wrong)
     # The file is stored with the run, so that `--cont` finds its benchmarks again.
     given = asked({**options, "targets": (file,) if file else ()})
     kept = RunOptions(**given)

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from opbench.worker.stub.addresses import BenchError
-from opbench.worker.stub.bench import entry_of, registered
+from opbench.worker.stub.bench import entry_of, misplaced, registered
 from opbench.worker.stub.layers import grad_sample_mode, layer_pair
 from opbench.worker.stub.versus import compared
 
 __all__ = [
-    "BenchError", "bench", "compared", "entry_of", "grad_sample_mode", "layer_pair", "registered",
+    "BenchError", "bench", "compared", "entry_of", "grad_sample_mode", "layer_pair", "misplaced",
+    "registered",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from opbench.case import UserModule
 from opbench.define.definition import Axis, Context, Definition, Point
 from opbench.define.program import Program, lines
 from opbench.define.userfile import file_of, framework_modules, import_of, user_module
-from opbench.worker.stub.addresses import BenchError
+from opbench.worker.stub.addresses import BenchError, kept, other_there
 from opbench.worker.stub.bench import origin
 from opbench.worker.stub.written import Unsendable, Written, label
 
@@ -26,6 +26,8 @@ def describe(
     """The call as plain data. `params` become axes, as far as their values have names."""
     spelled = getattr(function, "__name__", type(function).__name__)
     place = origin(function, spelled, "benchmark")
+    if place["module"] and not kept(place["module"], place["name"], function):
+        raise BenchError(f"{spelled}: {other_there(place['module'], place['name'])}")
     written = Written()
     try:
         arguments = written.expression(tuple(args)), written.expression(dict(kwargs))

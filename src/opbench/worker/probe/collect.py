@@ -107,6 +107,8 @@ def import_as(name, path):
 
 def own_benchmarks(entries, module_name, refuse):
     """The benchmarks that the file itself registers, not those of benchmark files it imports."""
+    from ..stub.bench import misplaced
+
     lines: dict = {}
     own = [entry for entry in entries if entry["registered_in"] == module_name]
     for entry in own:
@@ -121,7 +123,11 @@ def own_benchmarks(entries, module_name, refuse):
                 f"line {line} registers {entry['function']}, but {entry['module']} has no such "
                 "name after its import; keep the function under its own name"
             )
-    return own
+    for entry in own:
+        wrong = misplaced(entry)
+        if wrong:
+            raise refuse(f"line {entry['line']} registers {wrong}")
+    return [{key: value for key, value in entry.items() if key != "objects"} for entry in own]
 
 
 def digest(path, root):

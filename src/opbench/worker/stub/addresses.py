@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 
 
 class BenchError(TypeError):
@@ -56,8 +57,48 @@ def found(target):
         if place != "__main__" and getattr(loaded, "__dict__", {}).get(short) is target
     ]
     if not places:
-        return None
+        return in_a_calling_module(target)
     return min(places, key=lambda place: (f".{place}".count("._"), place.count("."), place)), short
+
+
+def in_a_calling_module(target):
+    """(module, name) under which a module that calls us holds `target`: what `functools.wraps`,
+    `torch.compile` or `jax.jit` return bears the name of the function inside it."""
+    frame: object = sys._getframe()
+    seen = set()
+    while isinstance(frame, types.FrameType):
+        scope, module = frame.f_globals, frame.f_globals.get("__name__", "")
+        held = getattr(sys.modules.get(module), "__dict__", None) is scope
+        if held and module not in seen and (module != "__main__" or in_a_file()):
+            for name, value in list(scope.items()):
+                if value is target:
+                    return known_as(module), name
+        seen.add(module)
+        frame = frame.f_back
+    return None
+
+
+def kept(module, name, target):
+    """Whether importing that name gives `target`, or what a decorator above ours made of it."""
+    main = in_a_file() and known_as("__main__") == module
+    held = reached("__main__" if main else module, name)
+    if held is target:
+        return True
+    if held is None or name != getattr(target, "__qualname__", ""):
+        return False
+    decorated = getattr(held, "__qualname__", "") != name
+    while not decorated and hasattr(held, "__wrapped__"):
+        held = held.__wrapped__
+        decorated = held is target
+    return decorated
+
+
+def other_there(module, name):
+    """What is wrong, and what to do, where `kept` is False."""
+    return (
+        f"a fresh process would import `{name}` of {module}, which is another function; give this "
+        f"one a name of its own at the top level of the file: {name}_2 = …"
+    )
 
 
 def reached(module, path):

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 import inspect
 
-from .addresses import BenchError, address, found, in_a_file, known_as, place_of_caller
+from .addresses import (
+    BenchError,
+    address,
+    found,
+    in_a_file,
+    kept,
+    known_as,
+    other_there,
+    place_of_caller,
+)
 from .checks import (
     check_axes,
     check_name,
@@ -124,7 +133,23 @@ def entry_of(
         "output": check_output(output, label),
         "registered_in": registered_in,
         "line": line,
+        "objects": (target, inputs),  # not plain: for `misplaced`, in this process
     }
+
+
+def misplaced(entry):
+    """Why a fresh process would import something else than was registered; "" if it would not.
+
+    It is known when the file has been read: a function that is being decorated has no name yet."""
+    target, inputs = entry["objects"]
+    places = [(entry["module"], entry["function"], target)]
+    if inputs is not None:
+        places.append((entry["inputs"]["module"], entry["inputs"]["name"], inputs))
+    for module, name, given in places:
+        if module and not kept(module, name, given):
+            where = "" if given is target else " (its inputs)"
+            return f"{entry['name']}{where}: {other_there(module, name)}"
+    return ""
 
 
 def origin(target, label, role):
