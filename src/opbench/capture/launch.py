@@ -141,7 +141,8 @@ def run_script(path: str) -> None:
 def print_as_python_would(error: BaseException) -> None:
     """The traceback from the script's own first frame on."""
     first: TracebackType | None = error.__traceback__
-    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    notebook = str(Path(__file__).with_name("notebook.py"))
+    ours = (__file__, notebook, runpy.__file__, "<frozen runpy>")
     while first is not None and first.tb_frame.f_code.co_filename in ours:
         first = first.tb_next
     traceback.print_exception(type(error), error, first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -9,6 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from opbench.capture.record import DEFAULT_FILE, record
+
+#: Cell magics around Python that changes the notebook's names: the cell runs, the magic does not.
+AROUND_PYTHON = frozenset({"%%time", "%%capture", "%%prun", "%%opbench_capture"})
+#: Lines of a notebook, in the order in which they are tried: `%time STATEMENT`; `x = !ls` and
+#: `x = %pwd`; other magics and commands, and questions (`model?`).
+LINES = (
+    (re.compile(r"^(\s*)%time +(?=\S)"), r"\1"),
+    (re.compile(r"^(\s*[\w.]+ *= *)(?:!|%(?=[A-Za-z])).*$"), r"\1None"),
+    (re.compile(r"^(\s*)(?:[%!?].*|[\w.]+\?\??\s*)$"), r"\1pass"),
+)
 
 
 def run_notebook(path: str) -> None:
@@ -30,14 +41,31 @@ def cells_of(path: str) -> list[str]:
     found = []
     for source in code:
         if source.lstrip().startswith("%%"):
-            first, _, rest = source.lstrip().partition("\n")
-            if not first.startswith("%%opbench_capture"):
-                print(f"opbench: skipped a cell of {first.split()[0]}", file=sys.stderr)
+            first, _, source = source.lstrip().partition("\n")
+            magic = first.split()[0]
+            if magic not in AROUND_PYTHON:
+                print(f"opbench: skipped a {magic} cell", file=sys.stderr)
                 continue
-            source = rest
-        lines = [re.sub(r"^(\s*)[%!?].*$", r"\1pass", line) for line in source.split("\n")]
-        found.append("\n".join(lines))
+        found.append(as_python(source))
     return found
+
+
+def as_python(source: str) -> str:
+    """A cell without the lines that only a notebook understands. One that is Python as it stands
+    stays as it is: there, `%` begins the second line of a division."""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        return "\n".join(plain_line(line) for line in source.split("\n"))
+    return source
+
+
+def plain_line(line: str) -> str:
+    for pattern, replacement in LINES:
+        plain = pattern.sub(replacement, line)
+        if plain != line:
+            return plain
+    return line
 
 
 def load_ipython_extension(shell: Any) -> None:
