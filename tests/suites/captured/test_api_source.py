@@ -6,6 +6,7 @@ import json
 
 from opbench.capture.reading import parse_api
 from opbench.suites.captured.api.definition import definition_of, goes_backward
+from opbench.suites.captured.api.report import table
 from opbench.suites.captured.api.source import program_of
 
 HEADER = {"opbench": "capture", "version": 1, "level": "api"}
@@ -67,3 +68,8 @@ def test_a_tuple_goes_backward_from_its_first_tensor_of_real_numbers():
 def test_each_call_has_a_name_of_its_own(tmp_path):
     names = [definition_of(call, tmp_path / "c.jsonl").name for call in recorded(RELU, RELU)]
     assert names == ["relu-000", "relu-001"]
+
+
+def test_a_call_outside_of_any_module_leaves_no_comma():
+    calls = recorded({**RELU, "kwargs": {}, "inside": ["1", ""]})
+    assert [row[-1] for row in table(calls).rows] == ["1"]

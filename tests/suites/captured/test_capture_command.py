@@ -163,7 +163,7 @@ def test_a_window_that_never_comes_and_a_script_that_fails(capture_of, tmp_path)
     done = capture_of(f"{THREE_STEPS}raise ValueError('at the end')\n", "--steps", "30")
     assert done.returncode == 1  # the script's own
     assert "ended after 3 optimizer steps" in done.stderr
-    assert "before steps 30 could be captured" in done.stderr
+    assert "before step 30 could be captured" in done.stderr
     assert done.stderr.endswith("the script ended with exit status 1\n")
     assert not (tmp_path / "opbench-capture.jsonl").exists()
 
@@ -265,3 +265,10 @@ def test_the_table_of_a_capture(captured, opbench_here):
     assert "share" in done.stdout
     header = json.loads(captured[1].read_text().splitlines()[0])
     assert f"torch {header['torch']}" in done.stdout
+
+
+def test_a_capture_of_python_calls_is_announced_too(capture_of):
+    done = capture_of("import torch\ntorch.ones(2).cos()\n", "--level", "api", "-o", "c.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("c.jsonl: 2 unique calls of 2 calls, ")
+    assert done.stdout.endswith("Next: opbench show c.jsonl · opbench run c.jsonl\n")

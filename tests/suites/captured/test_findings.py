@@ -172,6 +172,7 @@ def test_what_a_reader_of_a_capture_has_to_know():
         "of the captured step, but a step that was not recorded 10.0 s: the capture was"
         in (notes(slow)[0])
     )
+    assert notes(slow)[0].endswith("or several steps (--steps 2-4).")
     skipped = {"Tanh": (1, NOT_THE_MODEL), "flex": (2, "it calls Python")}
     left = replace(CAPTURE, skipped=skipped, header={**CAPTURE.header, "model": "Linear"})
     assert notes(left) == ["Not recorded: 1 call of Tanh; Linear has the most parameters."]
@@ -179,6 +180,33 @@ def test_what_a_reader_of_a_capture_has_to_know():
     assert shown[-2:] == ["not recorded: flex, 2 calls: it calls Python", *notes(left)]
     single = replace(CAPTURE, header={**CAPTURE.header, "only_step": True})
     assert "let it take a second one" in notes(single)[0]
+
+
+#: A script without an optimizer, whose model is called.
+CALLED = replace(
+    CAPTURE,
+    calls=(replace(MM, counts={"forward": 2}, seconds={"forward": 60.0}), RELU),
+    header={**CAPTURE.header, "window": "calls 3-4", "phase_seconds": {"forward": 3.0}},
+)
+
+
+def test_calls_of_a_model_are_not_called_steps():
+    """The advice was `--steps 2-4`, which finds nothing in a script without an optimizer."""
+    assert "of the captured call, but a call that was not recorded 3.00 s" in notes(CALLED)[0]
+    assert notes(CALLED)[0].endswith("or several calls (--calls 2-4).")
+    assert "2 unique calls, 2 per model call; " in str(capture_parts(CALLED)[0])
+    assert "; model call 10.0 s" in str(capture_parts(CALLED)[0])
+
+
+def test_why_there_is_no_time_to_compare_with():
+    def said(window: str) -> str:
+        header = {k: v for k, v in CALLED.header.items() if k not in ("step_seconds", "window")}
+        capture = replace(CALLED, header={**header, "window": window})
+        return "\n".join(map(str, replay_parts(replay_of(capture, [result(MM, 1.0)]))))
+
+    assert "let the script run some calls outside the window" in said("calls 3-4")
+    assert "The whole script was recorded" in said("auto")
+    assert "opbench capture --calls 2 records one call" in said("auto")
 
 
 def test_a_replay_that_takes_longer_than_the_step_is_explained():

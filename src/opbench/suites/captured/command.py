@@ -133,8 +133,7 @@ def capture(
         print(f"opbench: the script {ending(code)}", file=sys.stderr)
     if probes:
         learn(words, sizes, probes, options, output)
-    if level == "operators":
-        print(summary(output))
+    print(summary(output) if level == "operators" else api_summary(output))
     return status
 
 
@@ -190,13 +189,18 @@ def lacking(recorded: dict[str, Any], steps: str | None, calls: str | None) -> s
         return "the script never imported torch, so there was nothing to capture"
     seen = plural(recorded["steps"], "optimizer step")
     seen += f" and {plural(recorded['calls'], 'call')} of its model"
-    wanted = f"steps {steps}" if steps else f"calls {calls}" if calls else "anything"
+    wanted = windowed("step", steps) if steps else windowed("call", calls) if calls else "anything"
     missing = f"the script ended after {seen}, before {wanted} could be captured"
     if recorded.get("graphed"):
         missing += (
             "; a step inside a CUDA graph cannot be recorded: capture one that runs before it"
         )
     return missing
+
+
+def windowed(unit: str, span: str) -> str:
+    """`step 3`, `steps 3-4`."""
+    return f"{unit}{'s' if '-' in span else ''} {span}"
 
 
 def learn(
@@ -229,10 +233,23 @@ def learn(
     write(whole, output)
 
 
+def api_summary(path: Path) -> str:
+    from opbench.capture.reading import read_api
+    from opbench.report.units import format_value
+
+    calls = read_api(path)
+    every = plural(sum(call.count for call in calls), "call")
+    size = format_value(path.stat().st_size, "bytes")
+    return (
+        f"{path}: {plural(len(calls), 'unique call')} of {every}, {size}. "
+        f"Next: opbench show {path} · opbench run {path}"
+    )
+
+
 def summary(path: Path) -> str:
     from opbench.capture.reading import read
     from opbench.report.units import format_value
-    from opbench.suites.captured.findings.notes import notes
+    from opbench.suites.captured.findings.notes import notes, unit_of
 
     capture = read(path)
     counts = {
@@ -241,10 +258,9 @@ def summary(path: Path) -> str:
     }
     parts = ", ".join(f"{count} {phase}" for phase, count in counts.items())
     size = format_value(path.stat().st_size, "bytes")
-    called = str(capture.header.get("window")).startswith("calls") or "optimizer" not in counts
-    unit = "call" if called else "step"
+    unit = unit_of(capture)
     model = capture.header.get("model") or "the model"
-    units = plural(capture.steps, unit) + (f" of {model}" if called else "")
+    units = plural(capture.steps, unit) + (f" of {model}" if unit == "call" else "")
     written = (
         f"{path}: {plural(len(capture.calls), 'unique call')}; {sum(counts.values())} per {unit} "
         f"({parts}); {units}, {size}. Next: opbench run {path}"

@@ -23,7 +23,7 @@ from opbench.suites.captured.api.report import shortened
 from opbench.suites.captured.costliest import costliest, costliest_table
 from opbench.suites.captured.findings import by_module
 from opbench.suites.captured.findings.ledger import PARTS, Entry, Ledger, ledger
-from opbench.suites.captured.findings.notes import APART, UNDER_LOAD, notes
+from opbench.suites.captured.findings.notes import APART, notes, under_load, unit_of
 from opbench.suites.captured.findings.variants import Choice, choose
 
 if TYPE_CHECKING:
@@ -65,13 +65,14 @@ def capture_parts(capture: Capture, everything: bool = False) -> list[Renderable
 
 def about(capture: Capture) -> str:
     header = capture.header
+    unit = "step" if unit_of(capture) == "step" else "model call"
     per_step = sum(call.count for call in capture.calls) // capture.steps
     words = [
-        f"{capture.name}: {len(capture.calls)} unique calls, {per_step} per step",
+        f"{capture.name}: {len(capture.calls)} unique calls, {per_step} per {unit}",
         f"torch {header.get('torch', '?')}, {capture.threads} threads, {header.get('device')}",
     ]
     if header.get("step_seconds"):
-        words.append(f"step {format_value(float(header['step_seconds']), 's')}")
+        words.append(f"{unit} {format_value(float(header['step_seconds']), 's')}")
     if capture.device_busy:
         words.append(f"GPU busy {format_value(capture.device_busy, 's')}")
     if header.get("captured_seconds"):
@@ -240,11 +241,22 @@ def remarks(explained: list[Fidelity], replay: Replay, account: Ledger | None) -
             f"{', '.join(map(str, sorted(replay.threads)))}: the two cannot be compared."
         )
     if best.while_captured:
-        lines.append(
-            "The step was only timed while it was captured, which slows it down; let the "
-            "script run some steps outside the window."
-        )
+        lines.append(untimed(replay.capture))
     return lines + missing_lines(calls, every, account) + left_out_lines(best, calls)
+
+
+def untimed(capture: Capture) -> str:
+    """Why there is no time to compare the replay with, and how to get one."""
+    unit = unit_of(capture)
+    if unit == "call" and capture.header.get("window") == "auto":
+        return (
+            "The whole script was recorded, what sets its model up included; opbench capture "
+            "--calls 2 records one call of the model, and times the others."
+        )
+    return (
+        f"The {unit} was only timed while it was captured, which slows it down; let the script "
+        f"run some {unit}s outside the window."
+    )
 
 
 def longer(total: Entry) -> list[str]:
@@ -279,7 +291,7 @@ def apart(calls: Fidelity, replay: Replay) -> list[str]:
         return []
     return [
         f"The calls chosen took {format_value(captured, 's')} of the captured step, but "
-        f"{format_value(calls.total.replayed, 's')} replayed: {UNDER_LOAD}."
+        f"{format_value(calls.total.replayed, 's')} replayed: {under_load(replay.capture)}."
     ]
 
 

@@ -18,7 +18,8 @@ def table(calls: Sequence[ApiCall]) -> Table:
     rows = []
     for call in sorted(calls, key=lambda call: -call.count)[:LISTED]:
         name = f"{call.short}({call.init.text})" if call.kind == "module" else call.name
-        places = ", ".join(call.inside[:2]) + (" …" if len(call.inside) > 2 else "")
+        inside = [place for place in call.inside if place]
+        places = ", ".join(inside[:2]) + (" …" if len(inside) > 2 else "")
         texts = (shortened(name, 60), shortened(call.given.text, WIDEST), shortened(places, 40))
         rows.append((str(call.count), *texts))
     columns = (

@@ -8,10 +8,22 @@ from opbench.report.units import format_value
 
 #: Captured and measured time of the same calls, further apart than this: one was under load.
 APART = 2.0
-UNDER_LOAD = (
-    "the capture was made under load, so its times mean little; capture again, or several steps "
-    "(--steps 2-4)"
-)
+
+
+def unit_of(capture: Capture) -> str:
+    """What the script was recorded by: `step` of an optimizer, or `call` of a model."""
+    window = str(capture.header.get("window"))
+    phases = {*capture.phases, *(capture.header.get("phase_seconds") or ())}
+    called = window.startswith("calls") or "optimizer" not in phases
+    return "call" if called and not window.startswith("steps") else "step"
+
+
+def under_load(capture: Capture) -> str:
+    unit = unit_of(capture)
+    return (
+        "the capture was made under load, so its times mean little; capture again, or several "
+        f"{unit}s (--{unit}s 2-4)"
+    )
 
 
 def notes(capture: Capture) -> list[str]:
@@ -30,11 +42,12 @@ def notes(capture: Capture) -> list[str]:
             "The script took a single step, which also pays for what is set up once: let it take a "
             "second one."
         )
+    unit = unit_of(capture)
     plain = sum((capture.header.get("phase_seconds") or {}).values())
     captured = sum(call.time for call in capture.calls) / capture.steps
     if plain and not capture.device_busy and captured > APART * plain:
         lines.append(
-            f"The calls took {format_value(captured, 's')} of the captured step, but a step that "
-            f"was not recorded {format_value(plain, 's')}: {UNDER_LOAD}."
+            f"The operators took {format_value(captured, 's')} of the captured {unit}, but a "
+            f"{unit} that was not recorded {format_value(plain, 's')}: {under_load(capture)}."
         )
     return lines
