@@ -72,17 +72,74 @@ def test_inputs_are_made_once_so_another_seed_does_not_matter():
 
 def test_all_workers_import_before_the_first_call_is_waited_for(monkeypatch):
     happened = []
-    start, exchange = Pool._start, SessionHandle.exchange
+    start, exchange = Pool._start, SessionHandle.begin_exchange
     monkeypatch.setattr(Pool, "_start", lambda *args: happened.append("start") or start(*args))
     monkeypatch.setattr(
         SessionHandle,
-        "exchange",
-        lambda *args: happened.append("exchange") or exchange(*args),
+        "begin_exchange",
+        lambda *args, **files: happened.append("exchange") or exchange(*args, **files),
     )
     other = replace(case("second", "y = x + x"), framework="python", preload=("json", "numpy"))
     results, _ = run(case("first", "y = 2 * x"), other)
     assert all(result.ok for result in results.values())
     assert happened[:4] == ["start", "start", "exchange", "exchange"]
+
+
+@pytest.fixture
+def begun(monkeypatch) -> list[tuple[str, ...]]:
+    """A core for a second child; of each exchange, what was done with the file of the inputs."""
+    found: list[tuple[str, ...]] = []
+    exchange = SessionHandle.begin_exchange
+
+    def begin(*args, **files):
+        found.append(tuple(files))
+        return exchange(*args, **files)
+
+    monkeypatch.setattr(SessionHandle, "begin_exchange", begin)
+    monkeypatch.setattr(Runner, "_cores_for", lambda *_: 2)
+    return found
+
+
+def test_the_second_sets_up_beside_the_first_and_waits_for_its_inputs(begun, tmp_path):
+    """The first goes on only when the second has set up, and makes other inputs than it would."""
+    there = tmp_path / "there"
+    wait = f"\nimport os, time\nwhile not os.path.exists({str(there)!r}): time.sleep(0.01)\n"
+    makes, *values = SETUP.split("\n")
+    first = "\n".join([makes + wait, *values])
+    second = SETUP.replace("default_rng(seed)", "default_rng(1)")
+    second = f"open({str(there)!r}, 'w').close()\n" + second
+    results, _ = run(
+        case("first", "y = 2 * x", setup=first),
+        case("second", "y = x + x", setup=second, rank=1),
+        case("third", "y = x + x", setup=SETUP.replace("(seed)", "(2)"), rank=2),
+        case("wrong", "y = 3 * x", rank=3),
+    )
+    assert [result.outcome for result in results.values()] == ["ok", "ok", "ok", "mismatch"]
+    assert begun == [("announces",), ("awaits",), (), ()]
+
+
+def test_who_waits_for_a_reference_that_fails_takes_its_place(begun):
+    results, _ = run(
+        case("broken", "y = x + x", setup="time.sleep(nowhere)"),
+        case("right", "y = 2 * x", rank=1),
+        case("same", "y = x + x", setup=SETUP.replace("(seed)", "(1)"), rank=2),
+        case("wrong", "y = 3 * x", rank=3),
+    )
+    assert [result.outcome for result in results.values()] == ["failed", "ok", "ok", "mismatch"]
+    assert begun == [("announces",), ("awaits",), ("announces",), ("awaits",), ()]
+
+
+@pytest.mark.parametrize(("short", "again"), [("first", 2), ("second", 1)])
+def test_memory_that_runs_out_beside_another_is_tried_alone(begun, tmp_path, short, again):
+    once = f"import os\nif not os.path.exists({str(tmp_path / 'tried')!r}):\n"
+    once += f"    open({str(tmp_path / 'tried')!r}, 'w').close()\n    raise MemoryError\n"
+    setups = {name: (once if name == short else "") + SETUP for name in ("first", "second")}
+    results, _ = run(
+        case("first", "y = 2 * x", setup=setups["first"]),
+        case("second", "y = x + x", setup=setups["second"], rank=1),
+    )
+    assert [result.outcome for result in results.values()] == ["ok", "ok"]
+    assert len(begun) == 2 + again
 
 
 def test_a_mismatch_is_an_outcome_of_every_metric_with_the_largest_error():

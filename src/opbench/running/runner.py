@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -170,10 +171,19 @@ class Runner:
             lambda each: state.workers_of(each)[0],
             lambda each: state.memory_limit(each.case),
             self.request.policy.timeout,
+            beside=self._cores_for(members) > 1,
         ).run(members)
         for each, ended in found.ended.items():
             state.refuse(each, ended)
         state.unchecked.update(found.unchecked)
+
+    def _cores_for(self, members: Sequence[Slot]) -> int:
+        """How many of these can run at once, without taking from each other what is not theirs."""
+        cases = [each.case for each in members]
+        if not all(case.independent and case.device == "cpu" for case in cases):
+            return 1
+        cpus = self.state.pool.cpus or os.sched_getaffinity(0)
+        return len(cpus) // max(case.threads for case in cases)
 
     def _widen_for_drift(self) -> None:
         """Widen the intervals by what the machine was seen to do while this run went on."""

@@ -179,7 +179,8 @@ class Session:
         from .parity import exchange
 
         self._load(message["case"])
-        return exchange.run(self, message["folder"], message["inputs"])
+        more = {key: message[key] for key in ("announces", "awaits") if key in message}
+        return exchange.run(self, message["folder"], message["inputs"], **more)
 
     # -- for metrics ----------------------------------------------------------------------
 

@@ -132,8 +132,17 @@ class SessionHandle:
 
     def exchange(self, case: Case, folder: str, inputs: list, timeout: float) -> dict[str, Any]:
         """Instead of `prepare`: one call on the given inputs; see `worker/parity`."""
+        self.begin_exchange(case, folder, inputs)
+        return self.finish_exchange(timeout)
+
+    def begin_exchange(self, case: Case, folder: str, inputs: list, **files: str) -> None:
+        """Without waiting for it. Of the `files`, the child that makes the inputs `announces` them
+        in one, and a child that `awaits` it takes them from there."""
         message = {"op": "exchange", "case": case.to_dict(), "folder": folder, "inputs": inputs}
-        return self.request(message, timeout)
+        self._send({**message, **files})
+
+    def finish_exchange(self, timeout: float) -> dict[str, Any]:
+        return self._receive(timeout)
 
     def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
         self._send(message)
