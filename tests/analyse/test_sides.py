@@ -135,7 +135,10 @@ def test_the_same_results_on_both_sides_are_refused_and_parts_of_one_run_are_not
     for base, new in (("nightly", "nightly"), ("last~2", "nightly"), ("both:np22", "np22")):
         with pytest.raises(UserError, match="both sides are the same run, 20261"):
             different(find_side(store, base), find_side(store, new))
-    for base, new in (("last~3", "nightly"), ("both:np22", "both:np23"), ("both", "both:np23")):
+    for base, new in (("both", "both:np23"), ("np22", "both")):
+        with pytest.raises(UserError, match=r"share results of run 20261.*: opbench compare 20261"):
+            different(find_side(store, base), find_side(store, new))
+    for base, new in (("last~3", "nightly"), ("both:np22", "both:np23")):
         different(find_side(store, base), find_side(store, new))
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import opbench as ob
 import page_store
+from opbench.errors import UserError
 from opbench.report.charts.chart import Charts
 from opbench.store import StoreError
 
@@ -80,6 +81,8 @@ def test_a_comparison_shows_itself(filled):
     assert html.index("▲ slower") < html.index("? unknown")
     assert "night 4" in repr(compared)
     assert compared.chart().to_dict()["title"] == "night 4 → night 5"
+    with pytest.raises(UserError, match="both sides are the same run"):
+        ob.compare("night 5", "night 5", store=filled)
 
 
 def test_a_history_shows_itself(filled):

@@ -161,12 +161,19 @@ def _side(
 
 
 def different(base: Side, new: Side) -> None:
-    """Refuse the same results on both sides: a run agrees with itself."""
-    keys = [[stored.result.key() for stored in side.results] for side in (base, new)]
-    if base.run.id == new.run.id and keys[0] == keys[1]:
+    """Refuse results that are on both sides: they agree with themselves."""
+    if base.run.id != new.run.id:
+        return
+    keys = [{stored.result.key() for stored in side.results} for side in (base, new)]
+    if keys[0] == keys[1]:
         raise UserError(
             f"both sides are the same run, {base.run.id}; name another one: an id (opbench runs), "
             "or last~1, the one before the latest"
+        )
+    if keys[0] & keys[1]:
+        raise UserError(
+            f"'{base.name}' and '{new.name}' share results of run {base.run.id}; name another run "
+            f"on one side, or that one alone: opbench compare {base.run.id}"
         )
 
 

@@ -180,10 +180,11 @@ def page(run: str = "last", *, against: str | None = None, store: Where = None) 
 def compare(base: str, new: str, *, store: Where = None) -> Compared:
     """Two sides, named as for `opbench compare`."""
     from opbench.analyse.compare import compare as compared
-    from opbench.analyse.sides import find_side, same_machine, side_names
+    from opbench.analyse.sides import different, find_side, same_machine, side_names
 
     with Store.open(store, create=False) as opened:
         sides = [find_side(opened, text) for text in (base, new)]
+    different(*sides)
     same_machine(*sides)
     return Compared((compared(sides[0].results, sides[1].results, names=side_names(*sides)),))
 
