@@ -116,6 +116,9 @@ def test_a_failure_says_at_which_line_of_the_case(worker, python_case):
     ended = end_of(worker, python_case(setup="def f():\n    return {}['x']", stmt="f()"))
     assert ended.reason == "KeyError: 'x' (at `return {}['x']`)"
     assert "Traceback" in ended.traceback
+    # The loop around it is a generator, for which Python makes this another error.
+    ended = end_of(worker, python_case(setup="g = iter(())", stmt="next(g)"))
+    assert ended.reason == "StopIteration (at `next(g)`)"
 
 
 @pytest.mark.parametrize(

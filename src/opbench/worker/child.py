@@ -90,6 +90,9 @@ def describe(error, session):
     if isinstance(error, MemoryError):
         # Its frames still hold the variables of the case: free them first.
         traceback.clear_frames(error.__traceback__)
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
+        # The loop around the statement is a generator, which may not let this one pass.
+        error = error.__cause__
     text = text_of(error)
     first = headline(text)
     name = type(error).__name__

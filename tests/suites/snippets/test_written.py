@@ -10,7 +10,7 @@ from opbench.define.expand import expand
 from opbench.errors import UserError
 from opbench.frameworks.jax import waiting
 from opbench.plan import options
-from opbench.suites.snippets.written import definition_of, without_value
+from opbench.suites.snippets.written import definition_of, to_give, without_value
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,16 @@ def test_statements_of_jax_wait_for_what_they_compute(written, waits):
         ("[i for i in y]", "def y(a, *b): return a, b, device", []),
         ("p.join(q, z)", "import os.path as p\ntry: pass\nexcept OSError as q: pass", ["z"]),
         ("anything", "from math import *", []),
+        ("await f()", "async def f(): pass\nmatch 1:\n  case [m, *r]: m, r", []),
     ],
 )
 def test_names_without_a_value_are_known_from_the_source(statement, setup, lacking):
     assert without_value([statement], setup, ["n"]) == lacking
+
+
+def test_the_advice_for_a_module_of_python_is_to_import_it():
+    assert to_give("threading") == "--setup 'import threading'"
+    assert to_give("x") == "--setup 'x = …', or -a x=…"
 
 
 def test_a_gpu_that_is_not_there_is_one_line(opbench_here):

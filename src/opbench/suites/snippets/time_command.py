@@ -33,7 +33,7 @@ def time(
     from opbench.define.expand import expand
     from opbench.errors import nearest
     from opbench.plan.devices import check_visible
-    from opbench.suites.snippets.written import STATEMENT, definition_of, without_value
+    from opbench.suites.snippets.written import STATEMENT, definition_of, to_give, without_value
 
     axes = options.pop("axes", {})
     fields = {name: options[name] for name in ("device", "threads", "seed") if name in options}
@@ -46,7 +46,5 @@ def time(
         name = lacking[0]
         meant = nearest(name, frameworks.names(), cutoff=0.6)
         meant += " Otherwise:" if meant else ""
-        print(
-            f"{name} has no value{meant or '; give it one:'} --setup '{name} = …', or -a {name}=…"
-        )
+        print(f"{name} has no value{meant or '; give it one:'} {to_give(name)}")
     return code

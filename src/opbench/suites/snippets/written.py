@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,15 @@ from opbench.frameworks.framework import Framework
 SUITE = "time"
 #: The axis of the statements.
 STATEMENT = "statement"
+#: What gives a name a value besides assignments, arguments and imports.
+NAMING = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.ExceptHandler,
+    ast.MatchAs,
+    ast.MatchStar,
+)
 
 
 @dataclass(frozen=True)
@@ -129,9 +139,16 @@ def without_value(statements: Sequence[str], setup: str, axes: Iterable[str]) ->
             known.add(node.arg)
         elif isinstance(node, ast.alias):
             known.add(node.asname or node.name.partition(".")[0])
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.ExceptHandler)):
+        elif isinstance(node, NAMING):
             known.add(node.name or "")
     return [] if "*" in known else sorted(names_in(source) - known)
+
+
+def to_give(name: str) -> str:
+    """How a name gets a value: a module of Python is imported."""
+    if name in sys.stdlib_module_names:
+        return f"--setup 'import {name}'"
+    return f"--setup '{name} = …', or -a {name}=…"
 
 
 def spelled(value: Label) -> str:
