@@ -11,7 +11,7 @@ from opbench.errors import UserError
 from opbench.suites.ops.catalogue import catalogue
 from opbench.suites.ops.definition import operator_definition
 from opbench.suites.ops.given import check
-from opbench.suites.ops.suite import having
+from opbench.suites.ops.suite import check_dtypes, having
 
 
 def case_at(name, **axes):
@@ -253,6 +253,18 @@ def test_an_operator_without_the_parameter_is_refused_by_name_and_left_out_other
     assert having(every, {"dtype": ["float64"]}) == every
     with pytest.raises(UserError, match=r"^add: unknown axis 'axis'; choose from: op, "):
         having(every, {"op": ["softmax", "add"], "axis": [0]})
+
+
+def test_a_dtype_that_no_operator_that_was_named_takes_is_refused():
+    every = [operator_definition(catalogue()[name]) for name in ("add", "exp", "logical_and")]
+    with pytest.raises(UserError, match=r"^add does not take bool; choose from: float32, .*64$"):
+        check_dtypes(every, {"op": ["add"], "dtype": ["int8", "bool"]})
+    with pytest.raises(UserError, match=r"^add, exp do not take bool; choose from: "):
+        check_dtypes(every, {"op": ["add", "exp"], "dtype": ["bool"]})
+    check_dtypes(every, {"op": ["add", "logical_and"], "dtype": ["bool"]})
+    check_dtypes(every, {"op": ["exp"], "dtype": ["int8"]})  # unsupported, each with its reason
+    check_dtypes(every, {"dtype": ["bool"]})
+    check_dtypes(every, {"op": ["add"], "dtype": ["nonsense"]})  # which is said to be unknown
 
 
 def test_a_form_is_that_of_fused_operators_alone():

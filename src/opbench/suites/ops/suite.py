@@ -69,6 +69,23 @@ def check_rows(
                 )
 
 
+def check_dtypes(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> None:
+    """UserError for a dtype that none of the operators that were named takes: it would be left out
+    without a word."""
+    from opbench.suites.ops.catalogue import find
+
+    entries = [entry for entry in map(find, map(str, axes.get("op", ()))) if entry is not None]
+    choices = {each.name: each.axes["dtype"].choices for each in definitions if each.suite == "ops"}
+    # What an operator on floats lacks has its reason; a dtype that none has is said to be unknown.
+    known = {dtype for each in choices.values() for dtype in each}
+    for dtype in axes.get("dtype", ()):
+        if entries and dtype in known and not any(dtype in choices[each.name] for each in entries):
+            names = ", ".join(each.name for each in entries)
+            does_not = "does not take" if len(entries) == 1 else "do not take"
+            able = ", ".join(dict.fromkeys(able for each in entries for able in each.dtypes))
+            raise UserError(f"{names} {does_not} {dtype}; choose from: {able}")
+
+
 class Ops(Suite):
     about = "every operator, forward and backward: torch, JAX, ONNX Runtime, MXNet, NumPy"
     # There are hundreds of operators: enough precision to see a regression, not to dissect one.
@@ -83,6 +100,7 @@ class Ops(Suite):
         """Without a word on frameworks or operators, what torch does not have is left out: a run
         need not say of each operator of another framework that torch lacks it."""
         able = having(definitions, options.axes)
+        check_dtypes(definitions, options.axes)
         if options.shapes:
             check_rows(able, options.axes.get("op", ()), options.shapes)
         if {"framework", "op", "category"} & set(options.axes) or options.shapes:
