@@ -76,6 +76,7 @@ def test_an_empty_store_says_that_it_is_empty(store):
         ("layers/CONV", "conv2d"),
         ("conv", "conv2d"),
         ("relu", "linear_relu"),
+        ("Linear", "linear"),  # although `linear_relu` has it in its id
         ("linear[n=64]", "linear"),  # as tables shorten it
         ("linear_relu[n=64]/forward", "linear_relu"),
         ("Linear[n=64,mode=hooks]", "linear"),
@@ -95,8 +96,8 @@ def test_a_case_is_found_by_its_hash_or_the_beginning_of_it(filled):
     ("text", "said"),
     [
         (
-            "linear",
-            "'linear' matches 2 cases: layers/linear[mode=hooks,n=64]/forward, "
+            "line",
+            "'line' matches 2 cases: layers/linear[mode=hooks,n=64]/forward, "
             "layers/linear_relu[mode=hooks,n=64]/forward",
         ),
         ("linaer", "no case 'linaer' in the store; did you mean linear"),

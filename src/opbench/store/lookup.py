@@ -57,8 +57,8 @@ def _run_back(connection: Connection, steps: int) -> str:
 def find_case_hashes(connection: Connection, text: str) -> list[str]:
     """The hashes of one case, newest first: an edited case keeps its id and gets a new hash.
 
-    An exact id or hash wins; then the beginning of a hash or of an id; then any part of an id; then
-    an id as tables shorten it.
+    An exact id or hash wins; then the beginning of a hash or of an id; then the name of a
+    benchmark; then any part of an id; then an id as tables shorten it.
     Upper and lower case are the same unless the match is exact.
     """
     if not text:
@@ -82,6 +82,8 @@ def _conditions(text: str) -> Iterator[ColumnElement[bool]]:
     if len(text) >= SHORTEST_HASH_PREFIX:
         yield cases.c.hash.startswith(lower, autoescape=True)
     yield func.lower(cases.c.id).startswith(lower, autoescape=True)
+    ids = func.lower(cases.c.id)  # SUITE/NAME[LABELS]/STAGE, or SUITE/NAME/STAGE
+    yield or_(*(ids.contains(f"/{lower}{end}", autoescape=True) for end in "[/"))
     yield func.lower(cases.c.id).contains(lower, autoescape=True)
 
 
