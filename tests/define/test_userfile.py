@@ -215,6 +215,11 @@ MISTAKES = {
         "import opbench as ob\nob.versus(min, max, inputs=[1, 2], n=[1])\n",
         "min: inputs= must be a function that returns the arguments, not an object of type list",
     ),
+    "a list of functions": (
+        "import opbench as ob\nob.versus([len, sum], [max])\n",
+        "ob.versus takes functions, one after the other, or one dict of them by name, not an "
+        "object of type list",
+    ),
     "one side": ("import opbench as ob\nob.versus(len)\n", "ob.versus compares two functions"),
     "group twice": (
         "import opbench as ob\n@ob.bench(group='a', axes={'group': [1]})\ndef f(group): pass\n",

@@ -138,6 +138,7 @@ def test_a_mistyped_folder_leaves_no_tree_behind(tmp_path):
     ("where", "said"),
     [
         ("results", "expected a path ending in .db"),
+        (3, "the store is not an object of type int: expected a path ending in .db"),
         ("sqlite://", "would forget its results"),
         ("sqlite:///:memory:", "would forget its results"),
         ("mysql://me:secret@host/x", "'mysql' are not supported"),

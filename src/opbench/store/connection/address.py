@@ -44,6 +44,8 @@ def parse_address(text: str | Path | None) -> Address:
     text = project.store() if text is None else text
     if text is None:
         return file_address(DEFAULT_PATH)
+    if not isinstance(text, (str, Path)):
+        raise StoreError(f"the store is not an object of type {type(text).__name__}: {EXPECTED}")
     if isinstance(text, Path) or "://" not in text:
         path = expanded(text)
         if path.suffix != ".db":

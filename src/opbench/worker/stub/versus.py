@@ -53,6 +53,11 @@ def next_group():
 
 
 def name_of(function):
+    if not callable(function):
+        raise BenchError(
+            "ob.versus takes functions, one after the other, or one dict of them by name, "
+            f"not an object of type {type(function).__name__}: ob.versus(naive, flash, …)"
+        )
     name = getattr(function, "__name__", "")
     if not name.isidentifier():
         raise BenchError(
