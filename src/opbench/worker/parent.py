@@ -92,20 +92,21 @@ def main(control_fd):
     control = socket.socket(fileno=int(control_fd))
     control.setblocking(True)
     options = json.loads(control.recv(1 << 20).decode())
+    # The collector would look at all that is imported, again and again: a tenth of the time. It
+    # collects once, below or in `rehearse`.
+    gc.disable()
     try:
         if "rehearse" in options:
             from . import cache
             from .callgrind import readable_copies, rehearsal
 
             readable_copies.watch(cache.folder())
-            # The collector would look at all that was imported, again and again: a tenth of the
-            # time. `rehearse` collects once.
-            gc.disable()
             preload(options["preload"])
             gc.enable()
             rehearsal.rehearse(options["rehearse"])
         else:
             preload(options["preload"])
+            gc.enable()
     except BaseException as error:
         reason = "%s: %s" % (type(error).__name__, error)
         control.send(protocol.encode({"event": "broken", "reason": reason[:2000]}))
