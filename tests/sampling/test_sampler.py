@@ -190,10 +190,20 @@ def test_the_first_children_of_a_comparison_set_up_side_by_side(group, python_ca
     assert {int(each) for each in log.read_text().split()} == {1}
 
 
-def test_a_long_call_of_a_comparison_is_warmed_up_once_as_soon_as_it_is_known(group, python_case):
-    cases = [python_case("time.sleep(0.06)", name, setup="import time") for name in "ab"]
-    for member in group(cases, replace(QUICK, max_time=0.5, warmup_seconds=0.2)).sample():
+@pytest.mark.parametrize("cpus", [(), (0, 1)], ids=["alone", "beside"])
+def test_a_long_call_of_a_comparison_is_warmed_up_once_as_soon_as_it_is_known(
+    group, python_case, cpus
+):
+    cases = [
+        replace(python_case("time.sleep(0.06)", name, setup="import time"), independent=True)
+        for name in "ab"
+    ]
+    policy = replace(QUICK, max_time=0.5, warmup_seconds=0.2)
+    for member in group(cases, policy, cpus=cpus).sample():
         first, *others = member.lanes
+        assert first.warmup["first"] >= 0.06
+        # What a first call takes is not known of those that make it at the same time.
+        assert all((lane.warmup["first"] is None) == bool(cpus) for lane in others)
         assert first.warmup["calls"] >= 2
         assert [lane.warmup["calls"] for lane in others] == [1] * len(others)
         assert {lane.n for lane in member.lanes} == {1}

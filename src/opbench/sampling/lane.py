@@ -38,6 +38,8 @@ class Lane:
     #: Seconds the runner has spent on this lane, set-up included.
     spent: float = 0.0
     warmup: dict[str, Any] = field(default_factory=dict)
+    #: Whether it was begun.
+    warming_up: bool = False
     #: By metric; and why the child has none of a metric.
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     refused: dict[str, SessionEnded] = field(default_factory=dict)
@@ -109,8 +111,18 @@ class Lane:
             raise
 
     def warm_up(self, seconds: float) -> None:
+        self.begin_warm_up(seconds)
+        self.finish_warm_up()
+
+    def begin_warm_up(self, seconds: float) -> None:
+        """Without waiting for it: several can do so side by side."""
+        self.session.begin_warm_up(seconds, self.policy.block_seconds)
+        self.warming_up = True
+
+    def finish_warm_up(self) -> None:
         began = time.monotonic()
-        answer = self.session.warm_up(seconds, self.policy.block_seconds, self.policy.timeout)
+        self.warming_up = False
+        answer = self.session.finish_warm_up(self.policy.timeout)
         self.session.pause()
         self.warmup = {key: answer[key] for key in ("first", "calls", "settled")}
         self.n = answer["n"]

@@ -208,14 +208,26 @@ class Sampler:
             self.design.dropped(case)
 
     def _open_all(self, lanes: Sequence[tuple[int, int]], turn: Turn) -> None:
-        """Setting up is not timed, so children do it side by side; then each warms up alone."""
+        """Setting up is not timed, so children do it side by side; then each warms up alone, unless
+        all that is left of that is a first call, which compiles."""
         missing = [at for at in lanes if self.members[at[0]].lane_in(at[1]) is None]
         size = self._side_by_side()
         for first in range(0, len(missing), size):
             together = missing[first : first + size]
-            for step in (self._fork, self._finish_setup, self._warm_up):
+            for step in (self._fork, self._finish_setup):
                 for case, start in together:
                     self._try(step, case, start, turn)
+            if size > 1 and all(self._warms_up_once(case) for case, _ in together):
+                for case, start in together:
+                    self._try(self._begin_warm_up, case, start, turn)
+            for case, start in together:
+                self._try(self._warm_up, case, start, turn)
+
+    def _warms_up_once(self, case: int) -> bool:
+        """Whether the call is known to be long: a block of a comparison begins with another one,
+        and that is warm-up enough."""
+        lanes = self.members[case].lanes
+        return len(self.slots) > 1 and len(lanes) > 1 and lanes[0].per_call >= LONG_BLOCK
 
     def _side_by_side(self) -> int:
         """How many children may set up at once: one for each CPU, where no set-up can disturb
@@ -240,15 +252,21 @@ class Sampler:
     def _finish_setup(self, case: int, start: int, _turn: Turn) -> None:
         self._lane(case, start).finish_setup()
 
+    def _begin_warm_up(self, case: int, start: int, _turn: Turn) -> None:
+        self._lane(case, start).begin_warm_up(0.0)
+
     def _warm_up(self, case: int, start: int, _turn: Turn) -> None:
         lane, first = self._lane(case, start), self.members[case].lanes[0]
         seconds = min(self.policy.warmup_seconds, self.design.max_time * WARMUP_SHARE)
         if first.per_call >= self.policy.block_seconds:
             # The first child showed what a call takes; this one is to find its caches and pages.
             seconds = min(seconds, WARMUP_CALLS * first.per_call)
-        # Of a long call the block of a comparison begins with another one: that is warm-up enough.
-        once = lane is not first and len(self.slots) > 1 and first.per_call >= LONG_BLOCK
-        lane.warm_up(0.0 if once else seconds)
+        once = self._warms_up_once(case)
+        if lane.warming_up:
+            lane.finish_warm_up()
+            lane.warmup["first"] = None  # it took longer than alone
+        else:
+            lane.warm_up(0.0 if once else seconds)
         lane.per_call = first.per_call if once else lane.per_call
         self._opened(case, lane)
 

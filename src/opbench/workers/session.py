@@ -95,8 +95,14 @@ class SessionHandle:
         return answer
 
     def warm_up(self, seconds: float, block_seconds: float, timeout: float) -> dict[str, Any]:
-        message = {"op": "warmup", "seconds": seconds, "block_seconds": block_seconds}
-        return self.request(message, timeout)
+        self.begin_warm_up(seconds, block_seconds)
+        return self.finish_warm_up(timeout)
+
+    def begin_warm_up(self, seconds: float, block_seconds: float) -> None:
+        self._send({"op": "warmup", "seconds": seconds, "block_seconds": block_seconds})
+
+    def finish_warm_up(self, timeout: float) -> dict[str, Any]:
+        return self._receive(timeout)
 
     def block(
         self,
