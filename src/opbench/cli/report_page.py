@@ -74,10 +74,17 @@ def page(
             raise UserError(f"no browser found to open {output}; set BROWSER")
 
 
+def undrawn(contents: Contents) -> str:
+    """Why there is no chart."""
+    if any(stored.result.ok for stored in contents.results):
+        return "no benchmark was measured at two sizes, on two sides, or in an earlier run"
+    return "no case has a value"
+
+
 def _write_charts(contents: Contents, folder: Path) -> None:
     from opbench.report.charts.every import save
 
     written = save(contents, folder)
     if not written:
-        raise UserError("nothing to draw: no case has a value")
+        raise UserError(f"nothing to draw: {undrawn(contents)}")
     typer.echo(f"{plural(len(written), 'file')} in {folder}", err=True)
