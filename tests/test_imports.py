@@ -8,6 +8,7 @@ import graphlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,17 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def statements(node: ast.AST, typing_only: bool = True) -> Iterator[ast.AST]:
+    """All below it, at any depth: an import is never inside an expression, and those are most."""
+    for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+        guarded = part == "body" and not typing_only and isinstance(node, ast.If)
+        if guarded and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        for child in getattr(node, part, ()):
+            yield child
+            yield from statements(child, typing_only)
+
+
 @functools.cache
 def imports(
     path: Path, typing_only: bool = True, package: tuple[str, ...] = ()
@@ -87,16 +99,8 @@ def imports(
 
     With the file's package, relative imports too.
     """
-    tree = parsed(path)
-    skipped: set[ast.AST] = set()
-    if not typing_only:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-                skipped.update(inner for child in node.body for inner in ast.walk(child))
     found = []
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
+    for node in statements(parsed(path), typing_only):
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and (package or not node.level):
