@@ -18,8 +18,6 @@ MODES = (BASELINE, HOOKS, "functorch", "ew", "ghost")
 BATCH_SIZES = (16, 32, 64, 128, 256, 512)
 
 WRAPPED = "gsm_"
-#: The suite under which training steps of users' models are stored.
-MODELS = "models"
 #: Ends the name of the counterpart of a user's own layer.
 NN = "_nn"
 

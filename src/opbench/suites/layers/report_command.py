@@ -101,7 +101,7 @@ def _read(
     from opbench.suites.layers.csv_file import read
     from opbench.suites.layers.factors import rows as rows_of
     from opbench.suites.layers.model.report import tables
-    from opbench.suites.layers.names import MODELS
+    from opbench.suites.layers.stored import MODELS
 
     if any(run.endswith(".csv") for run in runs):
         if len(runs) > 1:

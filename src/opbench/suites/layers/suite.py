@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from opbench.define.definition import Definition
 from opbench.define.suite import CollectedFile, Command, Suite, TargetFile, Targets
+from opbench.suites.layers.stored import MODELS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,8 +76,6 @@ class Layers(Suite):
     def tables(self, run: Finished) -> Iterable[RenderableType]:
         """The factors over torch.nn, of the layers that stand in for another; the steps of models,
         taken apart."""
-        from opbench.suites.layers.names import MODELS
-
         if any(case.suite == MODELS for case, _ in run.results):
             from opbench.suites.layers.model.report import printed
 
@@ -99,8 +98,6 @@ class Layers(Suite):
         ]
 
     def shows(self, case: Case) -> bool:
-        from opbench.suites.layers.names import MODELS
-
         return case.suite == MODELS
 
     def charts(self, contents: Contents) -> Mapping[str, Chart]:

@@ -27,6 +27,8 @@ def has_torch(definition: Definition) -> bool:
 def having(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> list[Definition]:
     """Those that have the parameters or the forms asked for: of the others, what nobody asked for
     would be measured. A UserError for one that was named."""
+    if not any(each.suite == "ops" for each in definitions):
+        return definitions  # and the catalogue need not be read
     from opbench.define.expand import RESERVED
     from opbench.suites.ops.catalogue import find
     from opbench.suites.ops.definition import check_known
@@ -72,9 +74,11 @@ def check_rows(
 def check_dtypes(definitions: list[Definition], axes: Mapping[str, Sequence[Any]]) -> None:
     """UserError for a dtype that none of the operators that were named takes: it would be left out
     without a word."""
+    if not axes.get("op"):
+        return
     from opbench.suites.ops.catalogue import find
 
-    entries = [entry for entry in map(find, map(str, axes.get("op", ()))) if entry is not None]
+    entries = [entry for entry in map(find, map(str, axes["op"])) if entry is not None]
     choices = {each.name: each.axes["dtype"].choices for each in definitions if each.suite == "ops"}
     # What an operator on floats lacks has its reason; a dtype that none has is said to be unknown.
     known = {dtype for each in choices.values() for dtype in each}
@@ -108,13 +112,15 @@ class Ops(Suite):
         return [each for each in able if has_torch(each)]
 
     def tables(self, run: Finished) -> Iterable[RenderableType]:
-        from opbench.report.table import grid
-        from opbench.suites.ops.results.outcomes import outcome_table
-
         pairs = [
             (case.framework, result.outcome) for case, result in run.results if case.suite == "ops"
         ]
-        return [grid(outcome_table(pairs))] if pairs else []
+        if not pairs:
+            return []
+        from opbench.report.table import grid
+        from opbench.suites.ops.results.outcomes import outcome_table
+
+        return [grid(outcome_table(pairs))]
 
     def commands(self) -> Iterable[Command]:
         from opbench.suites.ops.command import ops

@@ -17,8 +17,9 @@ from opbench.errors import UserError, unknown
 from opbench.suites.layers.definition import missing_opacus
 from opbench.suites.layers.model import source
 from opbench.suites.layers.model.source import FLAT, PER_LAYER, Variant
-from opbench.suites.layers.names import BASELINE, MODELS, MODES
+from opbench.suites.layers.names import BASELINE, MODES
 from opbench.suites.layers.source import FUNCTORCH, LATE, OPACUS
+from opbench.suites.layers.stored import MODELS
 
 
 def variants(modes: Sequence[str]) -> list[Variant]:

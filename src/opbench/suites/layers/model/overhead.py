@@ -16,7 +16,8 @@ from typing import TypeVar
 from opbench.case import Case
 from opbench.result import Result
 from opbench.stats.pair import compare_results
-from opbench.suites.layers.names import BASELINE, MODELS, MODES
+from opbench.suites.layers.names import BASELINE, MODES
+from opbench.suites.layers.stored import MODELS
 
 #: Parts of a step that are no layer.
 STEPS = ("wrapper", "clipping", "noise", "optimizer")
