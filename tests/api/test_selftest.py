@@ -128,8 +128,8 @@ def test_a_report_without_trials_promises_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--effect", "much"], "expected a precision"),
-        (["--effect", "0%"], "expected a precision"),
+        (["--effect", "much"], "expected a percentage"),
+        (["--effect", "0%"], "expected a percentage"),
         (["--framework", "jax"], "choose from: torch, python"),
         (["-n", "0"], "--pairs"),
         (["--time-per-pair", "soon"], "expected a time"),

@@ -63,7 +63,7 @@ def refused(command, tmp_path):
         (["FILE", "--baseline", "total"], "for a benchmark of that name: name=total"),
         (["FILE", "--baseline", "moed=plain"], "did you mean mode?"),
         (["FILE", "--baseline", "mode=plian"], "choose from: doubled, plain"),
-        (["FILE", "--precision", "200%"], "expected a share such as '1%'"),
+        (["FILE", "--precision", "200%"], "expected a percentage such as '1%'"),
         (["FILE", "--budget", "soon"], "expected a time such as '60s'"),
         (["FILE", "--max-time-per-case", "-1s"], "expected a time"),
         (["FILE", "--cpus", "9999"], "CPU 9999 is not available here"),

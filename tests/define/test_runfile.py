@@ -139,7 +139,7 @@ MISTAKES = {
         "run.threads: expected greater than or equal to 1, found 0",
     ),
     "text": ("[run]\nthreads = 'two'\n", "run.threads: expected a valid integer, found 'two'"),
-    "precision": ("[run]\nprecision = '200%'\n", "expected a share such as '1%' or 0.01"),
+    "precision": ("[run]\nprecision = '200%'\n", "expected a percentage such as '1%' or 0.01"),
     "budget": ("[run]\nbudget = 'soon'\n", "expected a time such as '60s' or '2min', found 'soon'"),
     "not a list": ("benchmark = 3\n", "benchmark: expected a valid list, found 3"),
     "several": ("[run]\nthreads = 0\nnum_runs = 0\n", "(and 1 more)"),

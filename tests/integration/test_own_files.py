@@ -131,7 +131,7 @@ def test_run_and_load_from_python(tmp_path, monkeypatch):
     ("options", "said"),
     [
         ({"precison": 0.1}, "unknown option 'precison'; did you mean precision"),
-        ({"precision": "lots"}, "precision: expected a precision"),
+        ({"precision": "lots"}, "precision: expected a percentage"),
         ({"budget": "soon"}, "budget: expected a time"),
         ({"metrics": "tiem"}, "unknown metric 'tiem'; did you mean time"),
         ({"cont": True, "save": False}, "--no-save"),

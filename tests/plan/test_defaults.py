@@ -67,7 +67,7 @@ def test_a_run_file_and_the_command_line_win(opbench_here, project):
     ("table", "said"),
     [
         ('precison = "1%"', "tool.opbench: unknown option 'precison'; did you mean precision?"),
-        ('precision = "much"', "tool.opbench.precision: expected a share such as '1%'"),
+        ('precision = "much"', "tool.opbench.precision: expected a percentage such as '1%'"),
         ("axes = {n = [1]}", "tool.opbench: unknown option 'axes'"),
         ("store = 3", "tool.opbench.store: expected text, found 3"),
         ("store =", "not valid TOML"),

@@ -78,7 +78,7 @@ def test_however_a_value_is_written_it_is_the_same(name, written, value):
     ("values", "said"),
     [
         ({"precison": 1}, "unknown option 'precison'; did you mean precision"),
-        ({"precision": "200%"}, "precision: expected a share such as '1%' or 0.01, less than 100%"),
+        ({"precision": "200%"}, "precision: expected a percentage such as '1%'"),
         ({"budget": "soon"}, "budget: expected a time such as '60s' or '2min', found 'soon'"),
         ({"threads": True}, "threads: expected a valid integer, found True"),
         ({"num_runs": 0}, "num_runs: expected greater than or equal to 1, found 0"),

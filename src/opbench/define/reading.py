@@ -228,7 +228,7 @@ def fraction(value: Any) -> float:
         if match and number is not None and match.group(2):
             number /= 100
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < 1:
-        raise ValueError(f"expected a share such as '1%' or 0.01, less than 100%, found {value!r}")
+        raise ValueError(f"expected a percentage such as '1%' or 0.01, below 100%, found {value!r}")
     return float(number)
 
 
