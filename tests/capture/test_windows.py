@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -112,6 +113,25 @@ def test_a_program_of_one_step_is_that_step(captured, one, tmp_path):
     }
 
 
+def test_what_is_loaded_between_two_backward_passes_is_data(captured, tmp_path):
+    """Of three whose gradients are accumulated; what follows the last is the optimizer's."""
+
+    class Accumulating(Program):
+        def step(self):
+            self.optimizer.zero_grad()
+            for _ in range(3):
+                torch.ones(3).sinh()  # a batch is made
+                self.loss().backward()
+            torch.ones(3).cosh()  # gradients are clipped
+            self.optimizer.step()
+
+    program = Accumulating()
+    captured(lambda: [program.step() for _ in range(3)], steps="2")
+    counts = {call.operator: call.counts for call in read(tmp_path / "c.jsonl").calls}
+    assert counts["aten::sinh"] == {"data": 3}
+    assert counts["aten::cosh"] == {"optimizer": 1}
+
+
 def test_steps_that_never_come_are_no_capture(captured):
     assert captured(lambda: torch.ones(3).exp(), steps="1-3") is None
     assert captured(lambda: torch.ones(3).exp(), calls="1") is None
@@ -180,8 +200,6 @@ SLOW = 0.5
 
 
 def test_only_the_calls_of_the_model_are_timed(tmp_path):
-    import time
-
     class Slow(torch.nn.Module):
         def forward(self, x):
             time.sleep(SLOW)
@@ -193,6 +211,24 @@ def test_only_the_calls_of_the_model_are_timed(tmp_path):
     assert header["steps_timed"] == 3
     assert header["step_seconds"] < SLOW
     assert sum(header["phase_seconds"].values()) < SLOW
+
+
+class Mark:
+    """As an event of CUDA on a GPU that has nothing else to do: the time it was recorded."""
+
+    def __init__(self):
+        self.at = time.perf_counter()
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, later):
+        return 1e3 * (later.at - self.at)
+
+
+def test_only_the_calls_of_the_model_are_timed_by_the_clock_of_a_gpu(tmp_path, monkeypatch):
+    monkeypatch.setattr("opbench.capture.operators.unrecorded.marked_queue", Mark)
+    test_only_the_calls_of_the_model_are_timed(tmp_path)
 
 
 @pytest.mark.parametrize("calls", ["1", "2", "3"])

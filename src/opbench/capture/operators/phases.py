@@ -2,7 +2,9 @@
 
 A step goes data → forward → backward → optimizer. The first call of a module begins the forward
 phase, which ends where a backward pass begins; what happens between that and the end of the
-optimizer's step (clipping gradients, say) counts as the optimizer's; everything else is data.
+optimizer's step (clipping gradients, say) counts as the optimizer's; everything else is data. Where
+a step before had another forward after that backward pass, its gradients are accumulated, and what
+comes next is data.
 """
 
 from __future__ import annotations
@@ -102,6 +104,11 @@ class Phases:
         self._path: list[str] = []
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._backward = 0
+        #: Backward passes of this step so far; of each, by its number, whether a module was called
+        #: next and no optimizer stepped; and whether that is yet to be seen of the last.
+        self._passes = 0
+        self._goes_on: dict[int, bool] = {}
+        self._open_end = False
         #: The optimizer whose steps are counted: the first that stepped.
         self._first: Callable[[], Any] | None = None
         #: When the running, or the last, call of a top module began.
@@ -134,6 +141,7 @@ class Phases:
         """A new step begins now."""
         self.seconds, self.busy, self.elsewhere, self.waiting = {}, {}, set(), 0.0
         self._spent, self._sums = [], Sums()
+        self._passes, self._open_end = 0, False
         self.leave_out()
         self.module_of_node.clear()
 
@@ -234,6 +242,7 @@ class Phases:
         """A compiled function begins. A model that is called compiled calls no hook, so this is
         where its forward begins."""
         if not self._path and not self._backward and self.now == "data" and not graph_begun():
+            self._next_is(module=True)
             self._call_begins(None)
             self.enter("forward")
             self.call_began = perf_counter()
@@ -278,6 +287,7 @@ class Phases:
                 for name, child in module.named_modules():
                     self._names[child] = name or type(module).__name__
             if not self._backward:
+                self._next_is(module=True)
                 recorded = self._call_begins(module)
                 self.enter("forward" if recorded else self.now)
             self.call_began = perf_counter()
@@ -302,6 +312,7 @@ class Phases:
         if not self._follows():
             return original(*args, **kwargs)
         if not self._backward:
+            self._passes += 1
             self.enter("backward")
         self._backward += 1
         path, self._path = self._path, []
@@ -312,8 +323,16 @@ class Phases:
             self._path, self.module = path, module
             self._backward -= 1
             if not self._backward:
+                self._open_end = not path
+                after = "data" if self._goes_on.get(self._passes) else "optimizer"
                 # Inside a module's forward a gradient is part of that forward.
-                self.enter("forward" if path else "optimizer")
+                self.enter("forward" if path else after)
+
+    def _next_is(self, *, module: bool) -> None:
+        """What comes after a backward pass: a module is called, or an optimizer steps."""
+        if self._open_end:
+            self._goes_on[self._passes] = module
+            self._open_end = False
 
     def _around_zero_grad(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if not self._follows():
@@ -346,6 +365,7 @@ class Phases:
 
     def _before_step(self, _optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
         if self._follows():
+            self._next_is(module=False)
             self.enter("optimizer")
 
     def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:

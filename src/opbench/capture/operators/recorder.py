@@ -245,6 +245,8 @@ class OperatorRecorder:
         if not self._in_model and self.window.kind == "calls":
             self._pause()
             return False
+        if self.window.kind == "calls" and self._mode is None:
+            self._unrecorded.unit_begins()  # what the program does between two calls is in neither
         return True
 
     def _another_model(self) -> None:
