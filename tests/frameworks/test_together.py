@@ -121,6 +121,7 @@ def test_a_case_is_a_script_that_needs_no_opbench(cases, framework, tmp_path):
     assert "opbench" not in [line.split()[1] for line in text.splitlines() if "import " in line]
 
 
+@pytest.mark.usefixtures("mxnet")
 def test_memory_of_forward_and_backward_is_output_and_gradient_in_every_framework(cases, measure):
     """`exp` of a tensor makes one for its result and one for the gradient, and nothing else."""
     inputs = (Tensor("a", (256, 1024), grad=True),)

@@ -15,13 +15,9 @@ from opbench.suites.layers.config import checked, published
 from opbench.suites.layers.names import CLASSIC, read_name
 from opbench.suites.layers.spaced_command import unfolded
 
+pytestmark = pytest.mark.usefixtures("without_gpu")
+
 SEVERAL = {"--layers", "--batch-sizes"}
-
-
-@pytest.fixture(autouse=True)
-def without_gpu(monkeypatch):
-    """Where there is a GPU the classic command takes it, whose allocator rounds up to 512 bytes."""
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
 # -- reading the command line ---------------------------------------------------------------

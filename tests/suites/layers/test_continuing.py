@@ -67,6 +67,7 @@ def read(path):
     return pickle.loads(path.read_bytes())
 
 
+@pytest.mark.usefixtures("without_gpu")
 def test_a_run_with_other_settings_is_not_completed_and_no_pickle_is_stale(opbench_here, tmp_path):
     sizes = tmp_path / "f1.json"
     sizes.write_text(json.dumps({"linear": CONFIG["linear"]}))
