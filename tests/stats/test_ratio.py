@@ -136,6 +136,16 @@ def test_a_turn_that_was_disturbed_on_one_side_counts_on_neither():
     assert found.error == pytest.approx(0.001 / math.sqrt(3))
 
 
+def test_a_turn_that_took_no_time_on_both_sides_says_nothing():
+    """An empty loop was taken off, which took longer; one side alone is lower than any other."""
+    base = [(start, 0, value) for start in range(3) for value in (1.0, 0.0, -1.0, 2.0, 4.0)]
+    new = [(start, 0, value) for start in range(3) for value in (1.5, 0.0, -2.0, 3.0, 6.0)]
+    assert ratio(base, new, "paired").value == pytest.approx(1.5)
+    base = [(start, 0, value) for start in range(3) for value in (1.0, 1.0, 1.0, 2.0, 4.0)]
+    new = [(start, 0, value) for start in range(3) for value in (0.0, 1.5, 1.5, 3.0, 6.0)]
+    assert ratio(base, new, "paired").value == pytest.approx(1.5)
+
+
 def test_sides_that_have_no_turn_in_common_are_divided_by_their_medians():
     base = [(start, 0, value) for start in range(3) for value in (1.0, None)]
     new = [(start, 0, value) for start in range(3) for value in (None, 1.2)]

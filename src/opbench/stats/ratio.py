@@ -173,7 +173,9 @@ def _of_sets(base: _Start, new: _Start) -> list[tuple[float, float]]:
     found = []
     for each in sorted(base.turns.keys() & new.turns.keys()):
         one, other = base.turns[each], new.turns[each]
-        logs = [other[turn] - log for turn, log in one.items() if turn in other]
+        both = [(one[turn], other[turn]) for turn in one if turn in other]
+        # Two that are not above zero have no ratio.
+        logs = [new - base for base, new in both if max(base, new) > -math.inf]
         if not logs:  # what disturbed one side left the other alone
             logs = [median(other.values()) - median(one.values())]
         found.append((median(logs), median_error(logs)))
