@@ -163,7 +163,7 @@ def test_a_server_that_is_not_there_is_one_line_without_the_password():
 
 
 def test_a_driver_that_cannot_be_loaded_is_one_line():
-    """As where psycopg has no library: here it is told to take one that there is not."""
+    """As where psycopg has no library: here it is to take one that there is not."""
     done = subprocess.run(
         [sys.executable, "-m", "opbench", "runs", "--store", "postgresql://127.0.0.1:1/results"],
         env={**os.environ, "PSYCOPG_IMPL": "nonsense"},
