@@ -109,6 +109,14 @@ def test_the_step_replays_in_order_and_explains_the_busy_gpu(captured, opbench):
     assert "the GPU is busy for" in done.stdout
 
 
+def test_every_call_replays_those_that_stay_on_the_host_too(captured, opbench):
+    calls = {call.operator for call in read(captured).calls}
+    assert "aten::_local_scalar_dense" in calls, "the optimizer reads its counters"
+    done = opbench("run", captured, "--no-save", "--num-runs", "1", cwd=captured.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "unsupported" not in done.stdout
+
+
 def test_top_ranks_by_the_device(captured, opbench):
     done = opbench(
         "run", captured, "--dry-run", "--top", "50%", "-a", "replay=hot", cwd=captured.parent

@@ -99,8 +99,8 @@ def test_children_keep_it_from_their_first_block(name):
             session.prepare(case, seed, 60)
             n = session.warm_up(0.01, 0.002, 60)["n"]
             for _ in range(3):
-                pages = session.block("time", n, 60, settle=True)["pages"]
-                shares.append(pages * resource.getpagesize() / (n + 1) / size)
+                pages = session.block("time", n, 60, refill=0.0)["pages"]
+                shares.append(pages * resource.getpagesize() / n / size)
             session.close()
     finally:
         worker.close()

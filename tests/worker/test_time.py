@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+from typing import ClassVar
 
 import pytest
 
@@ -71,6 +72,8 @@ def test_a_difference_is_what_the_second_statement_leaves():
 class Fetching:
     """A metric whose blocks fetch so many pages each."""
 
+    DESCRIBE: ClassVar[dict] = {}
+
     def __init__(self, *pages: int, wall_ns: int = 2_000_000) -> None:
         self.pages, self.blocks, self.fetched = [*pages], 0, 0
         self.wall_ns = wall_ns
@@ -90,36 +93,70 @@ class Fetching:
     ],
 )
 def test_blocks_that_fetch_memory_are_taken_again_for_a_while(monkeypatch, pages, blocks):
-    metric, made = Fetching(*pages), Session()
+    metric, made = Fetching(*pages), session("repeatable")
     monkeypatch.setattr(made, "_metric", lambda _name: metric)
     monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
-    answer = made.do_block({"metric": "time", "n": 2, "settle": True})
+    answer = made.do_block({"metric": "time", "n": 2, "refill": 0.0})
     assert (metric.blocks, answer["pages"]) == (blocks, pages[-1] if blocks > 1 else pages[0])
     # Who counts calls gets every block; a child that had its time takes none again.
     made.do_block({"metric": "time", "n": 2})
     assert metric.blocks == blocks + 1
-    made.do_block({"metric": "time", "n": 2, "settle": True})
+    made.do_block({"metric": "time", "n": 2, "refill": 0.0})
     assert metric.blocks == blocks + 2
 
 
 def test_a_block_that_takes_longer_than_all_of_that_is_not_taken_again(monkeypatch):
-    metric, made = Fetching(1_000_000, wall_ns=5_000_000_000), Session()
+    metric, made = Fetching(1_000_000, wall_ns=5_000_000_000), session("repeatable")
     monkeypatch.setattr(made, "_metric", lambda _name: metric)
     monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
-    made.do_block({"metric": "time", "n": 1, "settle": True})
+    made.do_block({"metric": "time", "n": 1, "refill": 0.0})
     assert metric.blocks == 1
 
 
 def test_a_call_that_fetches_more_than_malloc_keeps_is_not_taken_again(monkeypatch):
     pages = 192 * 2**20 // resource.getpagesize()  # as `add` at 4096x4096 with its gradients
-    metric, made = Fetching(pages * 2, wall_ns=90_000_000), Session()
+    metric, made = Fetching(pages * 2, wall_ns=90_000_000), session("repeatable")
     monkeypatch.setattr(made, "_metric", lambda _name: metric)
     monkeypatch.setattr(worker_session, "pages_fetched", lambda: metric.fetched)
-    made.do_block({"metric": "time", "n": 1, "settle": True})
+    made.do_block({"metric": "time", "n": 1, "refill": 0.0})
     assert metric.blocks == 1
     # The same pages in a block of ten calls, which malloc may have found a place for by the next.
-    made.do_block({"metric": "time", "n": 10, "settle": True})
+    made.do_block({"metric": "time", "n": 10, "refill": 0.0})
     assert metric.blocks == 3
+
+
+@pytest.mark.parametrize(
+    ("per_call", "n", "refill", "untimed"),
+    [
+        (600e-6, 3, 1.0, 12),  # ten calls fill the caches again
+        (600e-6, 3, 0.0, 12),
+        (5e-3, 1, 1.0, 4),  # as many as fit into 20 ms
+        (30e-3, 1, 1.0, 1),
+        (2e-6, 1000, 1.0, 1000),  # as many as are timed,
+        (2e-6, 1000, 0.0, 12),  # unless they are compared with others in the same turns
+        (600e-6, 3, None, 1),
+    ],
+)
+def test_a_block_begins_with_calls_that_fill_the_caches_again(
+    monkeypatch, per_call, n, refill, untimed
+):
+    metric, made = Fetching(0, wall_ns=int(n * per_call * 1e9)), session("repeatable")
+    monkeypatch.setattr(made, "_metric", lambda _name: metric)
+    given = {"metric": "time", "n": n, **({} if refill is None else {"refill": refill})}
+    made.do_block(given)  # shows what a call takes
+    made.loop.asked.clear()
+    made.do_block(given)
+    assert sum(count for what, count in made.loop.asked if what == "calls") == untimed
+
+
+def test_a_long_block_begins_at_once(monkeypatch):
+    metric, made = Fetching(0, wall_ns=80_000_000), session("repeatable")
+    monkeypatch.setattr(made, "_metric", lambda _name: metric)
+    given = {"metric": "time", "n": 1, "refill": 1.0, "long": 0.05}
+    made.do_block(given)
+    made.loop.asked.clear()
+    made.do_block(given)
+    assert made.loop.asked == []
 
 
 def test_a_thread_settles_on_a_cpu_and_stays_free():

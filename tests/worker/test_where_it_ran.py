@@ -52,3 +52,15 @@ def test_what_may_have_used_it_is_measured(monkeypatch, case, loaded):
 def test_what_cannot_have_used_it_is_refused(monkeypatch, loaded):
     with pytest.raises(session.Unsupported, match="nothing in it was on cuda:0"):
         at_work(monkeypatch, {"device": "cuda:0"}, **loaded)._check_device()
+
+
+def test_a_setup_may_say_that_its_call_belongs_on_the_host(monkeypatch):
+    found = at_work(monkeypatch, {"device": "cuda"}, torch=library(True, 0))
+
+    def loop():
+        opbench_on_host = True
+        yield opbench_on_host
+
+    found.loop = loop()
+    next(found.loop)
+    found._check_device()

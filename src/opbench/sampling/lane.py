@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench.case import Case
-from opbench.plan.policy import Fixed, Policy
+from opbench.plan.policy import Policy
 from opbench.result import Sample
 from opbench.stats.contention import computes
 from opbench.workers.process import Worker
@@ -54,17 +54,14 @@ class Lane:
     #: How many untimed calls a block begins with, and the seconds from which on it needs none.
     untimed: int = 1
     long_block: float = math.inf
+    #: The least share of a block's calls that precede it untimed, where it first fills the caches
+    #: again and takes a block that fetched memory again; None where it does neither.
+    refill: float | None = None
     #: Whether its next block is its first, and nothing has warmed it up.
     young: bool = False
     #: Seconds its next block may wait for a core that nobody shares; and all of them have waited.
     patience: float = 0.0
     waited: float = 0.0
-
-    @property
-    def settles(self) -> bool:
-        """Whether its first blocks may be taken again: the calls of a fixed run are counted, and
-        those on a GPU do not wait for the host's memory."""
-        return self.case.device == "cpu" and not isinstance(self.policy, Fixed)
 
     @property
     def open(self) -> bool:
@@ -174,7 +171,7 @@ class Lane:
             self.cpu,
             self.untimed,
             self.long_block,
-            self.settles,
+            self.refill,
             self.patience,
             self.young,
         )

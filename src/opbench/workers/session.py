@@ -112,18 +112,19 @@ class SessionHandle:
         cpu: int | None = None,
         untimed: int = 1,
         long: float = math.inf,
-        settle: bool = False,
+        refill: float | None = None,
         patience: float = 0.0,
         young: bool = False,
     ) -> dict[str, Any]:
         """On that CPU if nobody shares its core, else on another; with `patience`, in seconds, it
         waits for one, or is taken again. It begins with so many untimed calls, which wake the
         child; without them where it is known to take so `long`, and with more where the child is
-        `young`. To `settle`, blocks of a young child that fetch memory are taken again."""
+        `young`. To `refill` the caches it begins with more calls, at least that share of `n`, and
+        first blocks that fetch memory are taken again."""
         message: dict[str, Any] = {"op": "block", "metric": metric, "n": n, "untimed": untimed}
         message |= {} if cpu is None else {"cpu": cpu}
         message |= {"long": long} if math.isfinite(long) else {}
-        message |= {"settle": True} if settle else {}
+        message |= {} if refill is None else {"refill": refill}
         message |= {"young": True} if young else {}
         message |= {"quickest": self._pace.quickest, "patience": int(patience * 1e9)}
         answer = self.request(message, timeout + patience)

@@ -269,3 +269,19 @@ def test_operators_that_torch_registers_late_are_found():
     source = "\n".join(("seed = 0", late.globals, late.setup, late.before, late.stmt))
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_call_that_stayed_on_the_host_of_a_gpu_program_may_do_so():
+    from opbench.suites.captured.operator_source import source_of
+
+    on_host, on_gpu = image(2, 3), replace(image(2, 3), device="cuda:0")
+    counted = a_call("aten::_local_scalar_dense", on_host)
+    launched = a_call("aten::relu", on_gpu)
+    copied = replace(a_call("aten::_to_copy", on_host), outputs=(on_gpu,))
+    empty = replace(a_call("aten::empty"), outputs=(replace(on_gpu, shape=(0,)),))
+    calls = (counted, launched, copied, empty)
+    on = [source_of(call, "cuda", "cuda:0").on_host for call in calls]
+    assert on == [True, False, False, True]
+    # Replayed on another device than it was captured on, it follows.
+    assert not source_of(counted, "cuda", "cpu").on_host
+    assert not source_of(counted, "cpu", "cuda:0").on_host

@@ -130,6 +130,8 @@ class CapturedCall(CapturedDefinition):
         replay = str(point.get("replay") or "hot")
         text = source_of(call, context.device, self.capture.device)
         setup, before, stmt = (cold if replay == "cold" else hot)(call, text)
+        if text.on_host:
+            setup = lines(ON_HOST, setup)
         globals_ = makers.CALL
         if call.compiled:
             globals_ = f"import json\n{makers.CALL}\n\n{makers.COMPILED}"
@@ -205,6 +207,10 @@ class CapturedCall(CapturedDefinition):
             rank=100 * dtype + 10 * layout + runtimes.RANK[runtime],
         )
 
+
+#: Some calls of a step on a GPU stay on the host (an optimizer's counters, empty tensors). They did
+#: so when they were captured, so it is no mistake that a child would have to refuse.
+ON_HOST = "opbench_on_host = True"
 
 #: What is compared of a result: its tensors, without the gaps of what was not asked for.
 RESULTS = """\

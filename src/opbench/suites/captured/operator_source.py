@@ -108,6 +108,8 @@ class CallSource:
     #: `[x0, x1]` and `{'alpha': 1}`
     args: str
     kwargs: str
+    #: Whether it never touches the GPU that the program runs on.
+    on_host: bool
 
 
 def source_of(call: OperatorCall, device: str = "cpu", captured_on: str = "cpu") -> CallSource:
@@ -122,6 +124,7 @@ def source_of(call: OperatorCall, device: str = "cpu", captured_on: str = "cpu")
     args = [text for key, text in texts.items() if isinstance(key, int)]
     kwargs = {key: text for key, text in texts.items() if isinstance(key, str)}
     inside = [*args, *(f"{name}={text}" for name, text in kwargs.items())]
+    held = [spec for spec in (*call.tensors, *call.outputs) if spec.bytes]
     return CallSource(
         lines=tuple(writer.lines),
         names=tuple(f"x{number}" for number in range(len(writer.specs))),
@@ -129,6 +132,7 @@ def source_of(call: OperatorCall, device: str = "cpu", captured_on: str = "cpu")
         written=tuple(f"x{number}" for key in call.writes for number in tensors.get(key, ())),
         args=f"[{', '.join(args)}]",
         kwargs="{" + ", ".join(f"{name!r}: {text}" for name, text in kwargs.items()) + "}",
+        on_host=device != "cpu" and all(writer.device_for(s.device) == "cpu" for s in held),
     )
 
 

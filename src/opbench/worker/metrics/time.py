@@ -10,7 +10,6 @@ DESCRIBE = {
 
 
 def block(session, n):
-    session.wake(n)
     with Watch(session.case.get("threads")) as watch:
         spent = session.timed("time", n)
     if session.case["way"] == "difference":
