@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opbench.capture.reading import read
+from opbench.store import Store
 
 pytestmark = pytest.mark.cuda
 
@@ -109,12 +110,16 @@ def test_the_step_replays_in_order_and_explains_the_busy_gpu(captured, opbench):
     assert "the GPU is busy for" in done.stdout
 
 
-def test_every_call_replays_those_that_stay_on_the_host_too(captured, opbench):
+def test_a_call_that_stays_on_the_host_is_replayed_there(captured, opbench, tmp_path):
+    store = tmp_path / "results.db"
     calls = {call.operator for call in read(captured).calls}
     assert "aten::_local_scalar_dense" in calls, "the optimizer reads its counters"
-    done = opbench("run", captured, "--no-save", "--num-runs", "1", cwd=captured.parent)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "unsupported" not in done.stdout
+    words = ("-k", "_local_scalar", "--store", store)
+    done = opbench("run", captured, *words, cwd=captured.parent)
+    with Store.open(str(store), create=False) as opened:
+        found = [each.result for each in opened.results(run=opened.find_run("last"))]
+    assert {each.metric for each in found} == {"host_time", "device_time"}, done.stdout
+    assert {each.outcome for each in found} == {"ok"}, [each.reason for each in found]
 
 
 def test_top_ranks_by_the_device(captured, opbench):
