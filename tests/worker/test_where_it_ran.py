@@ -8,6 +8,8 @@ import types
 import pytest
 
 from opbench.worker import session
+from opbench.workers.process import Worker
+from opbench.workers.session import SessionEnded
 
 
 def library(initialized: bool, *held: int) -> types.ModuleType:
@@ -54,13 +56,19 @@ def test_what_cannot_have_used_it_is_refused(monkeypatch, loaded):
         at_work(monkeypatch, {"device": "cuda:0"}, **loaded)._check_device()
 
 
-def test_a_setup_may_say_that_its_call_belongs_on_the_host(monkeypatch):
-    found = at_work(monkeypatch, {"device": "cuda"}, torch=library(True, 0))
-
-    def loop():
-        opbench_on_host = True
-        yield opbench_on_host
-
-    found.loop = loop()
-    next(found.loop)
-    found._check_device()
+@pytest.mark.parametrize(("setup", "refused"), [("", True), ("opbench_on_host = True", False)])
+def test_a_setup_may_say_that_its_call_belongs_on_the_host(python_case, setup, refused):
+    # In a real child: the flag is a variable of its setup. No GPU is needed to stay away from one.
+    worker = Worker(sys.executable, ())
+    try:
+        child = worker.open()
+        child.prepare(python_case("x = 1", setup=setup, device="cuda"), 0, 60)
+        if refused:
+            with pytest.raises(SessionEnded, match="nothing in it was on cuda"):
+                child.warm_up(0.01, 0.002, 60)
+        else:
+            assert child.warm_up(0.01, 0.002, 60)["calls"] > 0
+            assert child.block("time", 3, 60)["n"] == 3
+            child.close()
+    finally:
+        worker.close()
