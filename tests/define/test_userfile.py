@@ -197,6 +197,10 @@ MISTAKES = {
         "f (the inputs function of f) has no name to import it by; wrap it in a function",
     ),
     "class": ("import opbench as ob\n@ob.bench\nclass A: pass\n", "not a torch.nn.Module"),
+    "two-yields": (
+        "import opbench as ob\n@ob.bench\ndef f():\n    yield int\n    yield float\n",
+        "line 2: f yields more than once",
+    ),
     "async": ("import opbench as ob\n@ob.bench\nasync def f(): pass\n", "is asynchronous"),
     "values": (
         "import opbench as ob\n@ob.bench(n={'a': object()})\ndef f(n): pass\n",

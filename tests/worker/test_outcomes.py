@@ -122,6 +122,22 @@ def test_a_failure_says_at_which_line_of_the_case(worker, python_case):
 
 
 @pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("if False: yield int", "the generator yielded nothing; yield what is to be called"),
+        ("yield 5", "the generator yielded an object of type int; yield what is to be called"),
+        ("yield", "the generator yielded None; yield what is to be called"),
+        ("next(iter(()))\n    yield int", "StopIteration (at `next(iter(()))`)"),
+    ],
+)
+def test_a_generator_that_yields_no_callable_is_told_what_to_yield(
+    worker, python_case, body, reason
+):
+    setup = f"def f():\n    {body}\n_gen = f()\ncall = next(_gen)"
+    assert reason in end_of(worker, python_case("call()", setup=setup)).reason
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "class E(Exception):\n    def __str__(self): raise ValueError\nraise E",

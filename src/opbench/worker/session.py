@@ -43,6 +43,10 @@ class Unsupported(Exception):
     """This framework cannot do it; raised by a metric or by the setup of a case."""
 
 
+#: What a benchmark that is a generator does.
+TO_YIELD = "yield what is to be called and timed, once: yield lambda: f(x)"
+
+
 class Session:
     def __init__(self):
         # Set by `prepare`, the first operation of every session.
@@ -86,7 +90,7 @@ class Session:
             gc.collect()  # wrapped layers keep themselves and their gradients alive in cycles
         generator = self.module.__dict__["_opbench_session"]
         self.loop = generator(message["seed"], time.perf_counter_ns, itertools.repeat)
-        next(self.loop)
+        self._set_up()
         answer: dict = {"seconds": time.perf_counter() - began}
         # A setup that goes on without some of its work names it, with the reason.
         left_out = self.loop.gi_frame.f_locals.get("opbench_left_out")
@@ -95,6 +99,20 @@ class Session:
         if self._generator() is not None:
             answer["tears_down"] = True
         return answer
+
+    def _set_up(self):
+        """Run the setup; a user's generator must yield what the statement calls."""
+        try:
+            next(self.loop)
+        except RuntimeError as error:
+            if isinstance(error.__cause__, StopIteration) and ends_unyielded(error.__cause__):
+                raise TypeError("the generator yielded nothing; " + TO_YIELD) from None
+            raise
+        if self._generator() is not None:
+            call = self.loop.gi_frame.f_locals.get("call")
+            if not callable(call):
+                kind = "None" if call is None else "an object of type " + type(call).__name__
+                raise TypeError("the generator yielded %s; %s" % (kind, TO_YIELD))
 
     def do_end(self, _message):
         """The last operation of a case that has something to tear down."""
@@ -333,6 +351,15 @@ class Session:
         if user["root"] not in sys.path:
             sys.path.insert(0, user["root"])
         importlib.import_module(user["module"])
+
+
+def ends_unyielded(error):
+    """Whether this StopIteration is the end of a user's generator that yielded nothing."""
+    frames = error.__traceback__
+    while frames.tb_next is not None:
+        frames = frames.tb_next
+    generator = frames.tb_frame.f_locals.get("_gen")
+    return inspect.isgenerator(generator) and generator.gi_frame is None
 
 
 def may_use_gpu(case):

@@ -25,6 +25,7 @@ from .checks import (
     check_output,
     check_parameters,
     check_stages,
+    check_yields,
     positional,
     result_of,
 )
@@ -98,6 +99,8 @@ def entry_of(
         raise BenchError(
             f"{label}: a generator makes its own inputs before it yields; drop inputs="
         )
+    if kind == "generator":
+        check_yields(target, label)
     makers = {"target": target, **({} if inputs is None else {"inputs": inputs})}
     filled = kind == "function" and inputs is not None
     inputs_entry = None

@@ -168,6 +168,32 @@ def check_output(output, label):
     return output
 
 
+def check_yields(generator, label):
+    """Raise where the source shows a second `yield`: only what the first yields is timed."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(generator)))
+    except (OSError, TypeError, SyntaxError):
+        return
+    if isinstance(tree.body[0], ast.FunctionDef) and yields_of(tree.body[0].body) > 1:
+        raise BenchError(
+            f"{label} yields more than once; a benchmark yields one callable, which is timed: make "
+            "each a function of its own, or choose by an axis"
+        )
+
+
+def yields_of(statements):
+    """How often a block yields, as far as nothing in it decides whether it does."""
+    count = 0
+    for statement in statements:
+        if isinstance(statement, (ast.Return, ast.Raise)):
+            break
+        if isinstance(statement, (ast.With, ast.Try)):
+            count += yields_of(statement.body)
+        elif isinstance(getattr(statement, "value", None), ast.Yield):
+            count += 1
+    return count
+
+
 def result_of(inputs):
     """What an inputs function returns: `tuple`, `dict`, or `any` if its source does not show it;
     and how many items a tuple has, where its source shows that."""
