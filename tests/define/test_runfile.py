@@ -95,6 +95,10 @@ MISTAKES = {
         "[[benchmark]]\nname='a'\nstmt='pass'\nset_up=''\n",
         "benchmark 'a': unknown key 'set_up'; did you mean setup?",
     ),
+    "targets": (
+        '[run]\ntargets = ["tour"]\n',
+        "run: unknown key 'targets'; suites are named by suites = [\"tour\"], and other files",
+    ),
     "far key": ("[run]\nzzz = 1\n", "run: unknown key 'zzz'; choose from: suites, axes"),
     "missing": ("[[benchmark]]\nname = 'a'\n", "benchmark 'a': stmt: required key is missing"),
     "no name": (

@@ -54,9 +54,22 @@ def _or_none(read: Callable[[Any], Any]) -> BeforeValidator:
     return BeforeValidator(lambda value: None if value is None else read(value))
 
 
+class RunTable(Table):
+    @model_validator(mode="before")
+    @classmethod
+    def _no_targets(cls, found: Any) -> Any:
+        """`targets` is the keyword in Python, and there its values are files too."""
+        if isinstance(found, dict) and "targets" in found:
+            raise ValueError(
+                "unknown key 'targets'; suites are named by suites = [\"tour\"], and other files "
+                "are given along with this one: opbench run THIS.toml bench_mine.py"
+            )
+        return found
+
+
 if TYPE_CHECKING:
 
-    class Run(Table):
+    class Run(RunTable):
         """The `[run]` table: suites, and the options of a run that a file may give."""
 
         suites: list[str] = []
@@ -64,7 +77,7 @@ if TYPE_CHECKING:
 else:
     Run = create_model(
         "Run",
-        __base__=Table,
+        __base__=RunTable,
         suites=(Names, []),
         **{
             name: (Annotated[Any, _or_none(option.kind.read)], None)
