@@ -1,10 +1,11 @@
-"""What the sides of a comparison of commits are called."""
+"""The sides that `ab` is given: what they are called, and what is wrong with them."""
 
 from __future__ import annotations
 
 import pytest
 
-from opbench.api.ab import shown
+from opbench.api.ab import ab, shown
+from opbench.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -18,3 +19,17 @@ from opbench.api.ab import shown
 )
 def test_commits_are_called_as_they_were_typed(commits, names):
     assert shown(commits) == names
+
+
+@pytest.mark.parametrize(
+    ("sides", "said"),
+    [
+        ({}, "give two sides: environments=(A, B), or commits=(REV1, REV2)"),
+        ({"commits": ["HEAD"]}, "give two sides: environments=(A, B), or commits=(REV1, REV2)"),
+        ({"commits": "HEAD"}, "commits: expected two, such as commits=('HEAD', …), found 'HEAD'"),
+    ],
+)
+def test_python_is_told_of_sides_in_its_own_words(sides, said):
+    with pytest.raises(UserError) as caught:
+        ab("tour", **sides)
+    assert str(caught.value) == said

@@ -85,6 +85,7 @@ def test_however_a_value_is_written_it_is_the_same(name, written, value):
         ({"stages": "foward"}, "stages: unknown stage 'foward'; did you mean forward?"),
         ({"baseline": "mode"}, "baseline: a baseline is written AXIS=VALUE, not 'mode'"),
         ({"axes": "n"}, "axes: an axis is written AXIS=V1,V2, not 'n'"),
+        ({"axes": [1]}, 'axes: expected a dict such as {"n": [64, 512]}, found [1]'),
         ({"axes": {"n": [[1]]}}, "axes: axis 'n': expected text, finite numbers"),
         ({"cpus": "3-1"}, "cpus: expected CPU numbers like 0,1 or 0-3, found '3-1'"),
         ({"save": "no"}, "save: expected true or false, found 'no'"),

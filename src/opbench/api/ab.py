@@ -143,6 +143,9 @@ def _apart(first: Case, second: Case) -> Case:
 
 
 def _sides(environments: Sequence[str], commits: Sequence[str], on: str) -> list[Environment]:
+    for name, given in (("environments", environments), ("commits", commits)):
+        if isinstance(given, str):
+            raise UserError(f"{name}: expected two, such as {name}=({given!r}, …), found {given!r}")
     if on and commits:
         raise UserError("--on: commits are folders of this machine; leave out --on, or give --env")
     if len(commits) == 2 and not environments:
@@ -152,7 +155,7 @@ def _sides(environments: Sequence[str], commits: Sequence[str], on: str) -> list
     elif len(environments) == 2 and not commits:
         sides = [find(name) for name in environments]
     else:
-        raise UserError("give two sides: --env A --env B, or --commit REV1 --commit REV2")
+        raise UserError("give two sides: environments=(A, B), or commits=(REV1, REV2)")
     if sides[0] == sides[1]:
         if on:
             raise UserError(f"--on: give two different environments, not {sides[0].name} twice")

@@ -19,6 +19,7 @@ from opbench.cli.options import (
     RAW,
     takes,
 )
+from opbench.errors import UserError
 
 
 @takes(
@@ -65,6 +66,8 @@ def ab(
     from opbench.cli.next_commands import next_line
     from opbench.report.terminal.console import Console
 
+    if (len(env), len(commit)) not in ((2, 0), (0, 2)):
+        raise UserError("give two sides: --env A --env B, or --commit REV1 --commit REV2")
     gate = Gate.parse(fail_on)
     check_files(markdown, junit)
     console = Console(stderr=True)

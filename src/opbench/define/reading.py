@@ -60,7 +60,10 @@ def axes(value: Any) -> dict[str, list[Any]]:
     if isinstance(value, Mapping):
         by_axis = {str(axis): values for axis, values in value.items()}
     else:
-        for text in texts(value):
+        several = [value] if isinstance(value, str) else value
+        if not isinstance(several, Iterable) or not all(isinstance(t, str) for t in several):
+            raise ValueError(f'expected a dict such as {{"n": [64, 512]}}, found {value!r}')
+        for text in several:
             axis, equals, given = text.partition("=")
             if not equals or not axis or not given:
                 raise ValueError(f"an axis is written AXIS=V1,V2, not '{text}'")
