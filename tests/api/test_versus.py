@@ -112,6 +112,29 @@ def test_a_function_wrapped_in_passing_is_refused_and_not_taken_for_the_one_insi
         opbench.versus({"names": names, "cached": functools.lru_cache(names)}, folder=["x"])
 
 
+UNDER_MAIN = """
+import functools
+import opbench as ob
+
+def plain(n): return n
+
+if __name__ == "__main__":
+    wrapped = functools.lru_cache(plain)
+    try:
+        ob.versus({"plain": plain, "wrapped": wrapped}, n=[1])
+    except TypeError as error:
+        print(error)
+"""
+
+
+def test_what_only_the_run_file_binds_is_refused_with_what_to_do(tmp_path):
+    (tmp_path / "guarded.py").write_text(UNDER_MAIN)
+    assert python(tmp_path, "guarded.py").startswith(
+        'wrapped: `wrapped` is bound only under `if __name__ == "__main__":`, and a fresh process '
+    )
+    assert not (tmp_path / ".opbench").exists()
+
+
 def test_functions_of_a_notebook_are_measured_by_their_source(tmp_path):
     pytest.importorskip("IPython")
     said = python(tmp_path, "-c", NOTEBOOK).splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 import types
@@ -99,6 +100,40 @@ def other_there(module, name):
         f"a fresh process would import `{name}` of {module}, which is another function; give this "
         f"one a name of its own at the top level of the file: {name}_2 = …"
     )
+
+
+def only_when_run(module, name):
+    """Why a fresh process does not find the name: the file that is run here binds it only there;
+    "" where that is not so, or not known."""
+    if not in_a_file() or known_as("__main__") != module:
+        return ""
+    with open(main_file(), encoding="utf-8") as stream:
+        statements = ast.parse(stream.read()).body
+    guarded = [each for each in statements if isinstance(each, ast.If) and is_guard(each.test)]
+    others = bound_by([each for each in statements if each not in guarded])
+    if name not in bound_by([inner for each in guarded for inner in each.body]) - others:
+        return ""
+    return (
+        f'`{name}` is bound only under `if __name__ == "__main__":`, and a fresh process imports '
+        f"{module} without running that; move it above, to the top level of the file"
+    )
+
+
+def is_guard(test):
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
+def bound_by(statements):
+    """Names that these statements, or functions in them, give a value."""
+    names = set()
+    for node in ast.walk(ast.Module(body=statements, type_ignores=[])):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+    return names
 
 
 def reached(module, path):

@@ -16,6 +16,7 @@ from .addresses import (
     in_a_file,
     kept,
     known_as,
+    only_when_run,
     other_there,
     place_of_caller,
 )
@@ -149,9 +150,12 @@ def misplaced(entry):
     if inputs is not None:
         places.append((entry["inputs"]["module"], entry["inputs"]["name"], inputs))
     for module, name, given in places:
-        if module and not kept(module, name, given):
+        why = module and (
+            only_when_run(module, name) if kept(module, name, given) else other_there(module, name)
+        )
+        if why:
             where = "" if given is target else " (its inputs)"
-            return f"{entry['name']}{where}: {other_there(module, name)}"
+            return f"{entry['name']}{where}: {why}"
     return ""
 
 
