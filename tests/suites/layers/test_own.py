@@ -107,6 +107,14 @@ WRONG = {
         "output 'x[0]' is not an expression over y",
     "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_features=4, out_features=4, k=1)":
         "neither constructor takes the argument k",
+    "ob.layer_pair(nn.ReLU, nn.ReLU, input_shpe=4)":
+        "takes the argument input_shpe; did you mean input_shape=?",
+    "ob.layer_pair(nn.ReLU, nn.ReLU, input_shape=4, inplce=True)":
+        "takes the argument inplce; did you mean inplace=?",
+    "ob.layer_pair(nn.Linear, nn.Linear, input_shape=4, in_feature=4, out_features=4)":
+        "the argument in_features of Linear has no value; add in_features=… instead of in_feature",
+    "ob.layer_pair(nn.ReLU, counterprt=nn.ReLU, input_shape=4)":
+        "counterprt= is not an option; ob.layer_pair needs the layer and its counterpart",
     "ob.layer_pair(lambda: 1, nn.ReLU, input_shape=4)": "a lambda has no name to import it by",
     "ob.grad_sample_mode(print)": "a mode is a function of one module",
 }  # fmt: skip

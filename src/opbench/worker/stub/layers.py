@@ -16,6 +16,7 @@ _pairs: list = []
 _modes: list = []
 
 PLAIN = (str, int, float, bool, type(None))
+OPTIONS = ("counterpart", "input_shape", "name", "integers", "features", "output")
 
 
 def layer_pair(
@@ -46,8 +47,10 @@ def layer_pair(
     """
     if own is None or counterpart is None:
         if counterpart is None and own is not None:
+            misspelt = _nearest("counterpart", arguments)
+            hint = f"{misspelt}= is not an option; " if misspelt else ""
             raise BenchError(
-                "ob.layer_pair needs the layer and its counterpart: "
+                f"{hint}ob.layer_pair needs the layer and its counterpart: "
                 "ob.layer_pair(LoRALinear, nn.Linear, input_shape=(512,))"
             )
         return lambda found: layer_pair(
@@ -67,7 +70,10 @@ def layer_pair(
     sides = {"own": _side(own, label, known), "counterpart": _side(counterpart, label, known)}
     for argument in known:
         if not any(argument in side["takes"] for side in sides.values()):
-            raise BenchError(f"{label}: neither constructor takes the argument {argument}")
+            others = [*OPTIONS, *_parameters(own), *_parameters(counterpart)]
+            near = _nearest(argument, [each for each in others if each not in known])
+            hint = f"; did you mean {near}=?" if near else ""
+            raise BenchError(f"{label}: neither constructor takes the argument {argument}{hint}")
     if features not in ("last", "second"):
         raise BenchError(f'{label}: features is "last" or "second", not {features!r}')
     if integers is not None and not (integers in known or _is_size(integers)):
@@ -151,10 +157,26 @@ def _side(target, label, known):
     takes = [p.name for p in parameters if p.name in known]
     for p in parameters:
         if p.default is p.empty and p.kind is not p.VAR_POSITIONAL and p.name not in takes:
+            misspelt = _nearest(p.name, [each for each in known if each not in _parameters(target)])
+            instead = f" instead of {misspelt}" if misspelt else ""
             raise BenchError(
-                f"{label}: the argument {p.name} of {name} has no value; add {p.name}=…"
+                f"{label}: the argument {p.name} of {name} has no value; add {p.name}=…{instead}"
             )
     return {"module": module, "name": name, "takes": takes}
+
+
+def _parameters(target):
+    """Names of the arguments, as far as they are known."""
+    try:
+        return list(inspect.signature(target).parameters)
+    except (TypeError, ValueError):  # written in C
+        return []
+
+
+def _nearest(name, known):
+    import difflib  # only for mistakes: every child imports this file
+
+    return next(iter(difflib.get_close_matches(name, known, n=1)), "")
 
 
 def _arguments(arguments, label):
