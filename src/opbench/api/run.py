@@ -185,9 +185,7 @@ def _continued(
     kept: RunOptions, given: Mapping[str, Any], extends: Collection[str]
 ) -> tuple[Recording, dict[str, Any]]:
     """The stored run to complete, and what it asked for."""
-    if not kept.save:
-        raise UserError("--cont continues a stored run, so it cannot go with --no-save")
-    recording = Recording.resumed(kept.store, kept.name)
+    recording = Recording.resumed(kept.store, kept.name, kept.save)
     stored = recording.record.request
     if "commits" in stored:
         # Its two sides share every moment: the rest of them cannot be measured alone.

@@ -86,6 +86,9 @@ class Recording:
     #: None when nothing is to be saved.
     store: Store | None
     resumed_run: bool = False
+    #: A resumed run is read from its store in any case; without this, what is missing is measured
+    #: and shown, and nothing written.
+    save: bool = True
     _known_environments: set[str] = field(default_factory=set)
     #: Keys of results that a continued run has and measures again.
     _replaced: set[Key] = field(default_factory=set)
@@ -115,13 +118,13 @@ class Recording:
         return cls(record, store)
 
     @classmethod
-    def resumed(cls, where: str | Path | None, name: str) -> Recording:
+    def resumed(cls, where: str | Path | None, name: str, save: bool = True) -> Recording:
         """The latest run, or the latest of that name."""
         from opbench.store import Store, StoreError
 
         store = Store.open(where, create=False)
         try:
-            return cls(store.find_run(name or "last"), store, resumed_run=True)
+            return cls(store.find_run(name or "last"), store, resumed_run=True, save=save)
         except StoreError:
             store.close()
             raise
@@ -156,6 +159,9 @@ class Recording:
         except BaseException:
             self.close()
             raise
+        if not self.save:
+            self.close()
+            self.store = None
         if self.resumed_run and isinstance(runner, Runner) and not runner.missing:
             return self._complete(earlier, listener, baseline)
         self._begin(request)
@@ -210,12 +216,12 @@ class Recording:
         baseline: Baseline | None,
     ) -> Finished:
         """A run to be continued that lacks nothing."""
-        assert self.store is not None
         listener.complete(self.record.id)
-        if self.record.status != "finished":
+        where = self._where
+        if self.store is not None and self.record.status != "finished":
             self.store.finish_run(self.record.id)
-        self.store.close()
-        return Finished(self.record.id, earlier, self._where, baseline, name=self.record.name)
+        self.close()
+        return Finished(self.record.id, earlier, where, baseline, name=self.record.name)
 
     def _runner_for(
         self,

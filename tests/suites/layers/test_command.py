@@ -85,7 +85,6 @@ def test_a_layer_that_the_config_lacks():
         (["--clock", "sundial"], "unknown clock 'sundial'"),
         (["--modes", "spooky"], "unknown mode 'spooky'"),
         (["-c", "none.json"], "file not found: none.json"),
-        (["--no_save", "--cont"], "--cont"),
         (["--suffix", "/../../x"], "suffix: '/../../x' cannot be part of a file's name"),
         (["--root", "/dev/null/raw"], "cannot write pickles to /dev/null/raw: Not a directory"),
     ],
@@ -224,6 +223,27 @@ def test_no_save_writes_nothing(opbench_here, config, tmp_path):
     assert found.returncode == 0, found.stderr
     assert "run 1" in found.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json"]
+
+
+def test_cont_with_no_save_measures_what_is_missing_and_writes_nothing(
+    opbench_here, config, tmp_path
+):
+    def layers(*arguments):
+        found = opbench_here("layers", "--layers", "linear", *QUICK, "-c", config,
+                             "--forward_only", *arguments)  # fmt: skip
+        assert found.returncode == 0, found.stderr
+        return found
+
+    layers("--batch_sizes", "4")
+    written = sorted(path.name for path in tmp_path.rglob("*.pkl"))
+    found = layers("--batch_sizes", "4", "8", "--cont", "--no_save")
+    assert "2 results stored before" in found.stderr, found.stderr
+    assert "4 ok; not saved" in found.stdout
+    assert sorted(path.name for path in tmp_path.rglob("*.pkl")) == written
+    complete = layers("--batch_sizes", "4", "--cont", "--no_save")
+    assert "Nothing is missing" in complete.stderr
+    with Store.open(tmp_path / ".opbench" / "results.db") as store:
+        assert len(store.results()) == 2
 
 
 def test_suffix_forward_only_and_modes_are_in_the_name(opbench_here, config, tmp_path):

@@ -87,8 +87,6 @@ def layers(
 
     console = Console(stderr=True)
     cont, save = options.pop("cont", False), options.get("save", True)
-    if cont and not save:
-        raise UserError("--cont completes a stored run, so it cannot go with --no-save")
     options.setdefault("device", default_device())
     if model:
         if layers or config_file or forward_only or cont:
