@@ -22,6 +22,9 @@ COUNTED = ("count", "instructions")
 #: An interval narrower than this (relative, one side) earns the estimate a fourth digit.
 NARROW = 0.005
 
+#: Anything smaller is reported as no change.
+SMALLEST_CHANGE = 1e-4
+
 MISSING = "–"
 
 
@@ -57,7 +60,12 @@ def format_interval(
     if relative is None or relative == 0:
         return format_value(estimate, unit)
     value = format_value(estimate, unit, digits=4 if relative < NARROW else 3)
-    return f"{value} ± {format_percent(relative)}"
+    return f"{value} ± {format_half(relative)}"
+
+
+def format_half(relative: float) -> str:
+    """Half the width of an interval: a percentage, never below the smallest that is written."""
+    return format_percent(max(relative, SMALLEST_CHANGE))
 
 
 def format_percent(fraction: float) -> str:
@@ -69,10 +77,6 @@ def format_percent(fraction: float) -> str:
         return "<0.01 %" if percent else "0 %"
     decimals = 0 if abs(percent) >= 9.95 else 1 if abs(percent) >= 0.995 else 2
     return f"{percent:.{decimals}f} %"
-
-
-#: Anything smaller is reported as no change.
-SMALLEST_CHANGE = 1e-4
 
 
 def format_change(ratio: float) -> str:
@@ -105,7 +109,7 @@ def format_factor(value: float, low: float, high: float) -> str:
     half = (high - low) / 2 / value
     if half >= LOPSIDED:
         return format_ratio(value, low, high)
-    return f"{value:.3g}" + (f" ± {format_percent(half)}" if half else "")
+    return f"{value:.3g}" + (f" ± {format_half(half)}" if half else "")
 
 
 def format_time(seconds: float | None, shape: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from opbench.report.units import format_percent
+from opbench.report.units import format_half, format_percent
 from opbench.result import Result
 from opbench.stats.distributions import t_quantile
 from opbench.stats.pair import drift_of, is_sampled
@@ -140,7 +140,7 @@ def _scatter(wide: Sequence[Result], typical: float) -> str:
     if _drift_matters(wide, typical):
         causes.append(f"the machine's speed drifted by {format_percent(_drift(wide))}")
     why = f", as {' and '.join(causes)}" if causes else ""
-    return f"a typical interval is ±{format_percent(typical)}{why}"
+    return f"a typical interval is ±{format_half(typical)}{why}"
 
 
 def _drift(sampled: Sequence[Result]) -> float:

@@ -91,7 +91,7 @@ function valueCard(row, metric, at) {
   }
   const wide = halfWidth(values.e[row], values.lo[row], values.hi[row]);
   const text = formatValue(values.e[row], metric.unit, wide !== null && wide > 0 && wide < 0.005 ? 4 : 3);
-  const span = wide ? `± ${formatPercent(wide)}, from ${formatValue(values.lo[row], metric.unit)} to ${formatValue(values.hi[row], metric.unit)}` : "";
+  const span = wide ? `± ${formatHalf(wide)}, from ${formatValue(values.lo[row], metric.unit)} to ${formatValue(values.hi[row], metric.unit)}` : "";
   const count = metric.unit === "s" && values.n[row] ? plural(values.n[row], "sample") : "";
   return make("div", { class: "value-card" }, name, make("b", {}, text),
     make("span", { class: "note" }, [span, count].filter(Boolean).join(" · ")));

@@ -82,7 +82,7 @@ function drawTrack(host, at, points, height = 300) {
       const half = (points.half[run] / 1000) * Math.abs(value);
       const [id, created, , commit] = runs[run];
       return { run, value: value / factor, low: Math.max(value - half, Math.min(0, value)) / factor, high: (value + half) / factor,
-        interval: half ? `± ${formatPercent(points.half[run] / 1000)}` : "", "run id": id, when: formatMoment(created), commit: commit.slice(0, 7) };
+        interval: half ? `± ${formatHalf(points.half[run] / 1000)}` : "", "run id": id, when: formatMoment(created), commit: commit.slice(0, 7) };
     }),
     levels: points.levels.map(([run, to, level]) => ({ run, to, level: level / factor })),
     changes: points.steps.map(([index, before, after], number) => ({

@@ -50,6 +50,11 @@ function formatPercent(share) {
   return `${percent.toFixed(size >= 9.95 ? 0 : size >= 0.995 ? 1 : 2)} %`;
 }
 
+// Half the width of an interval, never below the smallest percentage that is written.
+function formatHalf(share) {
+  return formatPercent(Math.max(share, 1e-4));
+}
+
 function halfWidth(value, low, high) {
   if (!value || low === null || high === null || low === undefined) return null;
   return (high - low) / 2 / Math.abs(value);

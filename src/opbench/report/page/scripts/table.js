@@ -220,7 +220,7 @@ function drawMetric(cell, row, column) {
   const wide = halfWidth(values.e[row], values.lo[row], values.hi[row]);
   const digits = wide !== null && wide > 0 && wide < 0.005 ? 4 : 3;
   cell.append(make("span", { class: "value" }, formatValue(values.e[row], unit, digits)));
-  if (wide) cell.append(make("span", { class: "wide" }, ` ± ${formatPercent(wide)}`));
+  if (wide) cell.append(make("span", { class: "wide" }, ` ± ${formatHalf(wide)}`));
 }
 
 function drawRatio(cell, row, column) {
