@@ -48,6 +48,9 @@ def test_the_hook_is_importable_by_its_bare_name(folder):
     ("words", "says"),
     [
         (("run_benchmarks.py", "-h"), "--config-file"),
+        (("run_benchmarks.py", "-h"), "Usage: run_benchmarks.py [OPTIONS]"),
+        (("instruction_counts/main.py", "-h"), "Usage: main.py [OPTIONS]"),
+        (("benchmark_layer.py", "-h"), "usage: benchmark_layer.py"),
         (("instruction_counts/main.py", "--dry-run", "-k", "math.multiply"),
          "snippets/math.multiply"),
         (("-c", "import benchmark_driver as b; "
@@ -67,3 +70,61 @@ def test_a_file_of_the_users_is_not_overwritten_unless_asked(folder, opbench_her
     assert done.returncode == 2
     assert "patching_hook.py exists already; --force overwrites it" in done.stderr
     assert opbench_here("compat", "install", "classic", "--force").returncode == 0
+
+
+DEFINITION = """
+from core.api import GroupedModules, GroupedSetup, GroupedStmts
+from core.types import FlatIntermediateDefinition
+from core.utils import flatten, parse_stmts
+from definitions.setup import Setup
+
+BENCHMARKS: FlatIntermediateDefinition = flatten({
+    "nn": {"relu": GroupedModules(
+        "model = torch.nn.ReLU()", "auto model = torch::nn::ReLU();",
+        setup=Setup.TRIVIAL_2D.value, signature="f(x) -> y", torchscript=True)},
+    "product": GroupedStmts(
+        py_stmt="y = x * w", setup=GroupedSetup(py_setup="x = w = torch.ones(4)"),
+        signature="f(x, w) -> y"),
+})
+"""
+
+
+def test_definitions_import_what_they_imported_and_are_what_main_counts(folder):
+    suite = folder / "instruction_counts"
+    (suite / "definitions" / "standard.py").write_text(DEFINITION, encoding="utf-8")
+    done = python(suite, "main.py", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "standard/product[language=python,runtime=eager]/forward" in done.stdout
+    assert "standard/nn.relu[language=cpp,runtime=torchscript]/forward" in done.stdout
+    assert "snippets/" not in done.stdout
+    flattened = python(
+        suite,
+        "-c",
+        "from core.expand import materialize; from definitions.standard import BENCHMARKS; "
+        "print(len(materialize(BENCHMARKS)))",
+    )
+    assert flattened.stdout == "5\n", flattened.stderr
+
+
+def test_a_single_layer_and_the_helpers_of_the_layer_suite(folder):
+    pytest.importorskip("opacus")
+    (folder / "sizes.json").write_text(
+        '{"linear": {"input_shape": [], "in_features": 8, "out_features": 8}}', encoding="utf-8"
+    )
+    words = ("--batch_size", "4", "--num_repeats", "2", "--forward_only")
+    done = python(folder, "benchmark_layer.py", "gsm_linear", *words, "-c", "sizes.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Runtime (seconds): ")
+    assert "\nMemory statistics (bytes): {'offset': 0, 'input_tensor': 128," in done.stdout
+    missing = python(folder, "benchmark_layer.py", "lstm", "-c", "sizes.json")
+    assert (missing.returncode, missing.stderr) == (
+        1, "benchmark_layer.py: sizes.json has no 'rnn_base'\n",
+    )  # fmt: skip
+    names = python(
+        folder,
+        "-c",
+        "from layers import LayerFactory, LayerType; from utils import get_path, save_results; "
+        "from benchmark_layer import run_layer_benchmark; "
+        "print(get_path(LayerType.LINEAR, 16, 100, 20))",
+    )
+    assert "linear_bs_16_runs_100_repeats_20" in names.stdout, names.stderr

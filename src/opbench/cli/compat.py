@@ -37,8 +37,9 @@ def install(
 ) -> None:
     """Lay out the scripts of the older suites in DIR.
 
-    They are mxnet_benchmarks, benchmark_driver.py, patching_hook.py, run_benchmarks.py and
-    instruction_counts/main.py; scripts in DIR import them as they did the originals.
+    They are mxnet_benchmarks, benchmark_driver.py, patching_hook.py, run_benchmarks.py,
+    benchmark_layer.py, layers.py, utils.py and instruction_counts; scripts in DIR import them as
+    they did the originals.
     """
     files = {folder / name: text for name, text in shipped()}
     other = [path for path, text in files.items() if differs(path, text)]

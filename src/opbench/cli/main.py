@@ -39,12 +39,14 @@ from opbench.cli.workers import workers
 from opbench.define import suites
 from opbench.errors import UserError
 
+HELP = ["-h", "--help"]
+
 app = typer.Typer(
     name="opbench",
     help="Micro-benchmarks for deep learning: define, measure, store, compare.",
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP},
     rich_markup_mode=None,
 )
 app.command("run")(run)
@@ -84,12 +86,13 @@ def opbench(
         print(context.get_help())
 
 
-def main() -> None:
-    """The entry point of the console script."""
+def main(*script: str) -> None:
+    """The entry point of the console script. A script that stands for one command gives it, with
+    the words that come first: its help then has the script's name."""
     streams.open_missing()
     interrupts = Interrupts()
     with children.none_left_behind(), interrupts.handled(), streams.guarded():
-        sys.exit(interrupts.exit_code(exit_code()))
+        sys.exit(interrupts.exit_code(exit_code(*script)))
 
 
 @functools.cache
@@ -98,11 +101,11 @@ def parser() -> Any:
     return typer.main.get_command(app)
 
 
-def exit_code() -> int:
+def exit_code(*script: str) -> int:
     try:
         _check_folder()
         answer_shells(parser())
-        code = _called(parser(), sys.argv[1:])
+        code = _called(*_script(*script) if script else (parser(), "opbench", sys.argv[1:]))
         if sys.stdout:
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -115,10 +118,15 @@ def exit_code() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _called(command: Any, words: list[str]) -> Any:
+def _script(command: str, *first: str) -> tuple[Any, str, list[str]]:
+    """The command, what its help calls it, and its words."""
+    return parser().commands[command], os.path.basename(sys.argv[0]), [*first, *sys.argv[1:]]
+
+
+def _called(command: Any, name: str, words: list[str]) -> Any:
     """What the command returns. Called itself, it would turn Ctrl-C into an exit code."""
     try:
-        with command.make_context("opbench", words) as context:
+        with command.make_context(name, words, help_option_names=HELP) as context:
             return command.invoke(context)
     except typer.Exit as end:  # after --help
         return end.exit_code
