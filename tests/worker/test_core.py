@@ -163,6 +163,7 @@ def test_a_block_whose_core_was_shared_meanwhile_is_taken_again(
     machine.later = {0: ALONE}
     metric = Metric(machine, shared_after)
     monkeypatch.setattr(Session, "_metric", lambda self, name: metric)
+    monkeypatch.setattr(Session, "wake", lambda self, n: None)
     monkeypatch.setattr(core.time, "perf_counter_ns", lambda: machine.now)
     monkeypatch.setattr(core, "in_order", lambda first=None: [0])
     monkeypatch.setattr(core, "Cores", lambda quickest: machine.cores(quickest))
@@ -184,6 +185,7 @@ def test_where_one_core_does_not_decide_none_is_looked_for(monkeypatch, threads,
     metric = Metric(machine, [True])
     monkeypatch.setattr(metric, "DESCRIBE", describe, raising=False)
     monkeypatch.setattr(Session, "_metric", lambda self, name: metric)
+    monkeypatch.setattr(Session, "wake", lambda self, n: None)
     session = Session()
     session.case = {"threads": threads}
     answer = session.do_block({"metric": "time", "n": 10, "quickest": ALONE, "patience": 10**9})
