@@ -10,13 +10,13 @@ from tests.suites.captured.test_account import CAPTURE, MM, MUL, RELU, call, res
 from opbench.capture.calls import NOT_THE_MODEL, Capture, OperatorCall
 from opbench.capture.values import TensorSpec
 from opbench.capture.writing import write
-from opbench.suites.captured.account import replay_of
+from opbench.suites.captured.account import fidelity, replay_of
 from opbench.suites.captured.findings.by_module import rows_of, table
 from opbench.suites.captured.findings.differences import differences
 from opbench.suites.captured.findings.ledger import ledger
 from opbench.suites.captured.findings.notes import notes
 from opbench.suites.captured.findings.work import work_of
-from opbench.suites.captured.report import capture_parts, replay_parts
+from opbench.suites.captured.report import capture_parts, fidelity_table, replay_parts
 
 TIMED = replace(
     CAPTURE,
@@ -154,6 +154,27 @@ def test_disturbed_blocks_and_a_choice_made_under_load_are_named():
     capture = replace(TIMED, calls=(slow, RELU, MUL))
     parts = replay_parts(replay_of(capture, [result(slow, 1.0)]))
     assert any("the capture was made under load" in str(part) for part in parts)
+
+
+def test_calls_that_are_short_take_longer_while_they_are_recorded():
+    """Steps of small operators were called captures made under load, on a quiet machine."""
+    short = replace(MM, seconds={"forward": 120e-6})
+    capture = replace(TIMED, calls=(short, RELU, MUL))
+    shown = "\n".join(map(str, replay_parts(replay_of(capture, [result(short, 2e-6)]))))
+    assert "calls this short take longer while they are recorded" in shown
+    assert "under load" not in shown
+    header = {**TIMED.header, "phase_seconds": {"forward": 10e-6}}
+    (line,) = notes(replace(TIMED, header=header, calls=(short,)))
+    assert "calls this short take longer while they are recorded" in line
+
+
+def test_columns_of_a_step_that_nobody_timed_are_left_out():
+    timed = ("step_seconds", "phase_seconds", "captured_seconds")
+    header = {key: value for key, value in TIMED.header.items() if key not in timed}
+    found = replay_of(replace(TIMED, header=header), [result(MM, 1.0), result(RELU, 0.5)])
+    columns = fidelity_table([fidelity(found)], found).columns
+    assert [column.name for column in columns] == ["phase", "Σ hot"]
+    assert "of step" not in [column.name for column in table(rows_of(found), found).columns]
 
 
 def test_one_call_is_not_several():

@@ -23,7 +23,7 @@ from opbench.suites.captured.api.report import shortened
 from opbench.suites.captured.costliest import costliest, costliest_table
 from opbench.suites.captured.findings import by_module
 from opbench.suites.captured.findings.ledger import PARTS, Entry, Ledger, ledger
-from opbench.suites.captured.findings.notes import APART, notes, under_load, unit_of
+from opbench.suites.captured.findings.notes import APART, notes, unit_of, why_longer
 from opbench.suites.captured.findings.variants import Choice, choose
 
 if TYPE_CHECKING:
@@ -145,9 +145,12 @@ def fidelity_table(explained: list[Fidelity], replay: Replay) -> Table:
     measured = "step, captured" if explained[0].while_captured else "step"
     if replay.on_device:
         measured = "GPU busy"
-    header = ["phase", measured]
+    # A capture of a whole script has no time to set the replay against.
+    timed = any(s.measured for each in explained for s in (*each.shares, each.total))
+    header = ["phase", measured] if timed else ["phase"]
     for each in explained:
-        header += [f"Σ {MODES[each.mode]}", "of busy" if replay.on_device else "of step"]
+        header.append(f"Σ {MODES[each.mode]}")
+        header += ["of busy" if replay.on_device else "of step"] if timed else []
     rows = []
     for phase in (*replay.capture.phases, "step"):
         shares = [
@@ -155,11 +158,12 @@ def fidelity_table(explained: list[Fidelity], replay: Replay) -> Table:
             for each in explained
         ]
         known = next((s.measured for s in shares if s is not None and s.measured), None)
-        row = [phase, format_value(known, "s")]
+        row = [phase, format_value(known, "s")] if timed else [phase]
         for share, each in zip(shares, explained):
             row.append(summed(share, each) if share else "")
-            ratio = share.ratio if share else None
-            row.append(f"{ratio:.2f}" if ratio is not None else "")
+            if timed:
+                ratio = share.ratio if share else None
+                row.append(f"{ratio:.2f}" if ratio is not None else "")
         rows.append(row)
     return replace(plain_table("", header, rows, words=1), total=True)
 
@@ -283,15 +287,17 @@ def left_out_lines(best: Fidelity, calls: Fidelity) -> list[str]:
 
 
 def apart(calls: Fidelity, replay: Replay) -> list[str]:
-    """Where captured and measured times of the same calls disagree, the capture was disturbed."""
+    """Where captured and measured times of the same calls disagree, what the reason is."""
     if calls.mode == "order" or calls.tried == len(replay.capture.calls):
         return []
     captured = calls.tried_share * sum(c.time for c in replay.capture.calls) / replay.capture.steps
     if not captured or captured < APART * calls.total.replayed:
         return []
+    per_step = calls.calls / replay.capture.steps
+    why = why_longer(replay.capture, (captured - calls.total.replayed) / per_step)
     return [
         f"The calls chosen took {format_value(captured, 's')} of the captured step, but "
-        f"{format_value(calls.total.replayed, 's')} replayed: {under_load(replay.capture)}."
+        f"{format_value(calls.total.replayed, 's')} replayed: {why}."
     ]
 
 

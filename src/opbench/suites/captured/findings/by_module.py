@@ -89,7 +89,7 @@ def table(rows: list[ModuleRow], replay: Replay) -> Table:
     columns = [
         Column("module", wrap="fold"),
         Column("operator", wrap="fold"),
-        *(Column(name, number=True) for name in ("calls", "alone", "of step")),
+        *(Column(name, number=True) for name in ("calls", "alone", *["of step"] * bool(step))),
     ]
     if rates:
         columns += [Column("GFLOP/s", number=True), Column("GB/s", number=True)]
@@ -100,7 +100,7 @@ def table(rows: list[ModuleRow], replay: Replay) -> Table:
         low, high = row.seconds - row.half, row.seconds + row.half
         alone = format_interval(row.seconds, low, high, "s")
         cell = [row.module, row.operator, f"{row.count:g}", alone]
-        cell.append(format_percent(row.seconds / step) if step else "")
+        cell += [format_percent(row.seconds / step)] if step else []
         if rates:
             cell += [rate(row.flops, row.seconds), rate(row.bytes, row.seconds)]
         if limits:
