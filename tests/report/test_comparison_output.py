@@ -22,6 +22,7 @@ from opbench.analyse.compare import Comparison, ComparisonRow, Mean
 from opbench.analyse.gate import Gate
 from opbench.report.comparison.junit import as_junit
 from opbench.report.comparison.tables import as_markdown, as_text, change_text, ratio_text, show
+from opbench.report.page import summary
 from opbench.result import Result
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -122,6 +123,16 @@ def test_an_empty_comparison_says_so():
     nothing = Comparison("a", "b", ())
     assert "nothing to compare" in as_text(nothing)
     assert "nothing to compare" in as_markdown(nothing)
+
+
+def test_the_mean_of_what_repeats_exactly_has_no_interval():
+    rows = tuple(
+        row(f"m/c{n}/forward", 4096, 8192, unit="bytes", **judged("slower", 2.0, 0.0))
+        for n in range(2)
+    )
+    compared = Comparison("a", "b", rows, (Mean("memory", 2.0, 2.0, 2.0, 2),))
+    assert "geometric mean of memory over 2 cases: 2.0000\n" in as_text(compared)
+    assert summary._verdicts(compared, {}).means == ["memory: +100 % over 2 cases"]
 
 
 def test_many_reasons_are_counted_not_listed():

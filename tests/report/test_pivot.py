@@ -33,6 +33,9 @@ def row(value: float, low: float, high: float, verdict: str, unit: str = "s") ->
         (row(0.72, 0.66, 0.78, "unknown"), "unknown (1.39× faster [1.28, 1.52])"),
         (row(2.0, 1.5, 2.5, "unknown"), "unknown (2.00× slower [1.50, 2.50])"),
         (row(2.0, 2.0, 2.0, "slower", "bytes"), "2.00× larger"),
+        # A tiny change that is certain never reads as none.
+        (row(1 / 1.0039, 1 / 1.0039, 1 / 1.0039, "faster", "bytes"), "1.004× smaller"),
+        (row(1.00002, 1.00002, 1.00002, "slower", "bytes"), "1.00002× larger"),
     ],
 )
 def test_a_cell_reads_as_a_sentence(compared, text):

@@ -122,6 +122,8 @@ def factor(row: ComparisonRow) -> str:
         value, low, high = 1 / value, 1 / high, 1 / low
     # As many digits as the interval needs to be one.
     decimals = 3 if 0 < high - low < 0.02 else 2 if value < 10 else 1 if value < 100 else 0
+    while changed and value != 1 and round(value, decimals) == 1 and decimals < 6:
+        decimals += 1  # a change of bytes may be tiny and certain, and `1.00× smaller` is none
     interval = f" [{low:.{decimals}f}, {high:.{decimals}f}]" if low != high else ""
     word = verdict_word(changed or row.verdict, row.unit)
     text = f"{value:.{decimals}f}× {word}{interval}" if changed else f"{word}{interval}"

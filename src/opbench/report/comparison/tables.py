@@ -126,8 +126,9 @@ def changes_table(
 def remarks(comparison: Comparison) -> list[str]:
     """Below the table: means, reasons of unknowns, what only one side has, the count."""
     lines = [
-        f"geometric mean of {mean.metric} over {mean.cases} cases: "
-        f"{mean.value:.4f} [{mean.low:.4f}, {mean.high:.4f}]"
+        f"geometric mean of {mean.metric} over {mean.cases} cases: {mean.value:.4f}"
+        # Bytes repeat exactly, so their mean has no interval.
+        + (f" [{mean.low:.4f}, {mean.high:.4f}]" if mean.low < mean.high else "")
         for mean in comparison.means
         if mean.cases > 1
     ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from opbench import frameworks
-from opbench.analyse.compare import Comparison, verdict_word
+from opbench.analyse.compare import Comparison, Mean, verdict_word
 from opbench.errors import first_of, plural
 from opbench.report.comparison.tables import SIGNS, change_text
 from opbench.report.page.table import Place, Row, cases_in, place_of
@@ -128,6 +128,12 @@ def _tiles(rows: Sequence[Row]) -> list[Tile]:
     return tiles
 
 
+def _interval(mean: Mean) -> str:
+    if mean.low >= mean.high:  # of bytes, which repeat exactly
+        return ""
+    return f" [{format_change(mean.low)}, {format_change(mean.high)}]"
+
+
 def _verdicts(comparison: Comparison, places: Mapping[Place, int]) -> Verdicts:
     changed = sorted(
         (row for row in comparison.rows if row.verdict in ("slower", "faster")),
@@ -146,8 +152,7 @@ def _verdicts(comparison: Comparison, places: Mapping[Place, int]) -> Verdicts:
         for row in changed[:LISTED]
     ]
     means = [
-        f"{mean.metric}: {format_change(mean.value)} "
-        f"[{format_change(mean.low)}, {format_change(mean.high)}] over {mean.cases:,} cases"
+        f"{mean.metric}: {format_change(mean.value)}{_interval(mean)} over {mean.cases:,} cases"
         for mean in comparison.means
         if mean.cases > 1
     ]

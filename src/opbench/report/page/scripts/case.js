@@ -103,7 +103,8 @@ function comparisonLines(row) {
     for (const entry of rows.compared[at].get(row) || []) {
       const verdict = verdictOf(entry);
       const metric = page.table.metrics[entry[1]];
-      const ratio = entry[2] === null ? "" : ` ${formatChange(entry[2])} [${formatChange(entry[3])}, ${formatChange(entry[4])}]`;
+      const interval = entry[3] === entry[4] ? "" : ` [${formatChange(entry[3])}, ${formatChange(entry[4])}]`;
+      const ratio = entry[2] === null ? "" : ` ${formatChange(entry[2])}${interval}`;
       const reason = comparison.reasons[entry[8]];
       const edited = entry[9] ? " The benchmark itself was edited in between." : "";
       lines.push(make("p", { class: `remark ${verdict}` },

@@ -34,7 +34,7 @@ function drawSamples(row, details) {
   })));
   if (points.length < 2) return;
   const count = values.n[row] > points.length ? `${grouped(String(points.length))} of ${plural(values.n[row], "sample")}` : plural(points.length, "sample");
-  const host = section("samples", "Samples", `${count}, a row per worker start. The band is the 95 % interval of the estimate.`);
+  const host = section("samples", "Samples", `${count}, a row per worker start. The band is the 95 % interval of the estimate; samples far from the others stand at the edge.`);
   const known = values.lo[row] !== null && values.hi[row] !== null;
   const band = known ? [{ low: values.lo[row] / factor, high: values.hi[row] / factor }] : [];
   const space = make("div");

@@ -63,7 +63,9 @@ function startEnvironments() {
     .map(([mark, facts]) => [environmentName(mark), facts.interpreter || facts])];
   for (const [title, facts] of cards) {
     const list = make("dl", { class: "pairs" });
-    flattened(facts).forEach(([name, value]) => list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+    // A long name breaks at a dot, where it can.
+    const broken = (name) => name.split(/(?<=\.)/).flatMap((part) => [part, make("wbr")]);
+    flattened(facts).forEach(([name, value]) => list.append(make("div", {}, make("dt", {}, ...broken(name)), make("dd", {}, value))));
     host.append(make("article", { class: "card" }, make("h3", {}, title), list));
   }
 }
