@@ -54,6 +54,10 @@ QUICK = ("-a", "size=small", "--max-time-per-case", "0.2s")
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (
+            ("Add,softmax",),
+            "opbench op measures one operator; for several: opbench run ops -a op=add,softmax",
+        ),
         (("dot", "-a", "op=add"), "two operators are given: dot, and -a op=add; "),
         (
             ("add", "--framework", "jax", "-a", "framework=numpy"),

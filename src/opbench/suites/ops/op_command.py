@@ -42,6 +42,12 @@ def op(
 
     if not operator.strip():
         raise UserError("name an operator, for example: opbench op add (opbench ops lists them)")
+    several = [named(each).name for each in names(operator)]
+    if len(several) > 1:
+        raise UserError(
+            "opbench op measures one operator; for several: "
+            f"opbench run ops -a op={','.join(several)}"
+        )
     entry = named(operator)
     axes = axes_for(entry, options.pop("axes", {}), names(framework))
     points: Any = table or ()  # what its kind has read
