@@ -79,6 +79,10 @@ def test_a_layer_that_the_config_lacks():
     ("arguments", "said"),
     [
         (["--layers", "gsm_liner"], "unknown layer 'gsm_liner'; did you mean gsm_linear"),
+        (
+            ["linear", "conv", "--cont"],
+            "unexpected linear conv; layers are chosen by --layers, for",
+        ),
         (["--layers"], "--layers was given no value"),
         (["--batch_sizes", "0"], "--batch-sizes"),
         (["--num_runs", "many"], "--num-runs"),

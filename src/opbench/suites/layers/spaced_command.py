@@ -13,6 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from opbench.errors import UserError
+
 
 def unfolded(arguments: Sequence[str], several: Collection[str]) -> list[str]:
     """The same arguments with one flag before each value of the flags that take several."""
@@ -57,7 +59,14 @@ class SpacedCommand(TyperCommand):
         empty = [flag for flag in several if _without_value(args, flag)]
         if empty:
             raise typer.BadParameter(f"{empty[0]} was given no value")
-        return super().parse_args(ctx, unfolded(args, several))
+        ctx.allow_extra_args = True
+        left = super().parse_args(ctx, unfolded(args, several))
+        if left and not ctx.resilient_parsing:
+            words = " ".join(left)
+            raise UserError(
+                f"unexpected {words}; layers are chosen by --layers, for example: --layers {words}"
+            )
+        return left
 
 
 def _without_value(arguments: Sequence[str], flag: str) -> bool:
