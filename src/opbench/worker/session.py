@@ -108,8 +108,9 @@ class Session:
             if isinstance(error.__cause__, StopIteration) and ends_unyielded(error.__cause__):
                 raise TypeError("the generator yielded nothing; " + TO_YIELD) from None
             raise
-        if self._generator() is not None:
-            call = self.loop.gi_frame.f_locals.get("call")
+        names = self.loop.gi_frame.f_locals
+        if self._generator() is not None and "call" in names:
+            call = names["call"]
             if not callable(call):
                 kind = "None" if call is None else "an object of type " + type(call).__name__
                 raise TypeError("the generator yielded %s; %s" % (kind, TO_YIELD))

@@ -107,7 +107,7 @@ def only_when_run(module, name):
     "" where that is not so, or not known."""
     if not in_a_file() or known_as("__main__") != module:
         return ""
-    with open(main_file(), encoding="utf-8") as stream:
+    with open(main_file(), "rb") as stream:  # which says its encoding itself
         statements = ast.parse(stream.read()).body
     guarded = [each for each in statements if isinstance(each, ast.If) and is_guard(each.test)]
     others = bound_by([each for each in statements if each not in guarded])
