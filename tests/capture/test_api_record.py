@@ -237,6 +237,7 @@ nn.modules.module.register_module_forward_pre_hook(hook)
 init(path="out/picklefile")
 import textwrap
 add_wrapper(textwrap, "dedent")
+add_wrapper(torch.nn.functional, "of_another_version")
 nn.Sequential(nn.Linear(4, 2), nn.ReLU())(torch.ones(3, 4)).view(-1).repeat(2)
 textwrap.dedent(" x")
 """
@@ -253,6 +254,7 @@ def test_a_script_of_the_older_tool_runs_after_its_import_line(tmp_path):
     assert {"torch.Tensor.view", "torch.Tensor.repeat", "textwrap:dedent"} <= set(names)
     assert "wrote" in done.stderr
     assert "out/picklefile.jsonl" in done.stderr
+    assert "torch.nn.functional has no of_another_version, so no call" in done.stderr
     # Plain values only: nothing in it names a class or a function.
     pickled = (tmp_path / "out/picklefile").read_bytes()
     used = {op.name for op, _, _ in pickletools.genops(pickled)}

@@ -64,8 +64,14 @@ def hook(module: Any, input: Any) -> None:
 
 
 def add_wrapper(mod: Any, name: str) -> None:
-    """Record `mod.name` as well: any function that torch does not know of."""
+    """Record `mod.name` as well: any function that torch does not know of. Names that are not
+    there are passed over, as the older tool did: a list of them serves several versions."""
     if ApiRecorder.current is None:
         init()
     assert ApiRecorder.current is not None
-    ApiRecorder.current.watch(getattr(mod, name))
+    function = getattr(mod, name, None)
+    if function is None:
+        owner = getattr(mod, "__name__", type(mod).__name__)
+        print(f"opbench: {owner} has no {name}, so no call of it is recorded", file=sys.stderr)
+    else:
+        ApiRecorder.current.watch(function)
