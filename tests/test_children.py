@@ -73,6 +73,13 @@ def test_all_of_it_ends_with_a_killed_starter(tmp_path, marked, eventually, numb
     starter.stdout.close()
 
 
+def test_a_guard_has_left_the_group_before_its_work_begins():
+    # A group that was killed as soon as the work had begun took the guard with it.
+    code = "import os; print(os.getpgid(os.getppid()) == os.getppid(), os.getpgrp())"
+    done = children.run(children.program(sys.executable, "-I", "-S", "-c", code))
+    assert done.stdout.split() == ["True", str(os.getpgrp())]
+
+
 def test_temporary_files_of_a_child_go_with_it(tmp_path, eventually):
     code = (
         "import sys, time; from pathlib import Path; from opbench import children\n"

@@ -76,7 +76,7 @@ def refused(command, tmp_path):
         (["FILE", "--store", "results.sqlite"], "expected a path ending in .db"),
         (["FILE", "--store", "mysql://me@here/db"], "stores of kind 'mysql' are not supported"),
         (["FILE", "--cont"], "results.db"),
-        (["FILE", "--cont", "--no-save"], "--no-save"),
+        (["FILE", "--cont", "--no-save"], "there is no store"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -134,7 +134,7 @@ def test_run_and_load_from_python(tmp_path, monkeypatch):
         ({"precision": "lots"}, "precision: expected a percentage"),
         ({"budget": "soon"}, "budget: expected a time"),
         ({"metrics": "tiem"}, "unknown metric 'tiem'; did you mean time"),
-        ({"cont": True, "save": False}, "--no-save"),
+        ({"cont": True, "save": False}, "there is no store"),
     ],
 )
 def test_mistakes_in_python_are_one_line_too(tmp_path, monkeypatch, options, said):

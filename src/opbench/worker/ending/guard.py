@@ -29,10 +29,13 @@ def main(starter, kind, name, *arguments):
     orphans.die_with_parent(signal.SIGTERM)
     if os.getppid() != int(starter):
         return
+    group = os.getpgrp()
+    move_to_group(0)  # before there is anything to clean up: the group may be killed at once
     pid = os.fork()
     if pid:
         watch(pid)
     orphans.die_with_parent(signal.SIGKILL)  # somebody may kill the guard
+    move_to_group(group)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for number, handler in inherited.items():
         signal.signal(number, handler)
@@ -50,15 +53,19 @@ def execute(path, arguments):
         os._exit(127)
 
 
+def move_to_group(group):
+    """A signal to the group of the command is for the work, and must not reach the guard, which has
+    to clean up after it: it has a group of its own (0), and the work that of the command."""
+    try:
+        os.setpgid(0, group)
+    except OSError:
+        pass  # it leads a session already, or that group has ended
+
+
 def watch(pid):
     """Wait for the work, and end the way it did; everything else ends first."""
-    # Pipes that the work was given must close when it closes them. And a signal to the group of
-    # the command must not reach the guard, which has to clean up after it.
+    # Pipes that the work was given must close when it closes them.
     os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
-    try:
-        os.setpgid(0, 0)
-    except OSError:
-        pass  # it leads a session already
     ended = None
     while ended != pid:
         ended, status = os.wait()
