@@ -35,19 +35,19 @@ WARMUP_SHARE = 0.1
 WARMUP_CALLS = 3
 #: Waiting for cores that nobody shares takes no more than this share of the time of a case.
 WAIT_SHARE = 0.5
-#: A block begins with an untimed call, which fills caches and wakes threads. For blocks of so many
-#: seconds that is a hundredth (0.8 % of a product of 71 ms, 1.4 % of JAX's sort of 207 ms). In a
-#: run of twenty calls, one more would be a twentieth. Where blocks are compared with each other, a
-#: hundredth counts, and all begin alike.
+#: A block begins with untimed calls, which fill caches and wake threads. For blocks of so many
+#: seconds what one call does is a hundredth (0.8 % of a product of 71 ms, 1.4 % of JAX's sort of
+#: 207 ms), and they begin at once. In a run of twenty calls, one more would be a twentieth. Where
+#: blocks are compared with each other, a hundredth counts, and all begin alike.
 LONG_BLOCK, LONG_RUN = 0.05, 0.2
 #: A run of a fixed design begins with a fresh layer, and its second call still takes longer than
 #: those that follow: as many untimed calls as torch's `Timer.timeit` takes for so short a run.
 UNTIMED_OF_RUN = 2
 
 
-#: The share of its calls that precede a block untimed. The first milliseconds after another child
-#: ran take a few per cent longer, whatever is called. In a ratio that cancels, and more turns are
-#: worth more.
+#: How many untimed calls precede a block, at the least, as a share of those it times. The first
+#: milliseconds after another child ran take a few per cent longer, whatever is called. In a ratio
+#: that cancels, and more turns are worth more.
 REFILL_ALONE, REFILL_OF_PAIRS = 1.0, 0.0
 
 
