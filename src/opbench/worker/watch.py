@@ -2,7 +2,7 @@
 
 import time
 
-from .session import (
+from .usage import (
     cores,
     cpu_ns,
     device_bytes,
